@@ -1,0 +1,85 @@
+"""What every probe back end offers to the evaluation protocols, and what it reports about its fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.features import Features
+
+__all__ = ["Backend", "FitReport", "Fold", "Prediction"]
+
+Labels = NDArray[np.int64]
+RowNumbers = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows to train on and rows to score; ``validation`` rows stop early training where a back end does that."""
+
+    train: RowNumbers
+    held_out: RowNumbers
+    validation: RowNumbers | None = None
+
+
+@dataclass(frozen=True)
+class FitReport:
+    """How well a set of fits converged: their number, how many fell short, and the largest relative gradient norm.
+
+    ``worst_gradient`` is None for back ends that do not minimise to a gradient tolerance (early stopping).
+    """
+
+    n_fits: int
+    n_unconverged: int
+    worst_gradient: float | None
+    tolerance: float | None
+
+    def __add__(self, other: FitReport) -> FitReport:
+        gradients = [g for g in (self.worst_gradient, other.worst_gradient) if g is not None]
+        return FitReport(
+            self.n_fits + other.n_fits,
+            self.n_unconverged + other.n_unconverged,
+            max(gradients) if gradients else None,
+            self.tolerance if self.tolerance is not None else other.tolerance,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Class probabilities for the held-out rows of one fold, one column per class."""
+
+    probabilities: NDArray[np.float64]
+
+    @property
+    def labels(self) -> Labels:
+        return self.probabilities.argmax(axis=1).astype(np.int64)
+
+
+class Backend(Protocol):
+    """A classifier family trained on frozen features, fitted for many folds and penalties at once.
+
+    ``labels`` are class numbers 0..n_classes-1 for every row of ``features``. A penalty is whatever the back end's own
+    grid holds (C for logistic regression, weight decay for SentEval's loop); protocols pass it back unread.
+    """
+
+    name: str
+
+    def penalties(self, protocol: str) -> tuple[float, ...]:
+        """SentEval's grid for ``split``, ``kfold`` or ``nested``, in the order in which ties are resolved."""
+        ...
+
+    def score_grid(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[NDArray[np.float64], FitReport]:
+        """Return the accuracy (0 to 1) on each fold's held-out rows, as an array of folds x penalties."""
+        ...
+
+    def predict(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[list[Prediction], FitReport]:
+        """Fit fold i with ``penalties[i]`` and predict its held-out rows."""
+        ...
