@@ -1,0 +1,258 @@
+"""The types that tasks, encoders and the engine share; nothing else crosses from one room to another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from medsenteval.settings import Settings
+
+__all__ = [
+    "Dataset",
+    "Embeddings",
+    "Encoder",
+    "Metric",
+    "RejectedRow",
+    "Scores",
+    "Split",
+    "Task",
+    "TokenEncoder",
+    "TokenVectors",
+]
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Anything that turns texts into one float32 row each.
+
+    ``identity`` names everything that can change a vector (weights hash, pooling, case, maximum length, dtype); an empty
+    identity means that the encoder cannot be told apart from another one, and nothing of it may be cached.
+    An encoder that learns from a task's texts also has ``prepare(texts)``, as in SentEval.
+    """
+
+    name: str
+    identity: str
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a finite (n, dim) matrix whose row i belongs to text i."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TokenVectors:
+    """Token vectors of several texts in one matrix: text i owns rows ``offsets[i]`` to ``offsets[i + 1]``."""
+
+    values: NDArray[np.float32]
+    offsets: NDArray[np.intp]
+    known: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@runtime_checkable
+class TokenEncoder(Encoder, Protocol):
+    """An encoder whose sentence vector is pooled from token vectors (static vectors, ELMo, BERT, Flair)."""
+
+    def encode_tokens(self, texts: Sequence[str]) -> TokenVectors: ...
+
+
+@dataclass(frozen=True)
+class RejectedRow:
+    """A row that was not read, with the place and the reason."""
+
+    file: str
+    line: int | None
+    item: str
+    reason: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.item}: {self.reason}" if self.item else f"{place}: {self.reason}"
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Examples as plain columns of equal length; row i of every column is the same example."""
+
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    texts2: tuple[str, ...] | None = None
+    labels: NDArray[np.int64] | None = None
+    scores: NDArray[np.float64] | None = None
+    groups: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("texts", "texts2", "labels", "scores", "groups"):
+            column = getattr(self, name)
+            if column is not None and len(column) != len(self.ids):
+                raise ValueError(f"column {name!r} has {len(column)} rows, ids has {len(self.ids)}")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Split:
+        """Return the examples with these row numbers, in this order."""
+
+        def pick(column: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return None if column is None else tuple(column[i] for i in rows)
+
+        at = np.asarray(rows, dtype=np.intp)
+        return Split(
+            ids=tuple(self.ids[i] for i in rows),
+            texts=tuple(self.texts[i] for i in rows),
+            texts2=pick(self.texts2),
+            labels=None if self.labels is None else self.labels[at],
+            scores=None if self.scores is None else self.scores[at],
+            groups=pick(self.groups),
+        )
+
+    def all_texts(self) -> Iterator[str]:
+        yield from self.texts
+        yield from self.texts2 or ()
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set as read: its splits, what was rejected, and what differs from the published description."""
+
+    name: str
+    splits: Mapping[str, Split]
+    label_names: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    rejected: tuple[RejectedRow, ...] = ()
+    notes: tuple[str, ...] = ()
+    synthetic: bool = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self.splits.values()))
+
+    def all_texts(self) -> Iterator[str]:
+        """Yield every text of every split, both sides, repetitions included."""
+        for split in self.splits.values():
+            yield from split.all_texts()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that can change a score: texts, targets, groups, their order and their splits."""
+        digest = hashlib.sha256()
+
+        def feed(text: str) -> None:
+            encoded = text.encode("utf-8", "surrogatepass")
+            digest.update(len(encoded).to_bytes(8, "little"))
+            digest.update(encoded)
+
+        for label in self.label_names:
+            feed(label)
+        for name, split in self.splits.items():
+            feed(name)
+            for text_column in (split.texts, split.texts2, split.groups):
+                feed("absent" if text_column is None else f"column of {len(text_column)}")
+                for text in text_column or ():
+                    feed(text)
+            for numbers in (split.labels, split.scores):
+                feed("absent" if numbers is None else f"column of {len(numbers)}")
+                digest.update(b"" if numbers is None else np.ascontiguousarray(numbers).tobytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Embeddings:
+    """The vectors of a data set's distinct texts: one matrix, and the row of each text in it."""
+
+    matrix: NDArray[np.float32]
+    row_of: Mapping[str, int]
+
+    def rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        return np.fromiter((self.row_of[text] for text in texts), dtype=np.intp, count=len(texts))
+
+    @property
+    def zero_rows(self) -> NDArray[np.bool_]:
+        """Which rows are all zero: texts of which the encoder knows nothing."""
+        return ~self.matrix.any(axis=1)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One score at full precision with its interval and what a constant answer would score.
+
+    ``unit`` is "percent" for accuracy and F1 and "fraction" for correlations, as SentEval returns them.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    baseline: float
+    unit: str
+    n: int
+
+    @property
+    def above_baseline(self) -> bool:
+        return self.value > self.baseline
+
+    @property
+    def clear_of_baseline(self) -> bool:
+        """Whether even the lower end of the interval lies above the baseline."""
+        return self.low > self.baseline
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a task's evaluation returns: metrics, the prediction for each item, and how it came about.
+
+    ``senteval`` is the dictionary that SentEval's ``SE.eval`` would return for this task.
+    """
+
+    metrics: tuple[Metric, ...]
+    n_train: int
+    n_test: int
+    protocol: str
+    probe: str
+    items: Mapping[str, Sequence[Any]]
+    senteval: Mapping[str, Any]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def metric(self, name: str) -> Metric:
+        return next(metric for metric in self.metrics if metric.name == name)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One data set and how it is evaluated; adapters in ``medsenteval.tasks`` are values of this type.
+
+    ``read`` turns the files under a folder into a Dataset and raises DataMissingError when they are not there.
+    ``evaluate`` turns (task, dataset, embeddings, settings) into Scores; families of tasks share it.
+    ``options`` lists the reading options with their allowed values, the default first.
+    ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
+    """
+
+    name: str
+    version: str
+    family: str
+    protocol: str
+    metrics: tuple[str, ...]
+    folders: tuple[str, ...]
+    read: Callable[[Path, Mapping[str, str]], Dataset]
+    evaluate: Callable[[Task, Dataset, Embeddings, Settings], Scores]
+    citation: str
+    licence: str
+    access: str
+    obtain: str
+    labels: tuple[str, ...] = ()
+    positive_label: str | None = None
+    published_counts: Mapping[str, int] = field(default_factory=dict)
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
+    training: Mapping[str, Any] = field(default_factory=dict)
+    senteval_name: str = ""
+    groups_are: str = ""

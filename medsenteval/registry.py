@@ -1,0 +1,160 @@
+"""Names of tasks and encoders, resolved lazily: a module is imported when its name is asked for, not before.
+
+Third parties add theirs through the entry-point groups ``medsenteval.tasks`` (an object of type Task) and
+``medsenteval.encoders`` (a callable ``load(argument, **options)`` that returns an Encoder).
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+from medsenteval.contracts import Encoder, Task
+from medsenteval.errors import EncoderError, SettingsError, UnknownNameError
+
+__all__ = ["encoder_kinds", "encoder_loader", "load_encoder", "parse_encoder_spec", "select_tasks", "task", "task_names"]
+
+#: Canonical task name -> (module:attribute, other names that resolve to it).
+SENTENCE_TASKS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+    "MedNLI": ("medsenteval.tasks.sentence.mednli:TASK", ()),
+    "RQE": ("medsenteval.tasks.sentence.rqe:TASK", ()),
+    "PubMed20K": ("medsenteval.tasks.sentence.pubmed20k:TASK", ("PubMed20KRCT", "PubMedRCT")),
+    "PICO": ("medsenteval.tasks.sentence.pico:TASK", ("PubMedPICO",)),
+    "VaccineSA": ("medsenteval.tasks.sentence.vaccinesa:TASK", ("ClinicalSA", "PatientSA", "Vac.SA")),
+    "CitationSA": ("medsenteval.tasks.sentence.citationsa:TASK", ("Cit.SA",)),
+    "BioC": ("medsenteval.tasks.sentence.bioc:TASK", ("BioContradiction",)),
+    "BioASQ": ("medsenteval.tasks.sentence.bioasq:TASK", ()),
+    "ClinicalSTS": ("medsenteval.tasks.sentence.clinicalsts:TASK", ("C-STS",)),
+    "BIOSSES": ("medsenteval.tasks.sentence.biosses:TASK", ()),
+}
+
+#: Kind of encoder -> (module:loader, what its argument is).
+ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
+    "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
+    "vectors": ("medsenteval.encoders.vectors:load", "PATH of GloVe, word2vec or fastText .vec word vectors"),
+    "sentence-transformers": ("medsenteval.encoders.sentence_transformer:load", "model ID or PATH"),
+    "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
+}
+
+_GROUPS: Final[dict[str, tuple[str, ...]]] = {"sentence": tuple(SENTENCE_TASKS), "all": tuple(SENTENCE_TASKS)}
+
+
+@dataclass(frozen=True)
+class _Names:
+    """Spellings of one kind of thing, compared without case, blanks or punctuation."""
+
+    what: str
+    canonical: Mapping[str, str]
+
+    @staticmethod
+    def key(name: str) -> str:
+        return re.sub(r"[\W_]+", "", name).casefold()
+
+    def resolve(self, name: str) -> str:
+        found = self.canonical.get(self.key(name))
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(self.key(name), self.canonical, n=3, cutoff=0.6)
+        suggestions = list(dict.fromkeys(self.canonical[key] for key in near))
+        hint = f"did you mean {' or '.join(map(repr, suggestions))}? " if suggestions else ""
+        known = ", ".join(dict.fromkeys(self.canonical.values()))
+        raise UnknownNameError(f"no {self.what} is called {name!r}; {hint}Known: {known}")
+
+
+def _plugins(group: str) -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def _import(reference: str) -> Any:
+    module, _, attribute = reference.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def _task_spellings() -> _Names:
+    canonical: dict[str, str] = {}
+    for name in _plugins("medsenteval.tasks"):
+        canonical[_Names.key(name)] = name
+    # Built-in names win over plug-ins, so that a score called MedNLI is always the same MedNLI.
+    for name, (_, aliases) in SENTENCE_TASKS.items():
+        canonical.update({_Names.key(spelling): name for spelling in (name, *aliases)})
+    return _Names("task", canonical)
+
+
+def task_names() -> tuple[str, ...]:
+    """Every known task: the ten sentence tasks in the paper's order, then those of plug-ins."""
+    return tuple(dict.fromkeys([*SENTENCE_TASKS, *_plugins("medsenteval.tasks")]))
+
+
+def task(name: str) -> Task:
+    """Return the task of this name or alias, in any case; an unknown name suggests the nearest known ones."""
+    canonical = _task_spellings().resolve(name)
+    if canonical in SENTENCE_TASKS:
+        found = _import(SENTENCE_TASKS[canonical][0])
+    else:
+        found = _plugins("medsenteval.tasks")[canonical].load()
+    if not isinstance(found, Task):
+        raise SettingsError(f"the task {canonical!r} is a {type(found).__name__}, not a medsenteval Task")
+    return found
+
+
+def select_tasks(selection: str | Iterable[str]) -> list[Task]:
+    """Resolve "sentence", "MedNLI,RQE", ["sentence", "MyTask"] and the like to tasks, each once, in the order given."""
+    parts = selection.split(",") if isinstance(selection, str) else list(selection)
+    names: list[str] = []
+    for part in (stripped for part in parts if (stripped := part.strip())):
+        names.extend(_GROUPS.get(part.casefold(), (part,)))
+    if not names:
+        raise SettingsError(f"no task was selected by {selection!r}; try 'sentence' or a task's name")
+    spellings = _task_spellings()
+    return [task(name) for name in dict.fromkeys(map(spellings.resolve, names))]
+
+
+def encoder_kinds() -> dict[str, str]:
+    """Every kind of encoder that a specification can name, with what its argument is."""
+    kinds = {name: "from a plug-in" for name in _plugins("medsenteval.encoders")}
+    return kinds | {name: argument for name, (_, argument) in ENCODER_KINDS.items()}
+
+
+def encoder_loader(kind: str) -> Callable[..., Encoder]:
+    """Return the function that loads this kind of encoder, importing its module only now."""
+    canonical = _Names("encoder", {_Names.key(name): name for name in encoder_kinds()}).resolve(kind)
+    if canonical in ENCODER_KINDS:
+        loader: Callable[..., Encoder] = _import(ENCODER_KINDS[canonical][0])
+    else:
+        loader = _plugins("medsenteval.encoders")[canonical].load()
+    return loader
+
+
+def parse_encoder_spec(spec: str) -> tuple[str, str, dict[str, str]]:
+    """Split ``kind:argument,option=value,...`` into its parts; commas inside the argument stay where no ``=`` follows."""
+    kind, _, rest = spec.partition(":")
+    if "," in kind:
+        kind, _, options = kind.partition(",")
+        rest = "," + options + (":" + rest if rest else "")
+    options_found: dict[str, str] = {}
+    while match := re.search(r",([A-Za-z_][\w-]*)=([^,]*)$", rest):
+        options_found[match[1].replace("-", "_")] = match[2]
+        rest = rest[: match.start()]
+    return kind.strip(), rest.strip(), dict(reversed(options_found.items()))
+
+
+def load_encoder(spec: str) -> Encoder:
+    """Load the encoder that a specification such as ``vectors:glove.txt,case=lower`` names."""
+    kind, argument, options = parse_encoder_spec(spec)
+    loader = encoder_loader(kind)
+    try:
+        encoder = loader(argument, **options)
+    except TypeError as error:
+        # A wrong option name reaches the loader as an unexpected keyword; say so in the user's words.
+        if "unexpected keyword argument" not in str(error):
+            raise
+        wrong = str(error).rsplit("'", 2)[-2]
+        raise EncoderError(f"the encoder kind {kind!r} has no option {wrong!r} (in {spec!r})") from error
+    if not isinstance(encoder, Encoder):
+        raise EncoderError(f"{spec!r} loaded a {type(encoder).__name__} that has no name, identity and encode")
+    return encoder

@@ -1,0 +1,97 @@
+"""How an evaluation is carried out, and SentEval's ``params`` read into it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from medsenteval.errors import SettingsError
+
+__all__ = ["PROBES", "Settings"]
+
+#: ``exact`` solves the logistic regression to convergence, ``sklearn`` calls scikit-learn as SentEval's usepytorch=False
+#: does, ``senteval`` runs SentEval's torch loop, ``mlp`` the same loop with a hidden layer.
+PROBES: Final = ("exact", "sklearn", "senteval", "mlp")
+
+_TRAINING_KEYS: Final = ("nhid", "optim", "tenacity", "epoch_size", "max_epoch", "dropout", "batch_size")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything but the data and the encoder that can move a score, with the defaults of a publishable run.
+
+    ``grid`` is "senteval" for SentEval's penalties or "wide" for 2^-10 to 2^10. ``grouped`` keeps all rows of a question, tweet or
+    paper in one fold. ``training`` holds SentEval's classifier options for the probes ``senteval`` and ``mlp``.
+    ``task_options`` maps a task name to its reading options, for example {"BioASQ": {"snippets": "all"}}.
+    """
+
+    probe: str = "exact"
+    grid: str = "senteval"
+    tolerance: float | None = None
+    folds: int = 10
+    seed: int = 1111
+    grouped: bool = False
+    batch_size: int = 128
+    limit: int | None = None
+    resamples: int = 2000
+    confidence: float = 0.95
+    training: Mapping[str, Any] = field(default_factory=dict)
+    task_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _require(self.probe in PROBES, f"probe is {self.probe!r}; it can be {', '.join(PROBES)}")
+        _require(self.grid in ("senteval", "wide"), f"grid is {self.grid!r}; it can be senteval or wide")
+        _require(self.folds >= 2, f"folds is {self.folds}; cross-validation needs at least 2")
+        _require(self.batch_size >= 1, f"batch_size is {self.batch_size}; it must be at least 1")
+        _require(self.limit is None or self.limit >= 1, f"limit is {self.limit}; it must be at least 1")
+        _require(self.resamples >= 100, f"resamples is {self.resamples}; an interval needs at least 100")
+        _require(0 < self.confidence < 1, f"confidence is {self.confidence}; it must lie between 0 and 1")
+        _require(self.tolerance is None or self.tolerance > 0, f"tolerance is {self.tolerance}; it must be positive")
+        unknown = sorted(set(self.training) - set(_TRAINING_KEYS))
+        _require(not unknown, f"unknown classifier options {unknown}; known: {', '.join(_TRAINING_KEYS)}")
+        _require(
+            self.grid == "senteval" or self.probe in ("exact", "sklearn"),
+            f"the wide grid is a grid of C; the probe {self.probe!r} has weight decays",
+        )
+
+    def with_changes(self, **changes: Any) -> Settings:
+        return replace(self, **changes)
+
+    @classmethod
+    def from_senteval_params(cls, params: Mapping[str, Any]) -> Settings:
+        """Read SentEval's params with SentEval's own defaults (5 folds, seed 1111, batches of 128).
+
+        ``usepytorch`` absent takes the exact solver, False scikit-learn, True SentEval's torch loop. The exact solver is
+        linear, so a hidden layer (``nhid`` above 0) asks for the torch loop unless scikit-learn was named.
+        """
+        classifier = params.get("classifier") or {"nhid": 0}
+        if "nhid" not in classifier:
+            # SentEval raises AssertionError here; SettingsError says the same with the remedy.
+            raise SettingsError("params['classifier'] must say nhid, the number of hidden units (0 for logistic regression)")
+        training = {key: classifier[key] for key in _TRAINING_KEYS if key in classifier}
+        hidden = int(classifier["nhid"]) > 0
+        usepytorch = params.get("usepytorch")
+        if usepytorch is None:
+            probe = "mlp" if hidden else "exact"
+        elif usepytorch:
+            probe = "mlp" if hidden else "senteval"
+        elif hidden:
+            raise SettingsError(
+                f"nhid={classifier['nhid']} needs SentEval's torch loop, but usepytorch is False; "
+                "set usepytorch to True, or nhid to 0 for logistic regression"
+            )
+        else:
+            probe = "sklearn"
+        return cls(
+            probe=probe,
+            folds=int(params.get("kfold", 5)),
+            seed=int(params.get("seed", 1111)),
+            batch_size=int(params.get("batch_size", 128)),
+            training=training if probe in ("senteval", "mlp") else {},
+        )
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise SettingsError(message)
