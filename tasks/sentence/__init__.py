@@ -1,0 +1,1 @@
+"""The ten biomedical sentence tasks of the MedSentEval paper (Tawfik and Spruit 2020)."""
