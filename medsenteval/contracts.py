@@ -252,7 +252,6 @@ class Task:
     positive_label: str | None = None
     published_counts: Mapping[str, int] = field(default_factory=dict)
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    aliases: tuple[str, ...] = ()
     training: Mapping[str, Any] = field(default_factory=dict)
     senteval_name: str = ""
     groups_are: str = ""

@@ -1,0 +1,46 @@
+"""What is trained on frozen embeddings, and the choice of a back end by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from medsenteval.probes.backend import Backend
+from medsenteval.settings import Settings
+
+__all__ = ["WIDE_GRID", "choose_backend", "choose_penalties"]
+
+#: Our own grid of C: wide enough that the optimum lies inside it for small vectors and for thousands of pair features.
+WIDE_GRID: Final = tuple(2.0**t for t in range(-10, 11))
+
+
+def choose_backend(settings: Settings, training: Mapping[str, Any]) -> Backend:
+    """Make the back end that the settings name; ``training`` holds a task's overrides of SentEval's loop."""
+    if settings.probe == "sklearn":
+        from medsenteval.probes.scikit import ScikitBackend
+
+        return ScikitBackend(seed=settings.seed)
+    if settings.probe == "exact":
+        from medsenteval.probes.logistic import ExactBackend
+
+        return ExactBackend() if settings.tolerance is None else ExactBackend(tolerance=settings.tolerance)
+    from medsenteval.probes.sgd import ClassifierSettings, SentEvalBackend
+
+    default_width = {"nhid": 50} if settings.probe == "mlp" else {}
+    overrides = {key: value for key, value in training.items() if key != "noreg"}
+    return SentEvalBackend(ClassifierSettings(**{**default_width, **settings.training, **overrides}), seed=settings.seed)
+
+
+def choose_penalties(settings: Settings, training: Mapping[str, Any]) -> tuple[float, ...] | None:
+    """Return the penalties to search, or None for the back end's own grid.
+
+    MedSentEval trains its largest tasks without a search (``noreg``), which the parity back ends follow. The exact solver
+    searches there too: an unpenalised optimum overfits where SentEval's early stopping did not.
+    """
+    if settings.grid == "wide":
+        return WIDE_GRID
+    if training.get("noreg") and settings.probe == "sklearn":
+        return (1e9,)
+    if training.get("noreg") and settings.probe in ("senteval", "mlp"):
+        return (1e-9,)
+    return None

@@ -1,0 +1,156 @@
+"""SentEval's three ways of training and testing a probe: split, k-fold with a test set, nested k-fold.
+
+The grids, fold seeds, rounding and tie rules are SentEval's (``senteval/tools/validation.py`` upstream), so that with the
+``sklearn`` back end the numbers are those of ``usepytorch=False``:
+
+- mean fold accuracies are rounded to two decimals of a percentage before the best penalty is chosen;
+- ties go to the first penalty of the grid;
+- nested folds are always shuffled with seed 1111, k-fold with the run's seed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from medsenteval.errors import ProbeError
+from medsenteval.features import Features
+from medsenteval.probes.backend import Backend, FitReport, Fold, Labels, RowNumbers
+
+__all__ = ["FoldOutcome", "Outcome", "run_kfold", "run_nested", "run_split", "stratified_folds"]
+
+#: SentEval writes this seed into its nested cross-validation whatever the run's seed is.
+NESTED_SEED: Final = 1111
+
+
+@dataclass(frozen=True, eq=False)
+class FoldOutcome:
+    """What a probe predicted for the rows it had not seen, and the penalty it was given."""
+
+    rows: RowNumbers
+    probabilities: NDArray[np.float64]
+    predicted: Labels
+    penalty: float
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Predictions of a whole protocol: one FoldOutcome for a test set, k of them for nested cross-validation.
+
+    ``dev_accuracy`` is the percentage by which the penalties were chosen, rounded as SentEval rounds it.
+    """
+
+    folds: tuple[FoldOutcome, ...]
+    dev_accuracy: float
+    report: FitReport
+
+
+def stratified_folds(
+    labels: Labels, n_folds: int, seed: int, groups: NDArray[np.intp] | None = None
+) -> list[tuple[RowNumbers, RowNumbers]]:
+    """Return (train, held out) row numbers of shuffled stratified folds; rows of one group never part."""
+    if len(np.unique(labels)) < 2:
+        raise ProbeError(f"all {len(labels)} rows have the same label; a classifier needs at least two classes")
+    largest = int(np.bincount(labels).max())
+    if largest < n_folds:
+        raise ProbeError(f"{n_folds} folds need a class with {n_folds} rows or more, the largest has {largest}; use fewer folds")
+    if groups is not None and (n_groups := len(np.unique(groups))) < n_folds:
+        raise ProbeError(f"{n_folds} grouped folds need {n_folds} groups or more, there are {n_groups}; use fewer folds")
+    placeholder = np.zeros(len(labels))
+    with warnings.catch_warnings():
+        # A class rarer than the folds is missing from some of them; the back ends handle that, so it needs no warning.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        if groups is None:
+            splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+            return list(splitter.split(placeholder, labels))
+        return list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(placeholder, labels, groups))
+
+
+def run_split(
+    backend: Backend,
+    features: Features,
+    labels: Labels,
+    n_classes: int,
+    *,
+    train: RowNumbers,
+    dev: RowNumbers,
+    test: RowNumbers,
+    penalties: Sequence[float] | None = None,
+) -> Outcome:
+    """Choose the penalty on ``dev``, train on ``train``, predict ``test``."""
+    grid = backend.penalties("split") if penalties is None else tuple(penalties)
+    accuracies, report = backend.score_grid(features, labels, n_classes, [Fold(train, dev)], grid)
+    rounded = _percentages(accuracies)[0]
+    best = int(np.argmax(rounded))
+    folds = [Fold(train, test, validation=dev)]
+    predictions, final = backend.predict(features, labels, n_classes, folds, [grid[best]])
+    outcome = FoldOutcome(test, predictions[0].probabilities, predictions[0].labels, grid[best])
+    return Outcome((outcome,), float(rounded[best]), report + final)
+
+
+def run_kfold(
+    backend: Backend,
+    features: Features,
+    labels: Labels,
+    n_classes: int,
+    *,
+    train: RowNumbers,
+    test: RowNumbers,
+    n_folds: int,
+    seed: int,
+    groups: NDArray[np.intp] | None = None,
+    penalties: Sequence[float] | None = None,
+) -> Outcome:
+    """Choose the penalty by cross-validation over ``train``, train on all of it, predict ``test``."""
+    grid = backend.penalties("kfold") if penalties is None else tuple(penalties)
+    parts = stratified_folds(labels[train], n_folds, seed, None if groups is None else groups[train])
+    inner = [Fold(train[fitted], train[held_out]) for fitted, held_out in parts]
+    accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
+    rounded = _percentages(accuracies.mean(axis=0))
+    best = int(np.argmax(rounded))
+    predictions, final = backend.predict(features, labels, n_classes, [Fold(train, test)], [grid[best]])
+    outcome = FoldOutcome(test, predictions[0].probabilities, predictions[0].labels, grid[best])
+    return Outcome((outcome,), float(rounded[best]), report + final)
+
+
+def run_nested(
+    backend: Backend,
+    features: Features,
+    labels: Labels,
+    n_classes: int,
+    *,
+    n_folds: int,
+    groups: NDArray[np.intp] | None = None,
+    penalties: Sequence[float] | None = None,
+) -> Outcome:
+    """Predict every row once by outer cross-validation, the penalty of each outer fold chosen by an inner one."""
+    grid = backend.penalties("nested") if penalties is None else tuple(penalties)
+    outer: list[Fold] = []
+    inner: list[Fold] = []
+    for train, held_out in stratified_folds(labels, n_folds, NESTED_SEED, groups):
+        outer.append(Fold(train, held_out))
+        parts = stratified_folds(labels[train], n_folds, NESTED_SEED, None if groups is None else groups[train])
+        inner.extend(Fold(train[fitted], train[scored]) for fitted, scored in parts)
+    # All inner folds of all outer folds go to the back end at once: they share rows, so they can share work.
+    accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
+    rounded = _percentages(accuracies.reshape(len(outer), n_folds, len(grid)).mean(axis=1))
+    chosen = rounded.argmax(axis=1)
+    predictions, final = backend.predict(features, labels, n_classes, outer, [grid[best] for best in chosen])
+    folds = tuple(
+        FoldOutcome(fold.held_out, prediction.probabilities, prediction.labels, grid[best])
+        for fold, prediction, best in zip(outer, predictions, chosen, strict=True)
+    )
+    dev = float(np.round(rounded.max(axis=1).mean(), 2))
+    return Outcome(folds, dev, report + final)
+
+
+def _percentages(accuracies: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round as SentEval does, with Python's round on each number, which np.round does not always equal."""
+    rounded = np.array([round(100 * value, 2) for value in accuracies.ravel().tolist()], dtype=np.float64)
+    return rounded.reshape(accuracies.shape)

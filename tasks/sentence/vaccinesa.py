@@ -1,0 +1,69 @@
+"""VaccineSA: what does a tweet say about HPV vaccination? (Called PatientSA or ClinicalSA elsewhere.)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from medsenteval.contracts import Dataset, Task
+from medsenteval.tasks.building import DatasetBuilder
+from medsenteval.tasks.families import evaluate_classification
+from medsenteval.tasks.layouts import tab_rows
+
+LABELS = ("Positive", "Neutral", "Unrelated", "NegSafety", "NegOthers", "NegEfficacy", "NegCost", "NegResistant")
+
+
+def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+    """Join the official annotation with the downloaded tweets on the tweet id, or read MedSentEval's joined train.txt."""
+    builder = DatasetBuilder("VaccineSA", folder, labels=LABELS)
+    split = builder.split("all")
+    annotation = builder.find("TweetsAnnotation.txt")
+    if annotation is None:
+        file = builder.require("train.txt", "TweetsAnnotation.txt")
+        for number, (tweet, label, text) in tab_rows(builder, file, split, ("tweet id", "label", "text")):
+            # MedSentEval's converter gave every row the id of one tweet, so ids of this layout say nothing.
+            split.add(file, number, text, label=label, item=f"{tweet} (line {number})")
+        return builder.build()
+
+    tweets = builder.require("tweets.txt", "train_temp.txt")
+    text_of: dict[str, str] = {}
+    for number, (tweet, text) in tab_rows(builder, tweets, split, ("tweet id", "text")):
+        if text_of.setdefault(tweet.strip(), text) != text:
+            split.reject(tweets, number, "a second, different text for this tweet", tweet)
+    seen: set[str] = set()
+    lost = 0
+    for number, (tweet, _, label) in tab_rows(builder, annotation, split, ("tweet id", "unused", "label")):
+        tweet = tweet.strip()
+        if tweet in seen:
+            split.reject(annotation, number, "this tweet is annotated before", tweet)
+        elif tweet in text_of:
+            split.add(annotation, number, text_of[tweet], label=label, group=tweet, item=tweet)
+        else:
+            lost += 1
+        seen.add(tweet)
+    if lost:
+        builder.notes.append(f"{lost} of {len(seen)} annotated tweets have no text in {tweets.name} (deleted or not fetched)")
+    return builder.build()
+
+
+TASK = Task(
+    name="VaccineSA",
+    version="1",
+    family="classification",
+    protocol="nested",
+    metrics=("acc",),
+    folders=("ClinicalSA", "VaccineSA", "PatientSA"),
+    read=read,
+    evaluate=evaluate_classification,
+    labels=LABELS,
+    # Tweets vanish: the paper had 1,853 of 3,984, and nobody else will have just those.
+    published_counts={"all": 1_853},
+    senteval_name="ClinicalSA",
+    citation="Du et al. 2017, Optimization on machine learning based approaches for sentiment analysis on HPV vaccines related "
+    "tweets, Journal of Biomedical Semantics",
+    licence="annotations none stated; tweets under the platform's terms",
+    access="registration",
+    obtain="put TweetsAnnotation.txt (from TweetsAnnotationResults.zip of the authors at sbmi.uth.edu) and the tweets that you "
+    "fetched, as tweets.txt with lines 'id TAB text', into ClinicalSA/",
+    groups_are="tweet",
+)
