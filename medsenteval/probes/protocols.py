@@ -86,7 +86,8 @@ def run_split(
     """Choose the penalty on ``dev``, train on ``train``, predict ``test``."""
     grid = backend.penalties("split") if penalties is None else tuple(penalties)
     accuracies, report = backend.score_grid(features, labels, n_classes, [Fold(train, dev)], grid)
-    rounded = _percentages(accuracies)[0]
+    # Python's round here and NumPy's on the means below: upstream rounds a float in one place and a NumPy mean in the others.
+    rounded = [round(100 * accuracy, 2) for accuracy in accuracies[0].tolist()]
     best = int(np.argmax(rounded))
     folds = [Fold(train, test, validation=dev)]
     predictions, final = backend.predict(features, labels, n_classes, folds, [grid[best]])
@@ -112,7 +113,7 @@ def run_kfold(
     parts = stratified_folds(labels[train], n_folds, seed, None if groups is None else groups[train])
     inner = [Fold(train[fitted], train[held_out]) for fitted, held_out in parts]
     accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
-    rounded = _percentages(accuracies.mean(axis=0))
+    rounded = np.round(100 * accuracies.mean(axis=0), 2)
     best = int(np.argmax(rounded))
     predictions, final = backend.predict(features, labels, n_classes, [Fold(train, test)], [grid[best]])
     outcome = FoldOutcome(test, predictions[0].probabilities, predictions[0].labels, grid[best])
@@ -139,7 +140,7 @@ def run_nested(
         inner.extend(Fold(train[fitted], train[scored]) for fitted, scored in parts)
     # All inner folds of all outer folds go to the back end at once: they share rows, so they can share work.
     accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
-    rounded = _percentages(accuracies.reshape(len(outer), n_folds, len(grid)).mean(axis=1))
+    rounded = np.round(100 * accuracies.reshape(len(outer), n_folds, len(grid)).mean(axis=1), 2)
     chosen = rounded.argmax(axis=1)
     predictions, final = backend.predict(features, labels, n_classes, outer, [grid[best] for best in chosen])
     folds = tuple(
@@ -149,8 +150,3 @@ def run_nested(
     dev = float(np.round(rounded.max(axis=1).mean(), 2))
     return Outcome(folds, dev, report + final)
 
-
-def _percentages(accuracies: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round as SentEval does, with Python's round on each number, which np.round does not always equal."""
-    rounded = np.array([round(100 * value, 2) for value in accuracies.ravel().tolist()], dtype=np.float64)
-    return rounded.reshape(accuracies.shape)

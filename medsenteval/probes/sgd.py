@@ -1,0 +1,226 @@
+"""SentEval's own training loop: the ``senteval`` (linear) and ``mlp`` (one hidden layer) back ends.
+
+The recipe, for one model: parameters as ``torch.nn.Linear`` draws them, mean cross-entropy, mini-batches of 64 rows
+from a fresh permutation in every pass, any of torch's classic optimisers with the penalty as its weight decay (biases
+included). After every ``epoch_size`` passes the model is scored on the rows that stop it; the strictly best model is
+kept. Checks without improvement are counted and the count is never reset: training ends at check number
+``tenacity + 1`` of that kind, or once more than ``max_epoch`` passes are done. In the grid search the scored rows
+are also the stopping rows, so that grid scores are optimistic, exactly as SentEval's are. The final fit stops on
+``Fold.validation`` rows or, without them, on a random 5 % of its training rows, which it then does not train on.
+
+SentEval re-seeds both of its generators for every model. All models with equally many training rows therefore start
+from the same parameters and draw the same permutations and dropout masks, and this module trains them together as one
+stacked model (see ``stacked.py``), from the same random numbers:
+
+* identical to SentEval on CPU: initial parameters, the 5 % hold-out, every permutation, every dropout mask, the
+  mini-batches, the number and moments of the checks, the rule that keeps and stops, resolution of ties;
+* not identical: the last bits of sums, because products for many models are summed in another order and because torch's
+  fused update rules round differently. Scores then differ where a row lies on the decision boundary at a check:
+  on small data mostly not at all, on large data by far less than another seed would change them;
+* not identical on a GPU: dropout masks, which SentEval draws there from the GPU's generator and we always from the CPU's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.errors import MissingExtraError, ProbeError, SettingsError
+from medsenteval.features import Features
+from medsenteval.probes.backend import FitReport, Fold, Labels, Prediction, RowNumbers
+
+if TYPE_CHECKING:
+    from medsenteval.probes.stacked import TrainedModels
+
+__all__ = ["OPTIMISERS", "ClassifierSettings", "OptimiserChoice", "SentEvalBackend"]
+
+#: Weight decays that SentEval tries, in every protocol.
+PENALTIES: Final = (1e-5, 1e-4, 1e-3, 1e-2)
+
+#: Share of the training rows that the final fit sets aside to know when to stop.
+HOLD_OUT: Final = 0.05
+
+#: SentEval's optimiser names and the numeric options of each; weight decay is missing because the penalty grid sets it.
+OPTIMISERS: Final[dict[str, frozenset[str]]] = {
+    "adadelta": frozenset({"lr", "rho", "eps"}),
+    "adagrad": frozenset({"lr", "lr_decay", "initial_accumulator_value", "eps"}),
+    "adam": frozenset({"lr", "eps", "amsgrad"}),
+    "adamax": frozenset({"lr", "eps"}),
+    "asgd": frozenset({"lr", "lambd", "alpha", "t0"}),
+    "rmsprop": frozenset({"lr", "alpha", "eps", "momentum", "centered"}),
+    "rprop": frozenset({"lr"}),
+    "sgd": frozenset({"lr", "momentum", "dampening", "nesterov"}),
+}
+
+_SWITCHES: Final = frozenset({"amsgrad", "centered", "nesterov"})
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class OptimiserChoice:
+    """An optimiser string such as ``adagrad,lr=0.1,lr_decay=0.05``, taken apart."""
+
+    name: str
+    options: dict[str, float | bool]
+
+    @classmethod
+    def parse(cls, text: str) -> OptimiserChoice:
+        """Read SentEval's form: the name, then ``option=number`` after commas."""
+        name, *assignments = text.split(",")
+        if name not in OPTIMISERS:
+            raise SettingsError(f"unknown optimiser {name!r} in {text!r}; known: {', '.join(OPTIMISERS)}")
+        options: dict[str, float | bool] = {}
+        for assignment in assignments:
+            option, equals, number = assignment.partition("=")
+            if not equals or not _NUMBER.fullmatch(number):
+                raise SettingsError(f"optimiser {text!r}: {assignment!r} is not of the form option=number")
+            if option == "weight_decay":
+                raise SettingsError(f"optimiser {text!r}: weight_decay is set by the penalty grid; leave it out")
+            if option not in OPTIMISERS[name]:
+                known = ", ".join(sorted(OPTIMISERS[name]))
+                raise SettingsError(f"optimiser {text!r}: {name} has no option {option!r}; known: {known}")
+            options[option] = bool(float(number)) if option in _SWITCHES else float(number)
+        if name == "sgd" and "lr" not in options:
+            raise SettingsError("optimiser 'sgd' needs a learning rate, for instance 'sgd,lr=0.1'")
+        return cls(name, options)
+
+
+@dataclass(frozen=True)
+class ClassifierSettings:
+    """SentEval's ``classifier`` dictionary with its defaults; ``nhid`` 0 is logistic regression."""
+
+    nhid: int = 0
+    optim: str = "adam"
+    tenacity: int = 5
+    epoch_size: int = 4
+    max_epoch: int = 200
+    dropout: float = 0.0
+    batch_size: int = 64
+
+    def __post_init__(self) -> None:
+        smallest = {"nhid": 0, "tenacity": 0, "epoch_size": 1, "max_epoch": 0, "batch_size": 1}
+        for setting, least in smallest.items():
+            value = getattr(self, setting)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise SettingsError(f"classifier setting {setting} must be a whole number from {least} up, not {value!r}")
+        if not 0 <= self.dropout < 1:
+            raise SettingsError(f"classifier setting dropout must be at least 0 and below 1, not {self.dropout!r}")
+        if self.dropout and not self.nhid:
+            raise SettingsError("classifier setting dropout needs a hidden layer; set nhid above 0 or dropout to 0")
+        OptimiserChoice.parse(self.optim)
+
+    @property
+    def optimiser(self) -> OptimiserChoice:
+        return OptimiserChoice.parse(self.optim)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingJob:
+    """One fold's training rows, in the order that permutations refer to, its stopping rows and its penalties."""
+
+    train: RowNumbers
+    stop: RowNumbers
+    penalties: tuple[float, ...]
+    #: Number of rows before the hold-out was drawn from the random stream, or None where none was drawn.
+    hold_out_of: int | None = None
+    held_out: RowNumbers = field(default_factory=lambda: np.empty(0, np.intp))
+
+
+class SentEvalBackend:
+    """SentEval's torch classifier for many folds and penalties at once, on CPU or GPU."""
+
+    name: str
+
+    def __init__(self, settings: ClassifierSettings | None = None, seed: int = 1111, device: str = "auto") -> None:
+        try:
+            import torch
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("SentEval's training loop", "torch", "torch") from error
+        self.settings = settings if settings is not None else ClassifierSettings()
+        self.seed = seed
+        self.name = "mlp" if self.settings.nhid else "senteval"
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            self.device = str(torch.empty(0, device=device).device)
+        except (RuntimeError, AssertionError) as error:
+            raise SettingsError(f"torch cannot use the device {device!r}: {error}") from error
+
+    def penalties(self, protocol: str) -> tuple[float, ...]:
+        """SentEval's four weight decays, which are the same for every protocol."""
+        return PENALTIES
+
+    def score_grid(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[NDArray[np.float64], FitReport]:
+        """Return the best accuracy reached on each fold's held-out rows, which also stop its training."""
+        jobs = [TrainingJob(fold.train, fold.held_out, tuple(penalties)) for fold in folds]
+        scores = np.zeros((len(jobs), len(penalties)))
+        trained = self._train(features, labels, n_classes, jobs, keep_models=False)
+        for number, models in trained.items():
+            scores[number] = models.accuracies
+        return scores, _report(trained.values())
+
+    def predict(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[list[Prediction], FitReport]:
+        """Fit fold i with ``penalties[i]``, stopping on its validation rows or on 5 % of its training rows."""
+        if len(folds) != len(penalties):
+            raise ProbeError(f"{len(folds)} folds need as many penalties, not {len(penalties)}")
+        jobs = [self._final_job(fold, penalty) for fold, penalty in zip(folds, penalties, strict=True)]
+        trained = self._train(features, labels, n_classes, jobs, keep_models=True)
+        predictions = [Prediction(trained[number].probabilities) for number in range(len(jobs))]
+        return predictions, _report(trained.values())
+
+    def _final_job(self, fold: Fold, penalty: float) -> TrainingJob:
+        """Set aside the stopping rows of a final fit, with SentEval's draw where the fold does not name them."""
+        if fold.validation is not None:
+            return TrainingJob(fold.train, fold.validation, (penalty,), None, fold.held_out)
+        n_rows = len(fold.train)
+        n_stop = int(HOLD_OUT * n_rows)
+        if n_stop == 0:
+            raise ProbeError(
+                f"SentEval's loop stops on {HOLD_OUT:.0%} of the training rows, which is no row at all of {n_rows}; "
+                f"give the fold validation rows or at least {round(1 / HOLD_OUT)} training rows"
+            )
+        # The same seed as in training: the hold-out is the first draw from the stream that then permutes the rows.
+        order = np.random.RandomState(self.seed).permutation(n_rows)
+        return TrainingJob(fold.train[order[n_stop:]], fold.train[order[:n_stop]], (penalty,), n_rows, fold.held_out)
+
+    def _train(
+        self, features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob], keep_models: bool
+    ) -> dict[int, TrainedModels]:
+        """Train all jobs, those that share a random stream together, and return the outcome by job number."""
+        from medsenteval.probes.stacked import StackedTrainer
+
+        _check(features, labels, n_classes, jobs)
+        trainer = StackedTrainer(self.settings, self.seed, self.device, features, labels, n_classes)
+        same_stream: dict[tuple[int, int | None], list[int]] = {}
+        for number, job in enumerate(jobs):
+            same_stream.setdefault((len(job.train), job.hold_out_of), []).append(number)
+        outcome: dict[int, TrainedModels] = {}
+        for numbers in same_stream.values():
+            for part in trainer.fitting_parts([jobs[number] for number in numbers]):
+                members = numbers[part]
+                trained = trainer.train([jobs[number] for number in members], keep_models)
+                outcome.update(zip(members, trained, strict=True))
+        return outcome
+
+
+def _check(features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob]) -> None:
+    if len(labels) != features.n_rows:
+        raise ProbeError(f"{features.n_rows} feature rows but {len(labels)} labels")
+    if len(labels) and not (labels.min() >= 0 and labels.max() < n_classes):
+        raise ProbeError(f"labels must lie in 0..{n_classes - 1}; found {labels.min()}..{labels.max()}")
+    for number, job in enumerate(jobs):
+        if not len(job.train) or not len(job.stop):
+            raise ProbeError(f"fold {number} has {len(job.train)} training and {len(job.stop)} stopping rows; both are needed")
+
+
+def _report(trained: Sequence[TrainedModels] | object) -> FitReport:
+    raise NotImplementedError

@@ -1,0 +1,241 @@
+"""What a kind of task does with embeddings: adapters say which files and labels, families turn vectors into scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
+from medsenteval.errors import DataError, SettingsError
+from medsenteval.features import Features
+from medsenteval.probes import choose_backend, choose_penalties
+from medsenteval.probes.protocols import Outcome, run_kfold, run_nested, run_split
+from medsenteval.settings import Settings
+from medsenteval.similarity import paired_cosine
+from medsenteval.statistics import bootstrap_correlation, bootstrap_counts, correlation, f1_from_counts
+
+__all__ = ["evaluate_classification", "evaluate_similarity"]
+
+Labels = NDArray[np.int64]
+
+
+def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Train a probe on the frozen vectors under the task's protocol and score its predictions."""
+    splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
+    features, labels, rows = _stack(splits, embeddings)
+    groups = _group_numbers(task, splits) if settings.grouped else None
+    backend = choose_backend(settings, task.training)
+    n_classes, penalties = len(dataset.label_names), choose_penalties(settings, task.training)
+    if task.protocol == "split":
+        if settings.grouped:
+            raise SettingsError(f"{task.name} has its own train, dev and test split: there are no folds to group")
+        outcome = run_split(
+            backend, features, labels, n_classes,
+            train=rows["train"], dev=rows["dev"], test=rows["test"], penalties=penalties,
+        )  # fmt: skip
+    elif task.protocol == "kfold":
+        outcome = run_kfold(
+            backend, features, labels, n_classes, train=rows["train"], test=rows["test"],
+            n_folds=settings.folds, seed=settings.seed, groups=groups, penalties=penalties,
+        )  # fmt: skip
+    else:
+        outcome = run_nested(
+            backend, features, labels, n_classes, n_folds=settings.folds, groups=groups, penalties=penalties
+        )
+    ids = [item for split in splits.values() for item in split.ids]
+    return _classification_scores(task, dataset, settings, outcome, labels, ids, splits)
+
+
+def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Correlate the cosine of each pair's vectors with the gold score; nothing is trained."""
+    split = _concatenate(list(dataset.splits.values()))
+    if split.texts2 is None or split.scores is None:
+        raise DataError(f"{task.name}: a similarity task needs pairs of texts with scores")
+    predicted, degenerate = paired_cosine(embeddings.matrix, embeddings.rows(split.texts), embeddings.rows(split.texts2))
+    return similarity_scores(task, split, predicted, degenerate, settings)
+
+
+def similarity_scores(
+    task: Task, split: Split, predicted: NDArray[np.float64], degenerate: int, settings: Settings
+) -> Scores:
+    """Score one predicted similarity a pair; a caller with its own similarity (SentEval's params) enters here."""
+    assert split.scores is not None
+    gold = split.scores
+    metrics, pairs = [], {}
+    for kind in ("pearson", "spearman"):
+        value, p = correlation(kind, predicted, gold)
+        rng = np.random.default_rng(settings.seed)
+        low, high = bootstrap_correlation(
+            kind, predicted, gold, resamples=settings.resamples, confidence=settings.confidence, rng=rng
+        )
+        # Any constant answer correlates with nothing: the baseline is 0.
+        metrics.append(Metric(kind, value, low, high, 0.0, "fraction", len(gold)))
+        pairs[kind] = (value, p)
+    summary = {kind: {"mean": value, "wmean": value} for kind, (value, _) in pairs.items()}
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=0,
+        n_test=len(gold),
+        protocol="cosine",
+        probe="none",
+        items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
+        senteval={task.senteval_name or task.name: {**pairs, "nsamples": len(gold)}, "all": summary},
+        details={"pairs_with_zero_vector": degenerate},
+    )
+
+
+def senteval_order(split: Split) -> list[int]:
+    """Return the rows sorted as SentEval sorts them before it encodes: by numbers of tokens, then by label.
+
+    Shuffled folds depend on positions, so the same folds as SentEval's need the same order first.
+    """
+    targets = split.labels if split.labels is not None else split.scores
+    lengths = [[len(text.split()) for text in column] for column in (split.texts, split.texts2) if column is not None]
+    assert targets is not None
+    return sorted(range(len(split)), key=lambda i: (*(column[i] for column in lengths), targets[i]))
+
+
+def _concatenate(splits: list[Split]) -> Split:
+    if len(splits) == 1:
+        return splits[0]
+
+    def chain(name: str) -> Any:
+        columns = [getattr(split, name) for split in splits]
+        return None if any(column is None for column in columns) else tuple(x for column in columns for x in column)
+
+    scores = chain("scores")
+    return Split(
+        ids=chain("ids"),
+        texts=chain("texts"),
+        texts2=chain("texts2"),
+        scores=None if scores is None else np.array(scores, dtype=np.float64),
+    )
+
+
+def _stack(
+    splits: dict[str, Split], embeddings: Embeddings
+) -> tuple[Features, Labels, dict[str, NDArray[np.intp]]]:
+    """Lay the splits one after the other: features, labels, and which rows belong to which split."""
+    parts = list(splits.values())
+    left = np.concatenate([embeddings.rows(part.texts) for part in parts])
+    pairs = all(part.texts2 is not None for part in parts)
+    right = np.concatenate([embeddings.rows(part.texts2 or ()) for part in parts]) if pairs else None
+    labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+    ends = np.cumsum([0, *map(len, parts)])
+    rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(splits)}
+    return Features(embeddings.matrix, left, right), labels, rows
+
+
+def _group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
+    names = [name for split in splits.values() for name in split.groups or ()]
+    if len(names) != sum(map(len, splits.values())):
+        raise SettingsError(f"{task.name}: the files do not say which rows belong together, so folds cannot be grouped")
+    _, numbers = np.unique(names, return_inverse=True)
+    return numbers.astype(np.intp)
+
+
+def _classification_scores(
+    task: Task,
+    dataset: Dataset,
+    settings: Settings,
+    outcome: Outcome,
+    labels: Labels,
+    ids: list[str],
+    splits: dict[str, Split],
+) -> Scores:
+    gold = [labels[fold.rows] for fold in outcome.folds]
+    predicted = [fold.predicted for fold in outcome.folds]
+    metrics = [_accuracy(gold, predicted, settings)]
+    fold_accuracies = [round(100 * float(np.mean(g == p)), 2) for g, p in zip(gold, predicted, strict=True)]
+    tested = np.concatenate([fold.rows for fold in outcome.folds])
+    n_test = len(tested)
+    n_dev = len(splits["dev"]) if "dev" in splits else len(next(iter(splits.values())))
+    legacy: dict[str, Any] = {"devacc": outcome.dev_accuracy, "acc": float(np.round(np.mean(fold_accuracies), 2))}
+    details: dict[str, Any] = {
+        "dev_accuracy": outcome.dev_accuracy,
+        "fold_accuracies": fold_accuracies,
+        "penalties": [fold.penalty for fold in outcome.folds],
+        "fits": vars(outcome.report),
+    }
+    if task.positive_label is not None:
+        positive = dataset.label_names.index(task.positive_label)
+        f1, pooled, fold_f1s = _f1(gold, predicted, positive, settings)
+        metrics.append(f1)
+        details |= {"fold_f1": fold_f1s, "pooled_f1": pooled}
+        legacy["f1"] = float(np.round(np.mean([round(value, 2) for value in fold_f1s]), 2))
+        if task.protocol == "nested":
+            legacy["F1score"] = legacy["f1"]  # MedSentEval's key for BioC
+    legacy |= {"ndev": n_dev, "ntest": n_test}
+    n_train = n_test if task.protocol == "nested" else len(splits["train"])
+    legacy |= {"n_train": n_train, "n_rejected": len(dataset.rejected)}
+    probabilities = np.concatenate([fold.probabilities for fold in outcome.folds])
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=n_train,
+        n_test=n_test,
+        protocol=_protocol_name(task, settings),
+        probe=settings.probe,
+        items={
+            "id": [ids[row] for row in tested],
+            "gold": labels[tested].tolist(),
+            "predicted": np.concatenate(predicted).tolist(),
+            "probability": np.round(probabilities.max(axis=1), 6).tolist(),
+            "fold": np.repeat(np.arange(len(gold)), list(map(len, gold))).tolist(),
+        },
+        senteval=legacy,
+        details=details,
+    )
+
+
+def _protocol_name(task: Task, settings: Settings) -> str:
+    name = task.protocol if task.protocol == "split" else f"{task.protocol}-{settings.folds}"
+    if settings.grouped:
+        name += f"-grouped-by-{task.groups_are.replace(' ', '-')}"
+    return name if settings.grid == "senteval" else f"{name}-wide-grid"
+
+
+def _accuracy(gold: list[Labels], predicted: list[Labels], settings: Settings) -> Metric:
+    right = [int(np.sum(g == p)) for g, p in zip(gold, predicted, strict=True)]
+    counts = np.array([[r, len(g) - r] for r, g in zip(right, gold, strict=True)], dtype=np.int64)
+    low, high = bootstrap_counts(
+        counts,
+        lambda drawn: drawn[..., 0] / drawn.sum(axis=-1),
+        resamples=settings.resamples,
+        confidence=settings.confidence,
+        rng=np.random.default_rng(settings.seed),
+    )
+    everything = np.concatenate(gold)
+    # The best constant answer on the very items that are scored: a train majority can be a test minority (RQE).
+    baseline = 100 * float(np.bincount(everything).max()) / len(everything)
+    value = 100 * float(np.mean(counts[:, 0] / counts.sum(axis=1)))
+    return Metric("acc", value, 100 * low, 100 * high, baseline, "percent", len(everything))
+
+
+def _f1(
+    gold: list[Labels], predicted: list[Labels], positive: int, settings: Settings
+) -> tuple[Metric, float, list[float]]:
+    """Return F1 as the mean over folds with its interval, F1 of the pooled predictions, and each fold's."""
+    counts = np.array([_two_by_two(g == positive, p == positive) for g, p in zip(gold, predicted, strict=True)])
+    always_yes = np.array([_two_by_two(g == positive, np.ones(len(g), dtype=bool)) for g in gold])
+    low, high = bootstrap_counts(
+        counts,
+        f1_from_counts,
+        resamples=settings.resamples,
+        confidence=settings.confidence,
+        rng=np.random.default_rng(settings.seed),
+    )
+    per_fold = 100 * f1_from_counts(counts)
+    baseline = 100 * float(f1_from_counts(always_yes).mean())
+    metric = Metric("f1", float(per_fold.mean()), 100 * low, 100 * high, baseline, "percent", int(counts.sum()))
+    return metric, 100 * float(f1_from_counts(counts.sum(axis=0))), per_fold.tolist()
+
+
+def _two_by_two(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[int]:
+    return [
+        int(np.sum(gold & predicted)),
+        int(np.sum(~gold & predicted)),
+        int(np.sum(gold & ~predicted)),
+        int(np.sum(~gold & ~predicted)),
+    ]
