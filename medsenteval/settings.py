@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ class Settings:
     """Everything but the data and the encoder that can move a score, with the defaults of a publishable run.
 
     ``grid`` is "senteval" for SentEval's penalties or "wide" for 2^-10 to 2^10. ``grouped`` keeps all rows of a question, tweet or
-    paper in one fold. ``training`` holds SentEval's classifier options for the probes ``senteval`` and ``mlp``.
+    paper in one fold. ``similarity`` replaces the cosine in similarity tasks. ``training`` holds SentEval's classifier options for the probes ``senteval`` and ``mlp``.
     ``task_options`` maps a task name to its reading options, for example {"BioASQ": {"snippets": "all"}}.
     """
 
@@ -36,6 +36,7 @@ class Settings:
     limit: int | None = None
     resamples: int = 2000
     confidence: float = 0.95
+    similarity: Callable[[Any, Any], float] | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     task_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -88,6 +89,7 @@ class Settings:
             folds=int(params.get("kfold", 5)),
             seed=int(params.get("seed", 1111)),
             batch_size=int(params.get("batch_size", 128)),
+            similarity=params.get("similarity"),
             training=training if probe in ("senteval", "mlp") else {},
         )
 

@@ -11,7 +11,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 __all__ = ["bootstrap_correlation", "bootstrap_counts", "correlation", "f1_from_counts"]
 
@@ -50,6 +49,8 @@ def bootstrap_counts(
 
 def correlation(kind: Correlation, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
     """Return the coefficient and its two-sided p value; a constant side has no correlation and gives (0, 1)."""
+    from scipy import stats
+
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0, 1.0
     result = stats.pearsonr(x, y) if kind == "pearson" else stats.spearmanr(x, y)
@@ -69,6 +70,8 @@ def bootstrap_correlation(
 
     A resample in which one side is constant has no correlation and counts as 0, like the score itself.
     """
+    from scipy import stats
+
     n = len(x)
     block = max(1, _LARGEST_BLOCK // n)
     values = []

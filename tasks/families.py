@@ -49,19 +49,19 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
 
 
 def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    """Correlate the cosine of each pair's vectors with the gold score; nothing is trained."""
+    """Correlate the cosine of each pair's vectors, or the caller's own similarity, with the gold score; nothing is trained."""
     split = _concatenate(list(dataset.splits.values()))
     if split.texts2 is None or split.scores is None:
         raise DataError(f"{task.name}: a similarity task needs pairs of texts with scores")
-    predicted, degenerate = paired_cosine(embeddings.matrix, embeddings.rows(split.texts), embeddings.rows(split.texts2))
-    return similarity_scores(task, split, predicted, degenerate, settings)
-
-
-def similarity_scores(
-    task: Task, split: Split, predicted: NDArray[np.float64], degenerate: int, settings: Settings
-) -> Scores:
-    """Score one predicted similarity a pair; a caller with its own similarity (SentEval's params) enters here."""
-    assert split.scores is not None
+    left, right = embeddings.rows(split.texts), embeddings.rows(split.texts2)
+    if settings.similarity is None:
+        predicted, degenerate = paired_cosine(embeddings.matrix, left, right)
+    else:
+        vectors = embeddings.matrix
+        predicted = np.array([float(settings.similarity(vectors[i], vectors[j])) for i, j in zip(left, right, strict=True)])
+        degenerate = int((~np.isfinite(predicted)).sum())
+        if degenerate:
+            raise DataError(f"{task.name}: the given similarity is not finite for {degenerate} of {len(predicted)} pairs")
     gold = split.scores
     metrics, pairs = [], {}
     for kind in ("pearson", "spearman"):
@@ -78,7 +78,7 @@ def similarity_scores(
         metrics=tuple(metrics),
         n_train=0,
         n_test=len(gold),
-        protocol="cosine",
+        protocol="cosine" if settings.similarity is None else "own-similarity",
         probe="none",
         items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
         senteval={task.senteval_name or task.name: {**pairs, "nsamples": len(gold)}, "all": summary},

@@ -17,7 +17,6 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
@@ -55,6 +54,8 @@ def stratified_folds(
     labels: Labels, n_folds: int, seed: int, groups: NDArray[np.intp] | None = None
 ) -> list[tuple[RowNumbers, RowNumbers]]:
     """Return (train, held out) row numbers of shuffled stratified folds; rows of one group never part."""
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
     if len(np.unique(labels)) < 2:
         raise ProbeError(f"all {len(labels)} rows have the same label; a classifier needs at least two classes")
     largest = int(np.bincount(labels).max())

@@ -17,14 +17,14 @@ stacked model (see ``stacked.py``), from the same random numbers:
 * not identical: the last bits of sums, because products for many models are summed in another order and because torch's
   fused update rules round differently. Scores then differ where a row lies on the decision boundary at a check:
   on small data mostly not at all, on large data by far less than another seed would change them;
-* not identical on a GPU: dropout masks, which SentEval draws there from the GPU's generator and we always from the CPU's.
+* not identical on a GPU: dropout masks, which SentEval draws from the GPU's generator there; ours are always the CPU's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -107,7 +107,7 @@ class ClassifierSettings:
         for setting, least in smallest.items():
             value = getattr(self, setting)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise SettingsError(f"classifier setting {setting} must be a whole number from {least} up, not {value!r}")
+                raise SettingsError(f"classifier setting {setting} must be an integer of at least {least}, not {value!r}")
         if not 0 <= self.dropout < 1:
             raise SettingsError(f"classifier setting dropout must be at least 0 and below 1, not {self.dropout!r}")
         if self.dropout and not self.nhid:
@@ -126,9 +126,10 @@ class TrainingJob:
     train: RowNumbers
     stop: RowNumbers
     penalties: tuple[float, ...]
-    #: Number of rows before the hold-out was drawn from the random stream, or None where none was drawn.
+    #: Rows to predict with the best model of the first penalty, or None for a grid search.
+    predict: RowNumbers | None = None
+    #: Number of rows from which the stopping rows were drawn at random, or None where they were given.
     hold_out_of: int | None = None
-    held_out: RowNumbers = field(default_factory=lambda: np.empty(0, np.intp))
 
 
 class SentEvalBackend:
@@ -161,7 +162,7 @@ class SentEvalBackend:
         """Return the best accuracy reached on each fold's held-out rows, which also stop its training."""
         jobs = [TrainingJob(fold.train, fold.held_out, tuple(penalties)) for fold in folds]
         scores = np.zeros((len(jobs), len(penalties)))
-        trained = self._train(features, labels, n_classes, jobs, keep_models=False)
+        trained = self._train(features, labels, n_classes, jobs)
         for number, models in trained.items():
             scores[number] = models.accuracies
         return scores, _report(trained.values())
@@ -173,14 +174,18 @@ class SentEvalBackend:
         if len(folds) != len(penalties):
             raise ProbeError(f"{len(folds)} folds need as many penalties, not {len(penalties)}")
         jobs = [self._final_job(fold, penalty) for fold, penalty in zip(folds, penalties, strict=True)]
-        trained = self._train(features, labels, n_classes, jobs, keep_models=True)
-        predictions = [Prediction(trained[number].probabilities) for number in range(len(jobs))]
+        trained = self._train(features, labels, n_classes, jobs)
+        predictions = []
+        for number in range(len(jobs)):
+            probabilities = trained[number].probabilities
+            assert probabilities is not None, "a final fit predicts its held-out rows"
+            predictions.append(Prediction(probabilities))
         return predictions, _report(trained.values())
 
     def _final_job(self, fold: Fold, penalty: float) -> TrainingJob:
         """Set aside the stopping rows of a final fit, with SentEval's draw where the fold does not name them."""
         if fold.validation is not None:
-            return TrainingJob(fold.train, fold.validation, (penalty,), None, fold.held_out)
+            return TrainingJob(fold.train, fold.validation, (penalty,), predict=fold.held_out)
         n_rows = len(fold.train)
         n_stop = int(HOLD_OUT * n_rows)
         if n_stop == 0:
@@ -190,10 +195,11 @@ class SentEvalBackend:
             )
         # The same seed as in training: the hold-out is the first draw from the stream that then permutes the rows.
         order = np.random.RandomState(self.seed).permutation(n_rows)
-        return TrainingJob(fold.train[order[n_stop:]], fold.train[order[:n_stop]], (penalty,), n_rows, fold.held_out)
+        train, stop = fold.train[order[n_stop:]], fold.train[order[:n_stop]]
+        return TrainingJob(train, stop, (penalty,), predict=fold.held_out, hold_out_of=n_rows)
 
     def _train(
-        self, features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob], keep_models: bool
+        self, features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob]
     ) -> dict[int, TrainedModels]:
         """Train all jobs, those that share a random stream together, and return the outcome by job number."""
         from medsenteval.probes.stacked import StackedTrainer
@@ -207,7 +213,7 @@ class SentEvalBackend:
         for numbers in same_stream.values():
             for part in trainer.fitting_parts([jobs[number] for number in numbers]):
                 members = numbers[part]
-                trained = trainer.train([jobs[number] for number in members], keep_models)
+                trained = trainer.train([jobs[number] for number in members])
                 outcome.update(zip(members, trained, strict=True))
         return outcome
 
@@ -219,8 +225,12 @@ def _check(features: Features, labels: Labels, n_classes: int, jobs: Sequence[Tr
         raise ProbeError(f"labels must lie in 0..{n_classes - 1}; found {labels.min()}..{labels.max()}")
     for number, job in enumerate(jobs):
         if not len(job.train) or not len(job.stop):
-            raise ProbeError(f"fold {number} has {len(job.train)} training and {len(job.stop)} stopping rows; both are needed")
+            raise ProbeError(
+                f"fold {number} has {len(job.train)} training and {len(job.stop)} stopping rows; it needs some of each"
+            )
 
 
-def _report(trained: Sequence[TrainedModels] | object) -> FitReport:
-    raise NotImplementedError
+def _report(trained: Iterable[TrainedModels]) -> FitReport:
+    """Early stopping proves no optimum: a fit counts as unconverged if ``max_epoch`` ended it before tenacity did."""
+    ended_by_limit = [cut for models in trained for cut in models.cut_short]
+    return FitReport(len(ended_by_limit), sum(map(bool, ended_by_limit)), None, None)

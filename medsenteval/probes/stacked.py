@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from medsenteval.features import Features
-from medsenteval.probes.backend import Labels
+from medsenteval.probes.backend import Labels, RowNumbers
 
 if TYPE_CHECKING:
     from medsenteval.probes.sgd import ClassifierSettings, OptimiserChoice, TrainingJob
@@ -134,7 +134,11 @@ class StackedModels:
     """
 
     def __init__(
-        self, start: Sequence[Tensor], fold_of_model: NDArray[np.intp], penalties: Sequence[float], choice: OptimiserChoice
+        self,
+        start: Sequence[Tensor],
+        fold_of_model: NDArray[np.intp],
+        penalties: Sequence[float],
+        choice: OptimiserChoice,
     ) -> None:
         n_models = len(fold_of_model)
         self.parameters = [part.expand(n_models, *part.shape).clone() for part in start]
@@ -172,7 +176,7 @@ class StackedModels:
         logits, hidden = self._forward(inputs, dropout)
         errors = torch.softmax(logits, dim=1)
         classes = torch.arange(errors.shape[1], device=self._device)
-        errors -= (targets[:, None, :] == classes[:, None])[self._owners]
+        errors -= (targets[:, None, :] == classes[:, None]).float()[self._owners]
         errors /= inputs.shape[1]
         if hidden is None:
             first_errors, second_layer = errors, []
@@ -223,12 +227,12 @@ class StackedModels:
 class TrainedModels:
     """The models of one job: best accuracy on the stopping rows and whether ``max_epoch`` cut the training short.
 
-    ``probabilities`` are the first model's, for the job's held-out rows, if they were asked for.
+    ``probabilities`` are the first model's, for the rows that the job asked to predict.
     """
 
     accuracies: NDArray[np.float64]
     cut_short: NDArray[np.bool_]
-    probabilities: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | None
 
 
 class _InputRows:
@@ -278,18 +282,18 @@ class StackedTrainer:
     def fitting_parts(self, jobs: Sequence[TrainingJob]) -> Iterator[slice]:
         """Cut the jobs into runs that fit into memory together."""
         start, used = 0, 0
+        # Parameters, gradient, two moments and a copy for reordering; activations and their errors.
+        per_model = self._first_units * (5 * self._n_columns + 4 * self._settings.batch_size)
         for number, job in enumerate(jobs):
-            # Parameters, gradient, two moments and a copy for reordering; activations and their errors.
-            per_model = 5 * self._n_columns + 4 * self._settings.batch_size
-            need = 4 * (self._settings.batch_size * self._n_columns + len(job.penalties) * self._first_units * per_model)
+            need = 4 * (self._settings.batch_size * self._n_columns + len(job.penalties) * per_model)
             if number > start and used + need > STACK_BYTES:
                 yield slice(start, number)
                 start, used = number, 0
             used += need
         yield slice(start, len(jobs))
 
-    def train(self, jobs: Sequence[TrainingJob], keep_models: bool) -> list[TrainedModels]:
-        """Train jobs with equally many rows and the same hold-out draw; with ``keep_models``, predict held-out rows."""
+    def train(self, jobs: Sequence[TrainingJob]) -> list[TrainedModels]:
+        """Train jobs with equally many rows and the same hold-out draw, and predict the rows that they name."""
         settings = self._settings
         stream = RandomStream(self._seed)
         start = stream.linear(self._n_columns, self._first_units)
@@ -300,34 +304,81 @@ class StackedTrainer:
         fold_of_model = np.repeat(np.arange(len(jobs)), [len(job.penalties) for job in jobs])
         penalties = [penalty for job in jobs for penalty in job.penalties]
         stack = StackedModels([part.to(self._device) for part in start], fold_of_model, penalties, settings.optimiser)
-        train_rows = self._table([job.train for job in jobs])
-        stop_rows = self._table([job.stop for job in jobs])
-        n_stop = np.array([len(job.stop) for job in jobs])[fold_of_model]
-
-        best_models = [part.clone() for part in stack.parameters] if keep_models else []
+        train_rows = self._on_device(np.stack([job.train for job in jobs]))
+        stop_rows = _padded([job.stop for job in jobs])
+        n_stop = (stop_rows >= 0).sum(axis=1)[fold_of_model]
+        # Grid scores are the best accuracies themselves; only final fits need their best parameters afterwards.
+        best_parameters = [part.clone() for part in stack.parameters] if jobs[0].predict is not None else []
         best = np.full(len(penalties), -1.0)
         misses = np.zeros(len(penalties), np.intp)
+
         passes = 0
         while len(stack.models) and passes <= settings.max_epoch:
-            active = torch.from_numpy(stack.folds).to(self._device)
-            self._train_passes(stack, train_rows[active], stream)
+            self._train_passes(stack, train_rows[self._on_device(stack.folds)], stream)
             passes += settings.epoch_size
-            accuracy = self._count_hits(stack, stop_rows[active]) / n_stop[stack.models]
+            accuracy = self._count_hits(stack, stop_rows[stack.folds]) / n_stop[stack.models]
             better = accuracy > best[stack.models]
             best[stack.models[better]] = accuracy[better]
             misses[stack.models[~better]] += 1
-            for kept, current in zip(best_models, stack.parameters, strict=keep_models):
-                kept[torch.from_numpy(stack.models[better])] = current[torch.from_numpy(np.flatnonzero(better))]
+            for kept, current in zip(best_parameters, stack.parameters, strict=False):
+                kept[self._on_device(stack.models[better])] = current[self._on_device(np.flatnonzero(better))]
             unfinished = misses[stack.models] <= settings.tenacity
             if not unfinished.all():
                 stack.select(unfinished)
-        cut_short = misses <= settings.tenacity
+
         outcome = []
         for number, job in enumerate(jobs):
-            mine = fold_of_model == number
-            probabilities = np.empty((0, self._n_classes))
-            if keep_models:
-                first = int(np.flatnonzero(mine)[0])
-                probabilities = self._probabilities([part[first : first + 1] for part in best_models], job)
-            outcome.append(TrainedModels(best[mine], cut_short[mine], probabilities))
+            mine = np.flatnonzero(fold_of_model == number)
+            probabilities = None
+            if job.predict is not None:
+                probabilities = self._probabilities([part[mine[0]] for part in best_parameters], job.predict)
+            outcome.append(TrainedModels(best[mine], misses[mine] <= settings.tenacity, probabilities))
         return outcome
+
+    def _train_passes(self, stack: StackedModels, rows: Tensor, stream: RandomStream) -> None:
+        """Go ``epoch_size`` times over the training rows, given as folds x rows."""
+        settings = self._settings
+        n_rows = rows.shape[1]
+        for _ in range(settings.epoch_size):
+            shuffled = rows[:, self._on_device(stream.permutation(n_rows))]
+            targets = self._labels[shuffled]
+            for first in range(0, n_rows, settings.batch_size):
+                batch = slice(first, min(first + settings.batch_size, n_rows))
+                dropout = None
+                if settings.dropout:
+                    dropout = stream.dropout(batch.stop - first, settings.nhid, settings.dropout).to(self._device)
+                stack.step(self._inputs.take(shuffled[:, batch]), targets[:, batch], dropout)
+
+    def _count_hits(self, stack: StackedModels, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count each model's correct stopping rows, given as folds x rows with -1 after the last one."""
+        per_row = 4 * (len(stack.folds) * self._n_columns + len(stack.models) * self._first_units)
+        size = max(1, SCORING_BYTES // per_row)
+        hits = np.zeros(len(stack.models), np.int64)
+        for first in range(0, rows.shape[1], size):
+            block = self._on_device(rows[:, first : first + size])
+            present = block.clamp(min=0)
+            targets = torch.where(block >= 0, self._labels[present], -1)
+            hits += stack.hits(self._inputs.take(present), targets).cpu().numpy()
+        return hits
+
+    def _probabilities(self, parameters: Sequence[Tensor], rows: RowNumbers) -> NDArray[np.float64]:
+        """Return one model's class probabilities for these rows."""
+        size = max(1, SCORING_BYTES // (4 * (self._n_columns + self._first_units)))
+        parts = [np.empty((0, self._n_classes))]
+        for first in range(0, len(rows), size):
+            layer = self._inputs.take(self._on_device(rows[first : first + size]))
+            layer = torch.addmm(parameters[1], layer, parameters[0].t())
+            if len(parameters) == 4:
+                layer = torch.addmm(parameters[3], layer.sigmoid_(), parameters[2].t())
+            parts.append(torch.softmax(layer.cpu().double(), dim=1).numpy())
+        return np.concatenate(parts)
+
+    def _on_device(self, numbers: NDArray[np.integer]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(numbers, dtype=np.int64)).to(self._device)
+
+
+def _padded(lists: Sequence[RowNumbers]) -> NDArray[np.int64]:
+    table = np.full((len(lists), max(map(len, lists))), -1, np.int64)
+    for line, numbers in zip(table, lists, strict=True):
+        line[: len(numbers)] = numbers
+    return table

@@ -1,0 +1,1 @@
+"""Encoders: one adapter per kind of weights, each imported only when its name is asked for."""
