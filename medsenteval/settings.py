@@ -8,13 +8,29 @@ from typing import Any, Final
 
 from medsenteval.errors import SettingsError
 
-__all__ = ["PROBES", "Settings"]
+__all__ = ["PROBES", "SentEvalParams", "Settings"]
 
 #: ``exact`` solves the logistic regression to convergence, ``sklearn`` calls scikit-learn as SentEval's usepytorch=False
 #: does, ``senteval`` runs SentEval's torch loop, ``mlp`` the same loop with a hidden layer.
 PROBES: Final = ("exact", "sklearn", "senteval", "mlp")
 
 _TRAINING_KEYS: Final = ("nhid", "optim", "tenacity", "epoch_size", "max_epoch", "dropout", "batch_size")
+
+
+class SentEvalParams(dict[str, Any]):
+    """SentEval's params: a dictionary whose keys are attributes too, and whose missing attributes read as None."""
+
+    def __getattr__(self, name: str) -> Any:
+        # Dunder look-ups (copy, pickle) must fail as on any object.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.get(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        del self[name]
 
 
 @dataclass(frozen=True)
