@@ -107,13 +107,14 @@ def load_object(argument: str) -> Encoder:
     module_name, _, attribute = argument.partition(":")
     if not module_name or not attribute:
         raise EncoderError(f"python needs MODULE:OBJECT, got {argument!r}; for example python:my_encoders:tfidf")
-    sys.path.insert(0, os.getcwd())
+    here = os.getcwd()
+    sys.path.insert(0, here)
     try:
         module = import_module(module_name)
     except ImportError as error:
         raise EncoderError(f"python:{argument}: the module {module_name!r} cannot be imported: {error}") from error
     finally:
-        sys.path.pop(0)
+        sys.path.remove(here)
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):

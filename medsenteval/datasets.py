@@ -1,0 +1,110 @@
+"""Finding a task's files under a data folder and reading them into a Dataset that is checked against the publication."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from medsenteval.contracts import Dataset, Split, Task
+from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.settings import Settings
+
+__all__ = ["data_root", "load_dataset", "locate", "sample_root"]
+
+#: A folder that holds this file holds invented data, and everything scored on it says so.
+SYNTHETIC_MARK: Final = "SYNTHETIC.txt"
+
+
+def sample_root() -> Path:
+    """Return the folder of the bundled synthetic sample data."""
+    import medsenteval.sample
+
+    return Path(next(iter(medsenteval.sample.__path__)))
+
+
+def data_root(data: str | Path | None = None) -> Path:
+    """Return the data folder: the one given, or that of MEDSENTEVAL_DATA, or the bundled sample."""
+    chosen = data or os.environ.get("MEDSENTEVAL_DATA")
+    if not chosen:
+        return sample_root()
+    root = Path(chosen).expanduser()
+    if not root.is_dir():
+        raise DataMissingError(f"the data folder {root} does not exist; name one with --data or MEDSENTEVAL_DATA")
+    return root
+
+
+def locate(task: Task, root: Path) -> Path:
+    """Return the task's own folder below ``root``, whatever its case, or ``root`` itself if it has one of those names."""
+    names = [name.casefold() for name in task.folders]
+    folders = sorted(entry for entry in root.iterdir() if entry.is_dir())
+    for name in names:
+        for folder in folders:
+            if folder.name.casefold() == name:
+                return folder
+    if root.resolve().name.casefold() in names:
+        return root
+    raise DataMissingError(f"{task.name}: no folder {' or '.join(task.folders)} in {root}. To get it: {task.obtain}")
+
+
+def load_dataset(task: Task, root: Path, settings: Settings) -> Dataset:
+    """Read a task's data set with the reading options and the limit of the settings."""
+    folder = locate(task, root)
+    try:
+        dataset = task.read(folder, _options(task, settings))
+    except DataMissingError as error:
+        raise DataMissingError(f"{error}. To get it: {task.obtain}") from error
+    synthetic = any((place / SYNTHETIC_MARK).is_file() for place in (folder, root))
+    notes = list(dataset.notes)
+    if dataset.rejected:
+        notes.append(f"{len(dataset.rejected)} row(s) rejected; the first: {dataset.rejected[0]}")
+    if not synthetic:
+        notes.extend(_count_differences(task, dataset))
+    splits = dataset.splits
+    if settings.limit is not None:
+        splits = {name: _limited(split, settings.limit, settings.seed) for name, split in splits.items()}
+        notes.append(f"limited to {settings.limit} rows a split: no score for publication")
+    return replace(dataset, splits=splits, notes=tuple(notes), synthetic=synthetic)
+
+
+def _options(task: Task, settings: Settings) -> dict[str, str]:
+    chosen = {name: allowed[0] for name, allowed in task.options.items()}
+    for name, value in settings.task_options.get(task.name, {}).items():
+        if name not in task.options:
+            known = ", ".join(task.options) or "none"
+            raise SettingsError(f"{task.name} has no reading option {name!r}; it has: {known}")
+        if value not in task.options[name]:
+            raise SettingsError(f"{task.name}: {name} is {value!r}; it can be {', '.join(task.options[name])}")
+        chosen[name] = value
+    return chosen
+
+
+def _count_differences(task: Task, dataset: Dataset) -> list[str]:
+    """Say where a split has another size than the publication gives; published counts hold for the default options."""
+    if any(dataset.options.get(name, allowed[0]) != allowed[0] for name, allowed in task.options.items()):
+        return []
+    return [
+        f"{name} has {len(split):,} rows, {task.published_counts[name]:,} are published"
+        for name, split in dataset.splits.items()
+        if name in task.published_counts and len(split) != task.published_counts[name]
+    ]
+
+
+def _limited(split: Split, limit: int, seed: int) -> Split:
+    """Keep ``limit`` rows at most, each class in its proportion and at least one row of each, in their old order."""
+    if len(split) <= limit:
+        return split
+    rng = np.random.default_rng(seed)
+    shuffled = rng.permutation(len(split))
+    if split.labels is None:
+        return split.take(np.sort(shuffled[:limit]))
+    labels = split.labels[shuffled]
+    # A row's rank within its class over the size of that class: taking the smallest keeps the proportions.
+    rank = np.empty(len(labels))
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        rank[members] = np.arange(len(members)) / len(members)
+    return split.take(np.sort(shuffled[np.argsort(rank, kind="stable")[:limit]]))
