@@ -232,6 +232,7 @@ class Task:
 
     ``read`` turns the files under a folder into a Dataset and raises DataMissingError when they are not there.
     ``evaluate`` turns (task, dataset, embeddings, settings) into Scores; families of tasks share it.
+    ``metrics`` are those of the paper's table; a ``positive_label`` adds F1 to what is computed.
     ``options`` lists the reading options with their allowed values, the default first.
     ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
     """

@@ -29,7 +29,7 @@ class Result:
     """One encoder on one task: scores at full precision, per-item predictions, provenance.
 
     ``signature`` is one line that holds everything that can move the score; two results are comparable when theirs differ
-    only in the encoder.
+    only in the encoder. ``headline`` names the metrics that the paper's table shows.
     """
 
     task: str
@@ -37,6 +37,7 @@ class Result:
     encoder_identity: str
     dimension: int
     metrics: tuple[Metric, ...]
+    headline: tuple[str, ...]
     n_train: int
     n_test: int
     protocol: str
@@ -66,7 +67,7 @@ class Result:
             raise DataError(f"a result of schema {stored.get('schema')!r}; this version reads schema {SCHEMA}")
         fields = {key: value for key, value in stored.items() if key != "schema"}
         fields["metrics"] = tuple(Metric(**metric) for metric in fields["metrics"])
-        for name in ("notes", "rejected", "files", "label_names"):
+        for name in ("headline", "notes", "rejected", "files", "label_names"):
             fields[name] = tuple(fields[name])
         return cls(**fields)
 
@@ -92,6 +93,7 @@ def make_result(
         encoder_identity=identity,
         dimension=dimension,
         metrics=scores.metrics,
+        headline=task.metrics,
         n_train=scores.n_train,
         n_test=scores.n_test,
         protocol=scores.protocol,

