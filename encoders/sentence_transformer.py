@@ -65,7 +65,7 @@ def load(argument: str, normalize: str = "no", prompt: str = "", device: str = "
         from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingExtraError("sentence-transformers:", "sentence-transformers", "transformers") from error
-    if ("/" in argument or "\\" in argument) and Path(argument).parts[0] in ("/", ".", "..", "~") and not Path(argument).is_dir():
+    if argument[0] in "./~\\" and not Path(argument).expanduser().is_dir():
         raise EncoderError(f"sentence-transformers: there is no folder {argument}")
     try:
         model = SentenceTransformer(argument, device=None if device == "auto" else device)

@@ -137,7 +137,8 @@ def _read_text(path: Path, stream: BinaryIO, header: tuple[int, int] | None) -> 
         try:
             line = raw.decode("utf-8").rstrip("\r\n ")
         except UnicodeDecodeError as error:
-            raise EncoderError(f"{path}:{number}: not UTF-8 text: {error.reason}; is this a binary or compressed file?") from error
+            remedy = "is this a binary or compressed file?"
+            raise EncoderError(f"{path}:{number}: not UTF-8 text: {error.reason}; {remedy}") from error
         if not line:
             continue
         if dimension is None:

@@ -116,7 +116,7 @@ def select_tasks(selection: str | Iterable[str]) -> list[Task]:
 
 def encoder_kinds() -> dict[str, str]:
     """Every kind of encoder that a specification can name, with what its argument is."""
-    kinds = {name: "from a plug-in" for name in _plugins("medsenteval.encoders")}
+    kinds = dict.fromkeys(_plugins("medsenteval.encoders"), "from a plug-in")
     return kinds | {name: argument for name, (_, argument) in ENCODER_KINDS.items()}
 
 
@@ -144,8 +144,12 @@ def parse_encoder_spec(spec: str) -> tuple[str, str, dict[str, str]]:
 
 
 def load_encoder(spec: str) -> Encoder:
-    """Load the encoder that a specification such as ``vectors:glove.txt,case=lower`` names."""
+    """Load the encoder that a specification such as ``vectors:glove.txt,case=lower`` names.
+
+    Every kind takes the option ``name``, under which the encoder then appears in tables.
+    """
     kind, argument, options = parse_encoder_spec(spec)
+    name = options.pop("name", "")
     loader = encoder_loader(kind)
     try:
         encoder = loader(argument, **options)
@@ -157,4 +161,6 @@ def load_encoder(spec: str) -> Encoder:
         raise EncoderError(f"the encoder kind {kind!r} has no option {wrong!r} (in {spec!r})") from error
     if not isinstance(encoder, Encoder):
         raise EncoderError(f"{spec!r} loaded a {type(encoder).__name__} that has no name, identity and encode")
+    if name:
+        encoder.name = name
     return encoder

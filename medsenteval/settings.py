@@ -37,8 +37,9 @@ class SentEvalParams(dict[str, Any]):
 class Settings:
     """Everything but the data and the encoder that can move a score, with the defaults of a publishable run.
 
-    ``grid`` is "senteval" for SentEval's penalties or "wide" for 2^-10 to 2^10. ``grouped`` keeps all rows of a question, tweet or
-    paper in one fold. ``similarity`` replaces the cosine in similarity tasks. ``training`` holds SentEval's classifier options for the probes ``senteval`` and ``mlp``.
+    ``grid`` is "senteval" for SentEval's penalties or "wide" for 2^-10 to 2^10. ``grouped`` keeps all rows of a question,
+    tweet or paper in one fold. ``similarity`` replaces the cosine in similarity tasks. ``training`` holds SentEval's
+    classifier options for the probes ``senteval`` and ``mlp``.
     ``task_options`` maps a task name to its reading options, for example {"BioASQ": {"snippets": "all"}}.
     """
 

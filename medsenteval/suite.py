@@ -59,9 +59,7 @@ def run_suite(
         seconds_reading = time.perf_counter() - started
         for encoder in encoders:
             try:
-                result = evaluate_task(
-                    task, dataset, encoder, settings, progress=progress, seconds_reading=seconds_reading
-                )
+                result = evaluate_task(task, dataset, encoder, settings, progress=progress, seconds_reading=seconds_reading)
             except MedSentEvalError as error:
                 outcome.failed[encoder.name, task.name] = error
                 announce(f"{task.name}: {encoder.name}: failed: {error}")

@@ -41,9 +41,7 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
             n_folds=settings.folds, seed=settings.seed, groups=groups, penalties=penalties,
         )  # fmt: skip
     else:
-        outcome = run_nested(
-            backend, features, labels, n_classes, n_folds=settings.folds, groups=groups, penalties=penalties
-        )
+        outcome = run_nested(backend, features, labels, n_classes, n_folds=settings.folds, groups=groups, penalties=penalties)
     ids = [item for split in splits.values() for item in split.ids]
     return _classification_scores(task, dataset, settings, outcome, labels, ids, splits)
 
@@ -114,9 +112,7 @@ def _concatenate(splits: list[Split]) -> Split:
     )
 
 
-def _stack(
-    splits: dict[str, Split], embeddings: Embeddings
-) -> tuple[Features, Labels, dict[str, NDArray[np.intp]]]:
+def _stack(splits: dict[str, Split], embeddings: Embeddings) -> tuple[Features, Labels, dict[str, NDArray[np.intp]]]:
     """Lay the splits one after the other: features, labels, and which rows belong to which split."""
     parts = list(splits.values())
     left = np.concatenate([embeddings.rows(part.texts) for part in parts])
@@ -213,9 +209,7 @@ def _accuracy(gold: list[Labels], predicted: list[Labels], settings: Settings) -
     return Metric("acc", value, 100 * low, 100 * high, baseline, "percent", len(everything))
 
 
-def _f1(
-    gold: list[Labels], predicted: list[Labels], positive: int, settings: Settings
-) -> tuple[Metric, float, list[float]]:
+def _f1(gold: list[Labels], predicted: list[Labels], positive: int, settings: Settings) -> tuple[Metric, float, list[float]]:
     """Return F1 as the mean over folds with its interval, F1 of the pooled predictions, and each fold's."""
     counts = np.array([_two_by_two(g == positive, p == positive) for g, p in zip(gold, predicted, strict=True)])
     always_yes = np.array([_two_by_two(g == positive, np.ones(len(g), dtype=bool)) for g in gold])

@@ -48,8 +48,7 @@ def find_file(folder: Path, *names: str) -> Path | None:
             for path in files
             if len(path.relative_to(folder).parts) >= len(wanted)
             and all(
-                fnmatchcase(part.casefold(), pattern)
-                for part, pattern in zip(path.parts[-len(wanted) :], wanted, strict=True)
+                fnmatchcase(part.casefold(), pattern) for part, pattern in zip(path.parts[-len(wanted) :], wanted, strict=True)
             )
         ]
         if matches:

@@ -1,4 +1,4 @@
-"""File layouts that several data sets share: ``###id`` abstracts, SentEval's STS folders, its parallel NLI files, tab columns."""
+"""File layouts that several data sets share: ``###id`` abstracts, SentEval's STS and NLI folders, tab columns."""
 
 from __future__ import annotations
 

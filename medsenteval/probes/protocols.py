@@ -60,7 +60,9 @@ def stratified_folds(
         raise ProbeError(f"all {len(labels)} rows have the same label; a classifier needs at least two classes")
     largest = int(np.bincount(labels).max())
     if largest < n_folds:
-        raise ProbeError(f"{n_folds} folds need a class with {n_folds} rows or more, the largest has {largest}; use fewer folds")
+        raise ProbeError(
+            f"{n_folds} folds need a class with {n_folds} rows or more, the largest has {largest}; use fewer folds"
+        )
     if groups is not None and (n_groups := len(np.unique(groups))) < n_folds:
         raise ProbeError(f"{n_folds} grouped folds need {n_folds} groups or more, there are {n_groups}; use fewer folds")
     placeholder = np.zeros(len(labels))
@@ -150,4 +152,3 @@ def run_nested(
     )
     dev = float(np.round(rounded.max(axis=1).mean(), 2))
     return Outcome(folds, dev, report + final)
-

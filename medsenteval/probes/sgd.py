@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -44,6 +45,9 @@ PENALTIES: Final = (1e-5, 1e-4, 1e-3, 1e-2)
 
 #: Share of the training rows that the final fit sets aside to know when to stop.
 HOLD_OUT: Final = 0.05
+
+#: A stack may occupy about this much (parameters, optimiser state, mini-batches); further folds are trained after it.
+STACK_BYTES: Final = 1 << 30
 
 #: SentEval's optimiser names and the numeric options of each; weight decay is missing because the penalty grid sets it.
 OPTIMISERS: Final[dict[str, frozenset[str]]] = {
@@ -107,7 +111,7 @@ class ClassifierSettings:
         for setting, least in smallest.items():
             value = getattr(self, setting)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise SettingsError(f"classifier setting {setting} must be an integer of at least {least}, not {value!r}")
+                raise SettingsError(f"classifier setting {setting} must be an integer from {least} up, not {value!r}")
         if not 0 <= self.dropout < 1:
             raise SettingsError(f"classifier setting dropout must be at least 0 and below 1, not {self.dropout!r}")
         if self.dropout and not self.nhid:
@@ -133,11 +137,21 @@ class TrainingJob:
 
 
 class SentEvalBackend:
-    """SentEval's torch classifier for many folds and penalties at once, on CPU or GPU."""
+    """SentEval's torch classifier for many folds and penalties at once, on CPU or GPU.
+
+    On a CPU the folds are dealt to ``threads`` threads (as many as torch is set to use, unless told otherwise), each of
+    which runs its products alone: on busy machines this was ten times faster than threads inside the products.
+    """
 
     name: str
 
-    def __init__(self, settings: ClassifierSettings | None = None, seed: int = 1111, device: str = "auto") -> None:
+    def __init__(
+        self,
+        settings: ClassifierSettings | None = None,
+        seed: int = 1111,
+        device: str = "auto",
+        threads: int | None = None,
+    ) -> None:
         try:
             import torch
         except ModuleNotFoundError as error:
@@ -151,6 +165,10 @@ class SentEvalBackend:
             self.device = str(torch.empty(0, device=device).device)
         except (RuntimeError, AssertionError) as error:
             raise SettingsError(f"torch cannot use the device {device!r}: {error}") from error
+        if threads is not None and threads < 1:
+            raise SettingsError(f"the number of threads must be at least 1, not {threads}")
+        # A GPU runs one stack at a time and wants it as large as possible.
+        self.threads = (threads or torch.get_num_threads()) if self.device == "cpu" else 1
 
     def penalties(self, protocol: str) -> tuple[float, ...]:
         """SentEval's four weight decays, which are the same for every protocol."""
@@ -202,20 +220,36 @@ class SentEvalBackend:
         self, features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob]
     ) -> dict[int, TrainedModels]:
         """Train all jobs, those that share a random stream together, and return the outcome by job number."""
-        from medsenteval.probes.stacked import StackedTrainer
+        from medsenteval.probes.stacked import StackedTrainer, one_thread_per_product
 
         _check(features, labels, n_classes, jobs)
+        if not jobs:
+            return {}
         trainer = StackedTrainer(self.settings, self.seed, self.device, features, labels, n_classes)
-        same_stream: dict[tuple[int, int | None], list[int]] = {}
-        for number, job in enumerate(jobs):
-            same_stream.setdefault((len(job.train), job.hold_out_of), []).append(number)
-        outcome: dict[int, TrainedModels] = {}
-        for numbers in same_stream.values():
-            for part in trainer.fitting_parts([jobs[number] for number in numbers]):
-                members = numbers[part]
-                trained = trainer.train([jobs[number] for number in members])
-                outcome.update(zip(members, trained, strict=True))
-        return outcome
+        largest_job = max(map(trainer.bytes_needed, jobs))
+        largest_stack = max(1, min(-(-len(jobs) // self.threads), STACK_BYTES // largest_job))
+        stacks = [
+            numbers[first : first + largest_stack]
+            for numbers in _sharing_a_stream(jobs)
+            for first in range(0, len(numbers), largest_stack)
+        ]
+        # Long stacks first, so that no thread is left with one when the others are done.
+        stacks.sort(key=len, reverse=True)
+        with one_thread_per_product(), ThreadPoolExecutor(self.threads) as pool:
+            trained = pool.map(trainer.train, [[jobs[number] for number in numbers] for numbers in stacks])
+            return {
+                number: models
+                for numbers, outcome in zip(stacks, trained, strict=True)
+                for number, models in zip(numbers, outcome, strict=True)
+            }
+
+
+def _sharing_a_stream(jobs: Sequence[TrainingJob]) -> list[list[int]]:
+    """Group job numbers by what decides SentEval's random draws: how many rows they permute, and what came before."""
+    groups: dict[tuple[int, int | None], list[int]] = {}
+    for number, job in enumerate(jobs):
+        groups.setdefault((len(job.train), job.hold_out_of), []).append(number)
+    return list(groups.values())
 
 
 def _check(features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -25,12 +26,9 @@ from medsenteval.probes.backend import Labels, RowNumbers
 if TYPE_CHECKING:
     from medsenteval.probes.sgd import ClassifierSettings, OptimiserChoice, TrainingJob
 
-__all__ = ["RandomStream", "StackedModels", "StackedOptimiser", "StackedTrainer", "TrainedModels"]
+__all__ = ["RandomStream", "StackedModels", "StackedOptimiser", "StackedTrainer", "TrainedModels", "one_thread_per_product"]
 
 Tensor = torch.Tensor
-
-#: A stack may occupy about this much (parameters, optimiser state, mini-batches); more folds are trained in turn.
-STACK_BYTES: Final = 1 << 30
 
 #: Probe input up to this size is built once; beyond, it is built per mini-batch.
 WHOLE_INPUT_BYTES: Final = 1 << 30
@@ -54,6 +52,17 @@ _FUSED: Final = frozenset({"adagrad", "adam", "sgd"})
 
 #: Rprop follows signs only and has no weight decay; SentEval's penalty therefore does not change it.
 _WITHOUT_DECAY: Final = frozenset({"rprop"})
+
+
+@contextmanager
+def one_thread_per_product() -> Iterator[None]:
+    """Keep torch from splitting single products over threads, whose barriers cost more than these products do."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 class RandomStream:
@@ -279,18 +288,11 @@ class StackedTrainer:
         self._n_classes = n_classes
         self._first_units = settings.nhid or n_classes
 
-    def fitting_parts(self, jobs: Sequence[TrainingJob]) -> Iterator[slice]:
-        """Cut the jobs into runs that fit into memory together."""
-        start, used = 0, 0
+    def bytes_needed(self, job: TrainingJob) -> int:
+        """Estimate what a job adds to a stack: its mini-batch and, for each penalty, parameters and activations."""
         # Parameters, gradient, two moments and a copy for reordering; activations and their errors.
         per_model = self._first_units * (5 * self._n_columns + 4 * self._settings.batch_size)
-        for number, job in enumerate(jobs):
-            need = 4 * (self._settings.batch_size * self._n_columns + len(job.penalties) * per_model)
-            if number > start and used + need > STACK_BYTES:
-                yield slice(start, number)
-                start, used = number, 0
-            used += need
-        yield slice(start, len(jobs))
+        return 4 * (self._settings.batch_size * self._n_columns + len(job.penalties) * per_model)
 
     def train(self, jobs: Sequence[TrainingJob]) -> list[TrainedModels]:
         """Train jobs with equally many rows and the same hold-out draw, and predict the rows that they name."""

@@ -84,8 +84,8 @@ TASK = Task(
     options=OPTIONS,
     # MedSentEval's own setting for this task: exactly 64 passes, no early stopping.
     training={"max_epoch": 1, "epoch_size": 64, "batch_size": 64},
-    citation="Tsatsaronis et al. 2015, An overview of the BIOASQ large-scale biomedical semantic indexing and question answering "
-    "competition, BMC Bioinformatics; task 6b",
+    citation="Tsatsaronis et al. 2015, An overview of the BIOASQ large-scale biomedical semantic indexing and question "
+    "answering competition, BMC Bioinformatics; task 6b",
     licence="CC BY 2.5, after registration",
     access="registration",
     obtain="register at participants-area.bioasq.org, fetch the 6b training set and the golden enriched 6b test set, and put "

@@ -35,7 +35,8 @@ TASK = Task(
     evaluate=evaluate_classification,
     labels=LABELS,
     training={"noreg": True, "max_epoch": 15, "epoch_size": 1},
-    citation="Jin and Szolovits 2018, PICO Element Detection in Medical Text via Long Short-Term Memory Neural Networks, BioNLP",
+    citation="Jin and Szolovits 2018, PICO Element Detection in Medical Text via Long Short-Term Memory Neural Networks, "
+    "BioNLP",
     licence="none stated; abstracts from PubMed",
     access="open",
     obtain="take PICO_train.txt, PICO_dev.txt and PICO_test.txt from the folder splitted/ of the GitHub repository "

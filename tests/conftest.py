@@ -1,0 +1,65 @@
+"""What several tests share: where real data may be, an isolated cache, and small encoders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the user's cache and data folder out of the tests."""
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.delenv("MEDSENTEVAL_DATA", raising=False)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(scope="session")
+def realdata() -> Path:
+    """The folder of real data sets, beside the repository or where MEDSENTEVAL_REALDATA says."""
+    folder = Path(os.environ.get("MEDSENTEVAL_REALDATA", REPOSITORY.parent / "shared" / "realdata"))
+    if not folder.is_dir():
+        pytest.skip(f"real data sets are not at {folder}; set MEDSENTEVAL_REALDATA to test on them")
+    return folder
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Write files into a folder of their own: write({"train.txt": text or bytes}) returns the folder."""
+
+    def write_files(contents: dict[str, str | bytes], folder: str = "data") -> Path:
+        root = tmp_path / folder
+        for name, content in contents.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+        return root
+
+    return write_files
+
+
+class CountingEncoder:
+    """Deterministic vectors from character counts; remembers which batches it saw."""
+
+    name = "counting"
+    identity = "counting-1"
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.batches.append(list(texts))
+        letters = "abcdefghijklmnopqrstuvwxyz "
+        return np.array([[text.lower().count(c) for c in letters] for text in texts], dtype=np.float32)
+
+
+@pytest.fixture
+def counting() -> CountingEncoder:
+    return CountingEncoder()
