@@ -1,0 +1,47 @@
+"""Cosines against scipy and SentEval's recorded correlations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cosine
+
+from medsenteval.similarity import paired_cosine
+from medsenteval.statistics import correlation
+
+
+@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 2**32 - 1), st.floats(-18, 18))
+def test_cosine_equals_scipys_at_any_scale(n: int, d: int, seed: int, exponent: float) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = (rng.standard_normal((n, d)) * 10.0**exponent).astype(np.float32)
+    left, right = rng.integers(0, n, 30), rng.integers(0, n, 30)
+    ours, degenerate = paired_cosine(matrix, left, right)
+    expected = [1 - cosine(matrix[i].astype(float), matrix[j].astype(float)) for i, j in zip(left, right, strict=True)]
+    assert ours == pytest.approx(expected, abs=1e-9)
+    assert degenerate == 0
+
+
+def test_recorded_sts_numbers_of_upstream() -> None:
+    rng = np.random.default_rng(3)
+    u = rng.standard_normal((100, 16))
+    v = u + rng.standard_normal((100, 16)) * np.linspace(0.1, 3, 100)[:, None]
+    v[5] = 0
+    gold = np.round(np.linspace(5, 0, 100) + rng.standard_normal(100), 1)
+    matrix = np.concatenate([u, v]).astype(np.float32)
+    predicted, degenerate = paired_cosine(matrix, np.arange(100), np.arange(100, 200))
+    assert degenerate == 1
+    assert predicted[5] == 0
+    # Embeddings are float32 here and float64 in the record.
+    assert correlation("pearson", predicted, gold)[0] == pytest.approx(0.5820588451717563, abs=1e-7)
+    assert correlation("spearman", predicted, gold)[0] == pytest.approx(0.6335336210145756, abs=1e-12)
+
+
+def test_blocks_do_not_change_the_answer() -> None:
+    rng = np.random.default_rng(0)
+    matrix = rng.standard_normal((9000, 3)).astype(np.float32)
+    left, right = np.arange(9000), rng.permutation(9000)
+    whole, _ = paired_cosine(matrix, left, right)
+    tail, _ = paired_cosine(matrix, left[-10:], right[-10:])
+    assert whole[-10:].tolist() == tail.tolist()
