@@ -1,0 +1,76 @@
+"""Names resolve lazily, in any case, with suggestions; specifications parse into kind, argument and options."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from medsenteval import registry
+from medsenteval.errors import EncoderError, SettingsError, UnknownNameError
+
+
+@pytest.mark.parametrize(
+    ("spelling", "name"),
+    [("MedNLI", "MedNLI"), ("MEDNLI", "MedNLI"), ("PUBMED20K", "PubMed20K"), ("pubmed-20k", "PubMed20K"),
+     ("ClinicalSA", "VaccineSA"), ("PatientSA", "VaccineSA"), ("Vac.SA", "VaccineSA"), ("Cit.SA", "CitationSA"),
+     ("C-STS", "ClinicalSTS"), ("clinical-STS", "ClinicalSTS"), ("bioc", "BioC"), ("BIOC", "BioC")],
+)  # fmt: skip
+def test_names_of_the_paper_and_of_the_original_code_resolve(spelling: str, name: str) -> None:
+    assert registry.task(spelling).name == name
+
+
+def test_an_unknown_name_suggests_and_is_an_assertion_error_as_in_senteval() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'MedNLI'") as caught:
+        registry.task("MedNIL")
+    assert isinstance(caught.value, AssertionError)
+    with pytest.raises(UnknownNameError, match="no encoder is called 'lexikal'; did you mean 'lexical'"):
+        registry.load_encoder("lexikal")
+
+
+def test_groups_and_names_select_each_task_once_in_order() -> None:
+    assert [task.name for task in registry.select_tasks("RQE,sentence")][:3] == ["RQE", "MedNLI", "PubMed20K"]
+    assert len(registry.select_tasks(["sentence", "ClinicalSA"])) == 10
+    with pytest.raises(SettingsError, match="no task was selected"):
+        registry.select_tasks(" , ")
+
+
+@pytest.mark.parametrize(
+    ("spec", "parts"),
+    [("lexical", ("lexical", "", {})),
+     ("lexical,dimension=64", ("lexical", "", {"dimension": "64"})),
+     ("vectors:a/b.txt,case=lower,pooling=max", ("vectors", "a/b.txt", {"case": "lower", "pooling": "max"})),
+     ("vectors:C:\\odd,name.txt", ("vectors", "C:\\odd,name.txt", {})),
+     ("python:module:thing", ("python", "module:thing", {})),
+     ("endpoint:http://h:80/v1#m,batch-size=4", ("endpoint", "http://h:80/v1#m", {"batch_size": "4"}))],
+)  # fmt: skip
+def test_encoder_specifications(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
+    assert registry.parse_encoder_spec(spec) == parts
+
+
+def test_options_reach_the_loader_and_wrong_ones_are_named() -> None:
+    encoder = registry.load_encoder("lexical,dimension=64,name=mine")
+    assert (encoder.name, encoder.encode(["x"]).shape) == ("mine", (1, 64))
+    with pytest.raises(EncoderError, match="has no option 'dim'"):
+        registry.load_encoder("lexical,dim=64")
+
+
+def test_every_task_describes_itself_whole() -> None:
+    for task in registry.select_tasks("sentence"):
+        assert task.citation
+        assert task.licence
+        assert task.access in {"open", "registration", "credentialed", "on request"}
+        assert task.obtain
+        assert set(task.metrics) <= {"acc", "f1", "pearson", "spearman"}
+        assert ("f1" not in task.metrics) or task.positive_label in task.labels
+
+
+def test_importing_is_light_and_quick() -> None:
+    code = (
+        "import sys, time; t = time.perf_counter(); import medsenteval; t = time.perf_counter() - t;"
+        "heavy = {'torch', 'tensorflow', 'transformers', 'sklearn', 'scipy'} & set(sys.modules); print(t, *heavy)"
+    )
+    seconds, *heavy = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not heavy
+    assert float(seconds) < 0.3
