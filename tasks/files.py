@@ -25,13 +25,17 @@ from medsenteval.errors import DataError
 __all__ = ["XmlElement", "clean_text", "find_file", "read_json", "read_lines", "read_text", "read_word_tables", "read_xml"]
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LARGEST_WORD_PART: Final = 64 * 1024 * 1024
 _WORD: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
 def clean_text(text: str) -> str:
-    """Collapse every run of white space, line ends and no-break spaces included, to one blank."""
-    return " ".join(text.split())
+    """Collapse every run of white space, line ends and no-break spaces included, to one blank.
+
+    Half of a surrogate pair, which JSON can hold and no tokeniser can encode, becomes the replacement character.
+    """
+    return " ".join(_LONE_SURROGATE.sub("\ufffd", text).split())
 
 
 def find_file(folder: Path, *names: str) -> Path | None:

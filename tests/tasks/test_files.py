@@ -19,6 +19,10 @@ def test_clean_text_collapses_every_kind_of_white_space() -> None:
     assert clean_text("  a\u00a0b\n\tc \r\n") == "a b c"
 
 
+def test_clean_text_replaces_what_no_tokeniser_can_encode() -> None:
+    assert clean_text("a\ud800 b\U0001f600") == "a\ufffd b\U0001f600"
+
+
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_end_in_lf_crlf_or_cr(write: Write, end: str) -> None:
     folder = write({"f.txt": end.join(["one", "", "three"]) + end})
