@@ -1,0 +1,102 @@
+"""The command line as a user meets it: tables, messages, exit codes, speed of --help."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from medsenteval.cli import main
+
+Write = Callable[..., Path]
+
+
+def medsenteval(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments), catch_exceptions=False)
+
+
+def test_run_prints_tables_and_stores_results(tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    outcome = medsenteval("run", "-t", "BIOSSES,C-STS", "-o", str(output), "-e", "lexical", "-e", "lexical,dimension=64,name=small")
+    assert outcome.exit_code == 0
+    assert "SYNTHETIC SAMPLE DATA" in outcome.stdout
+    assert "constant answer" in outcome.stdout
+    assert "4 result(s) stored in" in outcome.stdout
+    assert sorted(path.parent.name for path in output.rglob("*.json")) == ["lexical"] * 2 + ["small"] * 2
+    stored = json.loads(next(output.rglob("lexical/BIOSSES.*.json")).read_text())
+    assert f"{stored['metrics'][0]['value']:.3f}" in outcome.stdout
+    assert "BIOSSES: lexical: done in" in outcome.stderr
+
+
+def test_quiet_prints_nothing_but_tables(tmp_path: Path) -> None:
+    outcome = medsenteval("run", "-t", "BIOSSES", "-o", str(tmp_path), "--quiet")
+    assert outcome.stderr == ""
+
+
+def test_absent_data_ends_in_3_with_instructions_and_the_rest_scored(tmp_path: Path, write: Write) -> None:
+    root = write({"ClinicalSTS/clinicalSTS.test.txt": "".join(f"a{'b' * (i % 7)}\ta\t{i % 5}\n" for i in range(30))})
+    outcome = medsenteval("run", "-t", "ClinicalSTS,MedNLI", "-d", str(root), "-o", str(tmp_path / "o"))
+    assert outcome.exit_code == 3
+    assert "physionet.org" in outcome.stderr
+    assert "Left out, data absent: MedNLI" in outcome.stderr
+    assert "SYNTHETIC" not in outcome.stdout
+    assert "test has 30 rows, 318 are published" in outcome.stderr
+
+
+def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: Write) -> None:
+    root = write({"RQE/RQE_Train_8588_AMIA2016.xml": "<r>", "ClinicalSTS/clinicalSTS.test.txt": "a b\ta\t1\nb\tc\t2\nd e\td f\t5\n"})
+    outcome = medsenteval("run", "-t", "RQE,ClinicalSTS", "-d", str(root), "-o", str(tmp_path / "o"))
+    assert outcome.exit_code == 2
+    assert "RQE_Train_8588_AMIA2016.xml:1: not well-formed" in outcome.stderr
+    assert "1 result(s) stored" in outcome.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["run", "-t", "MedNIL"], "did you mean 'MedNLI'"),
+     (["run", "-e", "vectors:/no/such.txt"], "/no/such.txt: cannot be read"),
+     (["run", "-e", "nothing"], "no encoder is called 'nothing'"),
+     (["run", "--folds", "1"], "at least 2"),
+     (["run", "--probe", "svm"], "it can be exact"),
+     (["run", "-d", "/no/such/folder", "-t", "RQE"], "does not exist"),
+     (["run", "--option", "snippets=all"], "TASK.NAME=VALUE"),
+     (["run", "--option", "BioASQ.snippets=none", "-t", "BioASQ"], "first, all, concat"),
+     (["run", "--no-such-option"], "No such option"),
+     (["jump"], "No such command")],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_exit_2(arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = medsenteval(*arguments)
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
+    assert "Traceback" not in outcome.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tasks_and_encoders_are_listed(write: Write) -> None:
+    listed = medsenteval("tasks").stdout
+    assert all(name in listed for name in ("MedNLI", "VaccineSA", "snippets=first|all|concat", "nested"))
+    absent = medsenteval("tasks", "-d", str(write({"RQE/x": ""}))).stdout
+    assert "absent (credentialed)" in absent
+    assert "sentence-transformers" in medsenteval("encoders").stdout
+
+
+def test_help_is_quick_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys\nfrom medsenteval.cli import main\n"
+        "try: main(['run', '--help'])\nexcept SystemExit: pass\n"
+        "assert not {'numpy', 'sklearn', 'torch'} & set(sys.modules), 'heavy import'"
+    )
+    started = time.perf_counter()
+    finished = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    seconds = time.perf_counter() - started
+    assert finished.returncode == 0, finished.stderr
+    assert "--encoder" in finished.stdout
+    # The issue asks for 0.5 s on a quiet machine; the margin is for a loaded one.
+    assert seconds < 2.0

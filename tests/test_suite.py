@@ -1,0 +1,130 @@
+"""Runs of several tasks: results with intervals, baselines and predictions; stored whole; nothing lost when one fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, f1_score
+
+import medsenteval
+from medsenteval import Settings, results
+from medsenteval.errors import DataError, DataMissingError, EncoderError
+from medsenteval.registry import select_tasks
+from medsenteval.suite import run_suite
+from tests.conftest import CountingEncoder
+
+Write = Callable[..., Path]
+
+QUICK = Settings(probe="sklearn", folds=3, resamples=200)
+
+
+def test_scores_follow_from_the_stored_predictions(counting: CountingEncoder) -> None:
+    result = medsenteval.evaluate(counting, tasks="BioC", settings=QUICK)["BioC"]
+    gold, predicted, fold = (np.array(result.items[key]) for key in ("gold", "predicted", "fold"))
+    folds = range(3)
+    accuracy = np.mean([accuracy_score(gold[fold == f], predicted[fold == f]) for f in folds])
+    f1 = np.mean([f1_score(gold[fold == f], predicted[fold == f]) for f in folds])
+    assert result.metric("acc").value == pytest.approx(100 * accuracy)
+    assert result.metric("f1").value == pytest.approx(100 * f1)
+    assert result.details["pooled_f1"] == pytest.approx(100 * f1_score(gold, predicted))
+    assert result.senteval["F1score"] == result.senteval["f1"] == pytest.approx(100 * f1, abs=0.01)
+    assert result.metric("acc").baseline == pytest.approx(100 * max(np.mean(gold), 1 - np.mean(gold)))
+    assert result.metric("f1").baseline == pytest.approx(100 * f1_score(gold, np.ones_like(gold)), abs=0.2)
+    for metric in result.metrics:
+        assert metric.low <= metric.value <= metric.high
+    assert len(set(result.items["id"])) == len(gold) == result.n_test
+
+
+def test_grouped_folds_are_another_protocol(counting: CountingEncoder) -> None:
+    plain = medsenteval.evaluate(counting, tasks="BioC", settings=QUICK)["BioC"]
+    grouped = medsenteval.evaluate(counting, tasks="BioC", settings=QUICK.with_changes(grouped=True))["BioC"]
+    assert (plain.protocol, grouped.protocol) == ("nested-3", "nested-3-grouped-by-question")
+    assert plain.signature != grouped.signature
+    with pytest.raises(medsenteval.suite.MedSentEvalError, match="do not say which rows belong together"):
+        medsenteval.evaluate(counting, tasks="CitationSA", settings=QUICK.with_changes(grouped=True))
+    with pytest.raises(medsenteval.suite.MedSentEvalError, match="no folds to group"):
+        medsenteval.evaluate(counting, tasks="MedNLI", settings=QUICK.with_changes(grouped=True))
+
+
+def test_the_wide_grid_is_another_protocol(counting: CountingEncoder) -> None:
+    result = medsenteval.evaluate(counting, tasks="BioASQ", settings=QUICK.with_changes(grid="wide", limit=60))["BioASQ"]
+    assert result.protocol == "kfold-3-wide-grid"
+    assert "limit=60" in result.signature
+
+
+def test_results_are_the_same_whatever_the_batch_size_and_come_back_from_disk(
+    counting: CountingEncoder, tmp_path: Path
+) -> None:
+    first = medsenteval.evaluate(counting, tasks="RQE,BIOSSES", settings=QUICK, output=tmp_path)
+    again = medsenteval.evaluate(CountingEncoder(), tasks="RQE,BIOSSES", settings=QUICK.with_changes(batch_size=7))
+    for name in first:
+        assert first[name].metrics == again[name].metrics
+        assert first[name].signature == again[name].signature
+    stored = {result.task: result for result in results.load_results(tmp_path)}
+    assert stored["RQE"].metrics == first["RQE"].metrics
+    assert stored["RQE"].items["predicted"] == first["RQE"].items["predicted"]
+    assert stored["RQE"].senteval == first["RQE"].senteval
+    assert not list(tmp_path.rglob(".writing*"))
+
+
+def test_a_stored_file_that_is_no_result_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"schema": 99}')
+    with pytest.raises(DataError, match=r"x\.json: .*schema 99"):
+        results.load_results(tmp_path)
+
+
+def test_absent_data_is_skipped_and_all_absent_is_an_error(write: Write, counting: CountingEncoder) -> None:
+    root = write({"CitationSA/train.txt": "positive\ta\nneutral\tbb\nnegative\tccc\n" * 5})
+    found = medsenteval.evaluate(counting, tasks="CitationSA,RQE", data=root, settings=QUICK)
+    assert list(found) == ["CitationSA"]
+    assert "no folder RQE" in found.skipped["RQE"]
+    assert "CitationSA" in str(found)
+    with pytest.raises(DataMissingError, match="no folder RQE"):
+        medsenteval.evaluate(counting, tasks="RQE", data=root)
+
+
+class FailsOnQuestions(CountingEncoder):
+    name = "failing"
+
+    def encode(self, texts: Any) -> Any:
+        rows = super().encode(texts)
+        rows[["?" in text for text in texts]] = np.nan
+        return rows
+
+
+def test_a_failing_task_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    outcome = run_suite(
+        [FailsOnQuestions(), CountingEncoder()], select_tasks("BIOSSES,BioASQ"), settings=QUICK, output=tmp_path / "out"
+    )
+    assert list(outcome.failed) == [("failing", "BioASQ")]
+    assert "NaN or infinity" in str(outcome.failed["failing", "BioASQ"])
+    assert [(r.encoder, r.task) for r in outcome.results] == [("failing", "BIOSSES"), ("counting", "BIOSSES"), ("counting", "BioASQ")]
+    assert len(list((tmp_path / "out").rglob("*.json"))) == 3
+    with pytest.raises(EncoderError) as caught:
+        medsenteval.evaluate(FailsOnQuestions(), tasks="BIOSSES,BioASQ", settings=QUICK)
+    assert list(caught.value.results) == ["BIOSSES"]  # type: ignore[attr-defined]
+
+
+def test_unreadable_data_fails_its_task_only(write: Write, counting: CountingEncoder) -> None:
+    files = {"CitationSA/train.txt": "neutral\ta\npositive\tb\n" * 6, "RQE/RQE_Train_8588_AMIA2016.xml": "<broken"}
+    outcome = run_suite([counting], select_tasks("RQE,CitationSA"), data=write(files), settings=QUICK)
+    assert [result.task for result in outcome.results] == ["CitationSA"]
+    assert "not well-formed" in str(outcome.failed["", "RQE"])
+
+
+def test_the_signature_tells_what_can_move_a_score(counting: CountingEncoder) -> None:
+    result = medsenteval.evaluate(counting, tasks="BioASQ", settings=QUICK)["BioASQ"]
+    for part in ("BioASQ@1", "snippets=first", "kfold-3", "sklearn", "seed=1111", "synthetic=", "encoder=counting-1", "numpy="):
+        assert part in result.signature
+    json.dumps(result.to_json(), allow_nan=False)
+
+
+def test_word_vectors_report_coverage() -> None:
+    result = medsenteval.evaluate({"the": [1.0, 2.0], "patient": [0.0, 1.0]}, tasks="BIOSSES", settings=QUICK)["BIOSSES"]
+    assert 0 < result.coverage["tokens"] < 0.5
+    assert 0 <= result.coverage["zero_vectors"] < 1
