@@ -43,16 +43,27 @@ EXTRAS["test"] = [
 setup(
     name="medsenteval",
     version=VERSION,
-    description="How good is a sentence encoder on biomedical text? SentEval's interface, ten biomedical tasks, honest scores.",
+    description="How good is a sentence encoder on biomedical text? Ten tasks behind SentEval's interface, honest scores.",
     long_description=(ROOT / "README.md").read_text("utf-8"),
     long_description_content_type="text/markdown",
     license="MIT",
     python_requires=">=3.10",
     packages=list(PACKAGES),
     package_dir=PACKAGES,
-    package_data={"medsenteval": ["py.typed"], "medsenteval.published": ["*.csv"], "medsenteval.sample": ["*.txt", "*.md", "*/*"]},
-    install_requires=["numpy>=1.26", "scipy>=1.12", "scikit-learn>=1.5", "threadpoolctl>=3.5", "click>=8.1", "defusedxml>=0.7.1",
-                      "tqdm>=4.66"],  # fmt: skip
+    package_data={
+        "medsenteval": ["py.typed"],
+        "medsenteval.published": ["*.csv"],
+        "medsenteval.sample": ["*.txt", "*.md", "*/*.*"],
+    },
+    install_requires=[
+        "numpy>=1.26",
+        "scipy>=1.12",
+        "scikit-learn>=1.5",
+        "threadpoolctl>=3.5",
+        "click>=8.1",
+        "defusedxml>=0.7.1",
+        "tqdm>=4.66",
+    ],
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["medsenteval = medsenteval.cli:main"]},
 )

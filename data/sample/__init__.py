@@ -1,0 +1,1 @@
+"""Synthetic sample data in every official format, shipped as ``medsenteval.sample``."""

@@ -1,0 +1,1 @@
+"""How the synthetic sample data is written: vocabulary, templates, official layouts, one fixed seed."""
