@@ -26,7 +26,14 @@ from medsenteval.probes.backend import Labels, RowNumbers
 if TYPE_CHECKING:
     from medsenteval.probes.sgd import ClassifierSettings, OptimiserChoice, TrainingJob
 
-__all__ = ["RandomStream", "StackedModels", "StackedOptimiser", "StackedTrainer", "TrainedModels", "one_thread_per_product"]
+__all__ = [
+    "RandomStream",
+    "StackedModels",
+    "StackedOptimiser",
+    "StackedTrainer",
+    "TrainedModels",
+    "one_thread_per_product",
+]
 
 Tensor = torch.Tensor
 

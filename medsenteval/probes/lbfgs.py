@@ -1,0 +1,272 @@
+"""Preconditioned L-BFGS for many ridge-penalised problems at once, each walking its own path of penalties.
+
+A *walker* is one fold on its way from the strongest to the weakest penalty. All walkers take their next trial step
+together, because the gradients of all of them come out of one pass over the rows; but each decides for itself whether to
+accept the step and when to go on to its next penalty. A walker starts from the model that knows class frequencies only,
+and later from its own earlier solutions, extrapolated: never from anything that has seen its held-out labels.
+
+The objective of one walker is ``loss(x) + ridge / 2 * |x|^2`` (intercepts unpenalised), with ``loss`` a mean over
+training rows. What is particular about the method:
+
+* The initial inverse Hessian is diagonal, ``1 / (weight_k * spread_j + ridge)``: the basis supplies the spread, the
+  latest pass the weight, which is the mean of p (1 - p) for that class. For softmax it acts on weights that sum to zero
+  over the classes, where the optimum lies.
+* Steps are judged by gradients alone: along a convex function a slope that is still negative, or positive but small,
+  cannot have climbed. Loss values would be drowned by float32 rounding long before gradients are.
+* A rejected trial still teaches curvature. The walker stays, learns the pair, and may then go half as far at most.
+* Curvature pairs survive a change of penalty, since the penalty's share of each pair is known exactly.
+* A fit is done when its remaining step would change the logits by less than ``tolerance`` of their own size (both as
+  root mean squares over rows). That is what decides whether predictions can still flip, whatever the scale or rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LossGradient", "Paths", "walk"]
+
+Floats = NDArray[np.floating[Any]]
+Scalars = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+#: Curvature pairs kept per walker; more did not save passes on real or synthetic features.
+_MEMORY: Final = 6
+#: A trial is accepted if the slope along it has not turned upward by more than this share of the initial slope.
+_UPTURN: Final = 0.5
+#: An extrapolation never goes further than this multiple of the last two solutions' distance.
+_LONGEST_EXTRAPOLATION: Final = 2.0
+
+
+class LossGradient(Protocol):
+    """Mean-loss gradients for some of the walkers, and the mean of p (1 - p) per class that belongs to them."""
+
+    def __call__(self, points: Floats, walkers: Indices) -> tuple[Floats, Floats]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Solutions of every walker at every stage of its path, with the relative logit error left in each."""
+
+    points: Floats
+    errors: Scalars
+    passes: Scalars
+
+
+def walk(
+    loss_gradient: LossGradient,
+    start: Floats,
+    present: NDArray[np.bool_],
+    ridges: Scalars,
+    spread: Floats,
+    tolerance: float,
+    max_passes: int,
+) -> Paths:
+    """Solve all walkers along their paths.
+
+    ``start`` has shape (walkers, classes, coordinates), intercept last; ``present`` says which classes a walker has
+    training rows of; ``ridges`` holds each walker's penalties, strongest first, NaN after the last.
+    """
+    state = _Walkers(start, present, ridges, spread, tolerance, max_passes)
+    while len(state.walkers):
+        state.advance(*loss_gradient(state.trial, state.walkers))
+    return Paths(state.solutions, state.errors, state.passes)
+
+
+class _Walkers:
+    """The walkers still under way. Every array's first axis is walkers, except for histories, where it is the second."""
+
+    def __init__(
+        self,
+        start: Floats,
+        present: NDArray[np.bool_],
+        ridges: Scalars,
+        spread: Floats,
+        tolerance: float,
+        max_passes: int,
+    ) -> None:
+        count, n_outputs, width = start.shape
+        self.all_ridges, self.spread, self.tolerance, self.max_passes = ridges, spread, tolerance, max_passes
+        self.penalised = np.ones(width, dtype=start.dtype)
+        self.penalised[-1] = 0
+        self.solutions = np.zeros((count, ridges.shape[1], n_outputs, width), dtype=start.dtype)
+        self.errors = np.zeros(ridges.shape)
+        self.passes = np.zeros(ridges.shape)
+
+        self.walkers: Indices = np.arange(count)
+        self.stage = np.zeros(count, dtype=np.intp)
+        self.ridge = ridges[:, 0].copy()
+        self.trial = start
+        self.point = start
+        self.gradient = np.zeros_like(start)
+        self.reach = np.full(count, np.inf)
+        #: Trials that are not steps from ``point`` (the start, an extrapolation) and are accepted whatever the slope.
+        self.unconditional = np.ones(count, dtype=bool)
+        self.share = _class_share(present, start.dtype)
+        self.weight = np.zeros((count, n_outputs), dtype=start.dtype)
+        self.steps = np.zeros((_MEMORY, *start.shape), dtype=start.dtype)
+        self.changes = np.zeros_like(self.steps)
+        self.step_change = np.zeros((_MEMORY, count))
+        self.step_step = np.zeros((_MEMORY, count))
+        self.newest = 0
+        self.started = False
+
+    def advance(self, loss_gradient: Floats, weight: Floats) -> None:
+        """Take in the gradients at the trial points and choose the next trial points."""
+        self.passes[self.walkers, self.stage] += 1
+        gradient = loss_gradient + _column(self.ridge, self.trial) * self.penalised * self.trial
+        self._accept(gradient, weight)
+        self._finish()
+        if len(self.walkers):
+            self._propose()
+
+    def _accept(self, gradient: Floats, weight: Floats) -> None:
+        step = self.trial - self.point
+        change = gradient - self.gradient
+        slope_before, slope_after = _dot(self.gradient, step), _dot(gradient, step)
+        if self.started:
+            self._learn(step, change)
+        self.started = True
+        accepted = self.unconditional | (slope_after <= _UPTURN * np.abs(slope_before))
+        if accepted.all():
+            self.point, self.gradient, self.weight = self.trial, gradient, weight
+            self.reach[:] = np.inf
+        else:
+            self.point = np.where(accepted[:, None, None], self.trial, self.point)
+            self.gradient = np.where(accepted[:, None, None], gradient, self.gradient)
+            self.weight = np.where(accepted[:, None], weight, self.weight)
+            self.reach = np.where(accepted, np.inf, 0.5 * np.sqrt(_dot(step, step)))
+        self.inverse = 1 / np.maximum(
+            self.weight[:, :, None] * self.spread + _column(self.ridge, gradient) * self.penalised,
+            np.finfo(gradient.dtype).tiny,
+        )
+
+    def _learn(self, step: Floats, change: Floats) -> None:
+        """Remember one curvature pair per walker; a pair without curvature counts as none."""
+        self.newest = (self.newest + 1) % _MEMORY
+        product = _dot(step, change)
+        rounding = np.finfo(step.dtype).eps * np.sqrt(_dot(step, step) * _dot(change, change))
+        self.steps[self.newest] = step
+        self.changes[self.newest] = change
+        self.step_change[self.newest] = np.where(product > rounding, product, 0.0)
+        self.step_step[self.newest] = _dot(step * self.penalised, step)
+
+    def _finish(self) -> None:
+        """Store the fits that are done, send their walkers on to the next penalty, dismiss those without one."""
+        error = self._logit_error()
+        done = (error <= self.tolerance) | (self.passes[self.walkers, self.stage] >= self.max_passes)
+        self.unconditional = np.zeros(len(done), dtype=bool)
+        self.target: Floats | None = None
+        if not done.any():
+            return
+        moving = np.flatnonzero(done)
+        self.solutions[self.walkers[moving], self.stage[moving]] = self.point[moving]
+        self.errors[self.walkers[moving], self.stage[moving]] = error[moving]
+        self.stage[moving] += 1
+        last = self.all_ridges.shape[1]
+        following = np.full(len(done), np.nan)
+        ahead = self.stage < last
+        following[ahead] = self.all_ridges[self.walkers[ahead], self.stage[ahead]]
+        kept = ~done | np.isfinite(following)
+        if not kept.all():
+            self._keep(kept)
+            done, following = done[kept], following[kept]
+        if done.any():
+            self._change_ridge(np.flatnonzero(done), following[done])
+
+    def _logit_error(self) -> Scalars:
+        remaining = self._precondition(self.gradient)
+        step = np.sqrt(_dot(remaining * self.spread, remaining))
+        size = np.sqrt(_dot(self.point * (self.spread * self.penalised), self.point))
+        return np.divide(step, size, out=np.where(step > 0, np.inf, 0.0), where=size > 0)
+
+    def _keep(self, kept: NDArray[np.bool_]) -> None:
+        for name in ("walkers", "stage", "ridge", "point", "gradient", "reach", "unconditional", "share", "weight", "inverse"):
+            setattr(self, name, getattr(self, name)[kept])
+        for name in ("steps", "changes", "step_change", "step_step"):
+            setattr(self, name, getattr(self, name)[:, kept])
+
+    def _change_ridge(self, moved: Indices, ridge: Scalars) -> None:
+        difference = ridge - self.ridge[moved]
+        shift = _column(difference, self.point) * self.penalised
+        self.gradient[moved] += shift * self.point[moved]
+        self.changes[:, moved] += shift * self.steps[:, moved]
+        learnt = self.step_change[:, moved] > 0
+        self.step_change[:, moved] += np.where(learnt, difference * self.step_step[:, moved], 0.0)
+        self.ridge[moved] = ridge
+        self.inverse[moved] = 1 / np.maximum(
+            self.weight[moved][:, :, None] * self.spread + _column(ridge, self.point) * self.penalised,
+            np.finfo(self.point.dtype).tiny,
+        )
+        self._extrapolate(moved)
+
+    def _extrapolate(self, moved: Indices) -> None:
+        """Continue the line through the last two solutions, which is nearly straight in the penalty's logarithm."""
+        moved = moved[self.stage[moved] >= 2]
+        if not len(moved):
+            return
+        walkers, stage = self.walkers[moved], self.stage[moved]
+        logs = np.log(np.stack([self.all_ridges[walkers, stage - back] for back in range(3)]))
+        factor = np.clip((logs[1] - logs[0]) / np.maximum(logs[2] - logs[1], 1e-12), 0.0, _LONGEST_EXTRAPOLATION)
+        move = self.solutions[walkers, stage - 1] - self.solutions[walkers, stage - 2]
+        self.target = np.zeros_like(self.point)
+        self.target[moved] = self.point[moved] + _column(factor, move) * move
+        self.unconditional[moved] = True
+
+    def _propose(self) -> None:
+        direction = self._inverse_hessian(self.gradient)
+        length = np.sqrt(_dot(direction, direction))
+        part = np.minimum(1.0, np.divide(self.reach, length, out=np.ones_like(length), where=length > 0))
+        self.trial = self.point - _column(part, direction) * direction
+        if self.target is not None:
+            self.trial = np.where(self.unconditional[:, None, None], self.target, self.trial)
+
+    def _inverse_hessian(self, gradient: Floats) -> Floats:
+        """Multiply by the L-BFGS approximation of the inverse Hessian (the two-loop recursion)."""
+        rest = gradient.copy()
+        order = [(self.newest - age) % _MEMORY for age in range(_MEMORY)]
+        known = self.step_change > 0
+        curvature = np.divide(1.0, self.step_change, out=np.zeros_like(self.step_change), where=known)
+        parts = {}
+        for slot in order:
+            parts[slot] = curvature[slot] * _dot(self.steps[slot], rest)
+            rest -= _column(parts[slot], rest) * self.changes[slot]
+        result = self._precondition(rest)
+        result *= _column(self._shortening(order[0]), result)
+        for slot in reversed(order):
+            correction = parts[slot] - curvature[slot] * _dot(self.changes[slot], result)
+            result += _column(correction, result) * self.steps[slot]
+        return result
+
+    def _shortening(self, slot: int) -> Scalars:
+        """How much less than the preconditioner expects one should move, as seen along the latest step."""
+        change = self.changes[slot]
+        expected = _dot(change, self._precondition(change))
+        product = self.step_change[slot]
+        return np.minimum(1.0, np.divide(product, expected, out=np.ones_like(product), where=(product > 0) & (expected > 0)))
+
+    def _precondition(self, gradient: Floats) -> Floats:
+        result = self.inverse * gradient
+        if result.shape[1] > 1:
+            result -= self.share[:, :, None] * np.einsum("pkq,pk->pq", result, (self.share > 0).astype(result.dtype))[:, None]
+        return result
+
+
+def _class_share(present: NDArray[np.bool_], dtype: np.dtype[Any]) -> Floats:
+    """Weights of the mean over the classes that a walker has; the others keep weights of zero."""
+    share: Floats = (present / np.maximum(present.sum(axis=1, keepdims=True), 1)).astype(dtype)
+    return share
+
+
+def _dot(a: Floats, b: Floats) -> Scalars:
+    """One scalar product per walker."""
+    product: Scalars = np.einsum("pkq,pkq->p", a, b).astype(np.float64)
+    return product
+
+
+def _column(values: Scalars, like: Floats) -> Floats:
+    """Shape one number per walker for arithmetic with points, without widening them to float64."""
+    return values.astype(like.dtype)[:, None, None]
