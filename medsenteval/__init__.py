@@ -10,6 +10,7 @@ Importing this package reads no file, sets no seed and loads no heavy library; p
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["Settings", "__version__", "as_encoder", "engine", "evaluate", "registry"]
+
+_CLONE = Path(__file__).parents[1]
+if (_CLONE / "setup.py").is_file():
+    # Python started at the top of a clone finds this folder before the installed package. In a clone the parts lie beside it,
+    # and setup.py maps them only on installation; without these two lines medsenteval.tasks could not be imported there.
+    __path__ += [str(_CLONE), str(_CLONE / "data")]
 
 _LAZY = {
     "Settings": "medsenteval.settings",

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from medsenteval import __version__
 from medsenteval.contracts import Dataset, Metric, Scores, Task
 from medsenteval.errors import DataError
 from medsenteval.settings import Settings
@@ -85,8 +86,8 @@ def make_result(
     timings: Mapping[str, float],
 ) -> Result:
     """Join scores with where they came from."""
-    versions = {name: version(name) for name in ("medsenteval", "numpy", "scipy", "scikit-learn")}
-    versions["python"] = platform.python_version()
+    libraries = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")}
+    versions = {"medsenteval": __version__, **libraries, "python": platform.python_version()}
     return Result(
         task=task.name,
         encoder=encoder,

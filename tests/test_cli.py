@@ -23,7 +23,9 @@ def medsenteval(*arguments: str) -> Result:
 
 def test_run_prints_tables_and_stores_results(tmp_path: Path) -> None:
     output = tmp_path / "out"
-    outcome = medsenteval("run", "-t", "BIOSSES,C-STS", "-o", str(output), "-e", "lexical", "-e", "lexical,dimension=64,name=small")
+    outcome = medsenteval(
+        "run", "-t", "BIOSSES,C-STS", "-o", str(output), "-e", "lexical", "-e", "lexical,dimension=64,name=small"
+    )
     assert outcome.exit_code == 0
     assert "SYNTHETIC SAMPLE DATA" in outcome.stdout
     assert "constant answer" in outcome.stdout
@@ -50,7 +52,9 @@ def test_absent_data_ends_in_3_with_instructions_and_the_rest_scored(tmp_path: P
 
 
 def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: Write) -> None:
-    root = write({"RQE/RQE_Train_8588_AMIA2016.xml": "<r>", "ClinicalSTS/clinicalSTS.test.txt": "a b\ta\t1\nb\tc\t2\nd e\td f\t5\n"})
+    root = write(
+        {"RQE/RQE_Train_8588_AMIA2016.xml": "<r>", "ClinicalSTS/clinicalSTS.test.txt": "a b\ta\t1\nb\tc\t2\nd e\td f\t5\n"}
+    )
     outcome = medsenteval("run", "-t", "RQE,ClinicalSTS", "-d", str(root), "-o", str(tmp_path / "o"))
     assert outcome.exit_code == 2
     assert "RQE_Train_8588_AMIA2016.xml:1: not well-formed" in outcome.stderr
@@ -70,7 +74,9 @@ def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: W
      (["run", "--no-such-option"], "No such option"),
      (["jump"], "No such command")],
 )  # fmt: skip
-def test_bad_input_is_one_line_and_exit_2(arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_input_is_one_line_and_exit_2(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     outcome = medsenteval(*arguments)
     assert outcome.exit_code == 2
@@ -85,6 +91,13 @@ def test_tasks_and_encoders_are_listed(write: Write) -> None:
     absent = medsenteval("tasks", "-d", str(write({"RQE/x": ""}))).stdout
     assert "absent (credentialed)" in absent
     assert "sentence-transformers" in medsenteval("encoders").stdout
+
+
+def test_one_task_is_described_with_citation_licence_and_source() -> None:
+    described = medsenteval("tasks", "c-sts").stdout
+    assert "Wang et al. 2018" in described
+    assert "train 750, test 318" in described
+    assert "part=test|train|all" in described
 
 
 def test_help_is_quick_and_loads_nothing_heavy() -> None:

@@ -84,7 +84,12 @@ def test_the_fingerprint_sees_every_change(write: Write) -> None:
         return load_dataset(task("CitationSA"), write({"CitationSA/train.txt": text}, folder), Settings()).fingerprint
 
     base = "positive\ta b\nneutral\tc\n"
-    changed = ["positive\ta  b\nneutral\tc\n", "positive\ta\nneutral\tb c\n", "neutral\ta b\npositive\tc\n", "neutral\tc\npositive\ta b\n"]
+    changed = [
+        "positive\ta  b\nneutral\tc\n",
+        "positive\ta\nneutral\tb c\n",
+        "neutral\ta b\npositive\tc\n",
+        "neutral\tc\npositive\ta b\n",
+    ]
     prints = [fingerprint(text, f"d{i}") for i, text in enumerate([base, *changed])]
     assert prints[1] == prints[0]  # white space alone is no change: texts are cleaned
     assert len(set(prints)) == 4

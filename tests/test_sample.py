@@ -11,7 +11,9 @@ from tests.conftest import REPOSITORY
 
 
 def test_the_sample_is_what_its_generator_writes() -> None:
-    checked = subprocess.run([sys.executable, "-m", "data.synthesis", "--check"], cwd=REPOSITORY, capture_output=True, text=True)
+    checked = subprocess.run(
+        [sys.executable, "-m", "data.synthesis", "--check"], cwd=REPOSITORY, capture_output=True, text=True
+    )
     assert (checked.returncode, checked.stderr) == (0, "")
 
 

@@ -24,7 +24,9 @@ def test_drawing_counts_is_resampling_items() -> None:
     """The count bootstrap and a literal resampling of items have the same distribution, here at both ends."""
     rng = np.random.default_rng(0)
     gold, predicted = rng.random(80) < 0.6, rng.random(80) < 0.6
-    cells = np.array([[np.sum(gold & predicted), np.sum(~gold & predicted), np.sum(gold & ~predicted), np.sum(~gold & ~predicted)]])
+    cells = np.array(
+        [[np.sum(gold & predicted), np.sum(~gold & predicted), np.sum(gold & ~predicted), np.sum(~gold & ~predicted)]]
+    )
     ours = bootstrap_counts(cells, f1_from_counts, resamples=40_000, confidence=0.9, rng=np.random.default_rng(1))
     drawn = np.random.default_rng(2).integers(0, 80, size=(20_000, 80))
     literal = [f1_score(gold[i], predicted[i]) for i in drawn[:4000]]

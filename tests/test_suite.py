@@ -103,7 +103,11 @@ def test_a_failing_task_does_not_take_the_others_with_it(tmp_path: Path) -> None
     )
     assert list(outcome.failed) == [("failing", "BioASQ")]
     assert "NaN or infinity" in str(outcome.failed["failing", "BioASQ"])
-    assert [(r.encoder, r.task) for r in outcome.results] == [("failing", "BIOSSES"), ("counting", "BIOSSES"), ("counting", "BioASQ")]
+    assert [(r.encoder, r.task) for r in outcome.results] == [
+        ("failing", "BIOSSES"),
+        ("counting", "BIOSSES"),
+        ("counting", "BioASQ"),
+    ]
     assert len(list((tmp_path / "out").rglob("*.json"))) == 3
     with pytest.raises(EncoderError) as caught:
         medsenteval.evaluate(FailsOnQuestions(), tasks="BIOSSES,BioASQ", settings=QUICK)

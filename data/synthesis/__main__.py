@@ -43,9 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(description="Write or check the synthetic sample data.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file on disk differs")
-    parser.add_argument(
-        "--folder", type=Path, default=FOLDER, help="where the data folders are (default: data/sample)"
-    )
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the data folders are (default: data/sample)")
     options = parser.parse_args(arguments)
     files = build_files(SEED)
     if options.check:

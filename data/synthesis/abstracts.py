@@ -33,18 +33,12 @@ _ROLES: Final[dict[str, tuple[str, ...]]] = {
         "[Treatment options|Therapies] for {c} [remain limited|are unsatisfactory|carry side effects]",
     ),
     "objective": (
-        (
-            "To [determine|evaluate|assess|compare|investigate|examine] the "
-            "[effect|efficacy|safety|impact] of {d} on {o} in {c}"
-        ),
+        ("To [determine|evaluate|assess|compare|investigate|examine] the [effect|efficacy|safety|impact] of {d} on {o} in {c}"),
         (
             "[We aimed to|We sought to|This study aimed to|The aim was to|The purpose of this trial was to] "
             "[test|assess|clarify] whether {d} [improves|alters|reduces] {o}"
         ),
-        (
-            "[We hypothesised|Our hypothesis was|We expected] that {d} "
-            "[would reduce|improves|is not inferior in] {o} in {c}"
-        ),
+        ("[We hypothesised|Our hypothesis was|We expected] that {d} [would reduce|improves|is not inferior in] {o} in {c}"),
         "[Our goal|The objective] was to compare {d} with {e} in [patients with|] {c}",
     ),
     "design": (
@@ -52,10 +46,7 @@ _ROLES: Final[dict[str, tuple[str, ...]]] = {
             "[We conducted|This was|We performed] a [randomised|double-blind|multicentre|prospective|crossover] "
             "[trial|study|cohort study] [at {few} centres|in {year}|]"
         ),
-        (
-            "[Allocation was concealed|Randomisation was stratified by age|Blocks "
-            "of {few} were used|Investigators were masked]"
-        ),
+        ("[Allocation was concealed|Randomisation was stratified by age|Blocks of {few} were used|Investigators were masked]"),
         (
             "[Data were analysed|Groups were compared] "
             "[by intention to treat|with mixed models|with the t test|using Cox regression] [in SAS|in R|]"
@@ -81,10 +72,7 @@ _ROLES: Final[dict[str, tuple[str, ...]]] = {
             "[Patients|Participants|They] [received|were assigned to|were randomly allocated to] "
             "{d} {mg} [or|versus|and] [placebo|{e}] [daily|twice a day] for {weeks}"
         ),
-        (
-            "{d} ({mg}) [was given|was administered|was infused] "
-            "[orally|once daily|intravenously] [for {weeks}|until discharge]"
-        ),
+        ("{d} ({mg}) [was given|was administered|was infused] [orally|once daily|intravenously] [for {weeks}|until discharge]"),
         "[Controls|The comparison group|One arm] [received|were given|took] [placebo|usual care|{e}]",
         "[Group A|The treatment arm] took {d} {mg} and [group B|controls] took [placebo|{e}] for {weeks}",
     ),
@@ -122,14 +110,8 @@ _ROLES: Final[dict[str, tuple[str, ...]]] = {
             "[Larger|Further|Future] [trials|studies] [are needed|are warranted|should confirm this] "
             "[before {d} is recommended|]"
         ),
-        (
-            "[We conclude that|In conclusion,|In summary,] {d} "
-            "[should be considered|cannot be recommended|can be used] in {c}"
-        ),
-        (
-            "[Clinicians should consider {d}|This has implications for {d}|We do not advise routine {d}] "
-            "in [patients with|] {c}"
-        ),
+        ("[We conclude that|In conclusion,|In summary,] {d} [should be considered|cannot be recommended|can be used] in {c}"),
+        ("[Clinicians should consider {d}|This has implications for {d}|We do not advise routine {d}] in [patients with|] {c}"),
     ),
 }
 

@@ -37,9 +37,7 @@ def _mednli(seed: int) -> dict[str, bytes]:
 
 def _rqe(seed: int) -> dict[str, bytes]:
     writer = Writer(seed, "RQE")
-    train = write_question_pairs(
-        writer, [("originalQ-shortQ", True, 215), ("originalQ-shortRandQ", False, 185)], patients=0.4
-    )
+    train = write_question_pairs(writer, [("originalQ-shortQ", True, 215), ("originalQ-shortRandQ", False, 185)], patients=0.4)
     test = write_question_pairs(
         writer, [("part1", False, 16), ("part1", True, 4), ("part2", True, 50), ("part3", False, 50)], patients=0.6
     )
@@ -85,9 +83,7 @@ def _clinicalsa(seed: int) -> dict[str, bytes]:
     annotations = [f"{identifier}\t{writer.number(1, 12)}\t{tweet.label}" for identifier, tweet in tweets]
     # Some tweets were deleted since, and the downloader does not keep the order of the annotations.
     deleted = {identifier for identifier, _ in writer.shuffled(tweets)[:9]}
-    downloaded = [
-        f"{identifier}\t{tweet.text}" for identifier, tweet in writer.shuffled(tweets) if identifier not in deleted
-    ]
+    downloaded = [f"{identifier}\t{tweet.text}" for identifier, tweet in writer.shuffled(tweets) if identifier not in deleted]
     return {"ClinicalSA/TweetsAnnotation.txt": lines(annotations), "ClinicalSA/tweets.txt": lines(downloaded)}
 
 
@@ -98,9 +94,7 @@ def _citationsa(seed: int) -> dict[str, bytes]:
 
 def _bioasq(seed: int) -> dict[str, bytes]:
     writer = Writer(seed, "BioASQ")
-    files = {
-        "BioASQ/BioASQ-trainingDataset6b.json": json_document({"questions": _bioasq_questions(writer, 168, 72, 24)})
-    }
+    files = {"BioASQ/BioASQ-trainingDataset6b.json": json_document({"questions": _bioasq_questions(writer, 168, 72, 24)})}
     for batch in range(1, 6):
         n_affirmed = 9 if batch % 2 else 8
         questions = _bioasq_questions(writer, n_affirmed, 12 - n_affirmed, 3)

@@ -170,8 +170,7 @@ def _write_premise(writer: Writer) -> tuple[str, dict[str, str]]:
         "neutral": writer.pick_skewed(_UNSAID),
     }
     hypotheses = {
-        label: _punctuated(writer, writer.write(f"{_SUBJECT} {predicate}", said))
-        for label, predicate in predicates.items()
+        label: _punctuated(writer, writer.write(f"{_SUBJECT} {predicate}", said)) for label, predicate in predicates.items()
     }
     return premise, hypotheses
 
@@ -179,8 +178,7 @@ def _write_premise(writer: Writer) -> tuple[str, dict[str, str]]:
 def _neighbour(writer: Writer, condition: Condition) -> Condition:
     """Return another disease of the same organ where there is one: the neutral pairs that overlap most in meaning."""
     return writer.pick(
-        [one for one in CONDITIONS if one.organ == condition.organ and one is not condition]
-        or [writer.pick(CONDITIONS)]
+        [one for one in CONDITIONS if one.organ == condition.organ and one is not condition] or [writer.pick(CONDITIONS)]
     )
 
 

@@ -174,19 +174,13 @@ _CITATIONS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
                 "[In contrast to|Contrary to|Unlike] {C}, [we found no|we did not observe|our data show no] "
                 "[effect of {d}|change in {o}] in {c}"
             ),
-            (
-                "[However,|Unfortunately,] {C} [failed to|did not|could not] "
-                "[control for|account for|measure] {o} [in {c}|]"
-            ),
+            ("[However,|Unfortunately,] {C} [failed to|did not|could not] [control for|account for|measure] {o} [in {c}|]"),
             (
                 "[The discrepancy with|Our disagreement with|The failure to replicate] {C} "
                 "[may reflect|is due to|perhaps stems from] [small samples|bias|dosing of {d}]"
             ),
             "{C} [was limited by|suffered from|is flawed by] [a small sample|missing data|confounding] [in {c}|of {o}]",
-            (
-                "[These results|Our findings] [conflict with|are at odds with|disagree with] "
-                "{C} [regarding|on] {d} [and {o}|]"
-            ),
+            ("[These results|Our findings] [conflict with|are at odds with|disagree with] {C} [regarding|on] {d} [and {o}|]"),
         ),
     ),
 }

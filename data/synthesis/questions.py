@@ -196,10 +196,7 @@ _RELATIONS: Final = {
         (
             "[Does|Can] {d} [reduce|lower|improve|influence] {o} in [patients with|] {c}?",
             "Is {d} [effective|useful|beneficial|recommended] [for|in|against] {c}?",
-            (
-                "[In patients with {c}|In adults with {c}], does {d} "
-                "[compared with placebo|] [decrease|affect|reduce] {o}?"
-            ),
+            ("[In patients with {c}|In adults with {c}], does {d} [compared with placebo|] [decrease|affect|reduce] {o}?"),
         ),
         (
             _SETTING + "{d} [significantly|markedly|clearly||] [improved|reduced|lowered|decreased] {o} in {c} ({p})",
@@ -214,13 +211,9 @@ _RELATIONS: Final = {
         ),
         (
             _SETTING + "{d} [did not|failed to|was unable to] [improve|reduce|lower|change] {o} in {c} ({ns})",
-            _SETTING
-            + "{d} [was not superior to placebo|proved ineffective|was no better than placebo|lacked efficacy] in {c}",
+            _SETTING + "{d} [was not superior to placebo|proved ineffective|was no better than placebo|lacked efficacy] in {c}",
             "[There is no evidence for|Evidence does not support|We advise against] the use of {d} [in|against] {c}",
-            (
-                "{o} [was not different|did not differ|was unchanged|remained similar] "
-                "[between {d} and placebo|after {d}|]"
-            ),
+            ("{o} [was not different|did not differ|was unchanged|remained similar] [between {d} and placebo|after {d}|]"),
             "[No benefit of|Lack of effect of|Futility of] {d} [was seen|] in [patients with|] {c}",
             "{d}: [a disappointing trial|no advantage over placebo|negative results] in {c}",
         ),
@@ -232,20 +225,15 @@ _RELATIONS: Final = {
             "Does {g} [contribute to|play a role in] {c}?",
         ),
         (
-            _SETTING
-            + "{g} [was associated with|correlated with|was linked to] [a higher risk of|] {c} (OR {ratio}, {p})",
+            _SETTING + "{g} [was associated with|correlated with|was linked to] [a higher risk of|] {c} (OR {ratio}, {p})",
             "{g} [contributes to|is a driver of|plays a key role in|is implicated in] the pathogenesis of {c}",
             "[Overexpression|Mutation|Increased activity] of {g} [was found|was detected] in {pct}% of [cases of|] {c}",
             "[Our results confirm|Here we show] [a role for|the involvement of] {g} in {c}",
         ),
         (
-            _SETTING
-            + "{g} [was not associated with|did not correlate with|was unrelated to] [the risk of|] {c} ({ns})",
+            _SETTING + "{g} [was not associated with|did not correlate with|was unrelated to] [the risk of|] {c} ({ns})",
             "[No association between|No relation of|Absence of a link between] {g} and {c} [was found|]",
-            (
-                "[We could not replicate|Our results argue against|These data refute] "
-                "[a role for|the involvement of] {g} in {c}"
-            ),
+            ("[We could not replicate|Our results argue against|These data refute] [a role for|the involvement of] {g} in {c}"),
             "{g} [does not contribute to|is dispensable for|is not involved in] the pathogenesis of {c}",
         ),
     ),
@@ -275,9 +263,7 @@ _UNDECIDED: Final = (
     "[The role|The place] of {d} in {c} [remains unclear|is debated|has been studied for decades]",
 )
 _FOUND_ENDING: Final = "[, a significant effect||, which confirms earlier work|, and the effect was lasting]"
-_REFUTED_ENDING: Final = (
-    "[, and no effect was seen||, with no significant difference|, which does not confirm earlier work]"
-)
+_REFUTED_ENDING: Final = "[, and no effect was seen||, with no significant difference|, which does not confirm earlier work]"
 _UNDECIDED_SHARE: Final = 0.06
 _LABEL_NOISE: Final = 0.04
 
@@ -318,9 +304,7 @@ def write_closed_question(writer: Writer, affirmed: bool, n_snippets: int) -> Cl
     )
     ideal = writer.write(writer.pick(relation.found if affirmed else relation.refuted), scene)
     answer = "Yes" if affirmed else "No"
-    return ClosedQuestion(
-        writer.write(writer.pick(relation.questions), scene), affirmed, snippets, f"{answer}. {ideal}."
-    )
+    return ClosedQuestion(writer.write(writer.pick(relation.questions), scene), affirmed, snippets, f"{answer}. {ideal}.")
 
 
 _OPEN_QUESTIONS: Final = {

@@ -25,10 +25,7 @@ class SimilarPair:
 _CLINICAL_FRAMES: Final = (
     (
         "{d} {dose} [tablet|capsule] [take one|one] by mouth [once daily|every day] [as needed for {s}|for {c}]",
-        (
-            "[The patient|Pt] [should take|was told to take] {dose} of {d} "
-            "[orally|PO] [each day|qd] [for {c}|when {s} occurs]"
-        ),
+        ("[The patient|Pt] [should take|was told to take] {dose} of {d} [orally|PO] [each day|qd] [for {c}|when {s} occurs]"),
         "[Prescribed|Continue] {d} {dose} daily, [indication|for] {c}",
     ),
     (
@@ -36,10 +33,7 @@ _CLINICAL_FRAMES: Final = (
         "[No|There is no|Negative for] {s} [on review of systems|was reported|noted]",
     ),
     (
-        (
-            "[The patient|He|This patient] [was seen|was evaluated|came to clinic] "
-            "[for follow-up of|because of] {c} [and {s}|]"
-        ),
+        ("[The patient|He|This patient] [was seen|was evaluated|came to clinic] [for follow-up of|because of] {c} [and {s}|]"),
         "[Follow-up visit|Return visit|Seen today] for {c} [with ongoing {s}|]",
         "[Reason for visit|Chief concern]: {c}, {s}",
     ),
@@ -179,12 +173,8 @@ def _write_pair(
         second_template = writer.pick(writer.pick_other(frames, frame))
         kept = {slot: scene[slot] for slot in subjects} if plan == "same subject" else {}
         second_scene = {**make_scene(writer), **kept}
-    names = {
-        slot: name for slot, name in named.items() if second_scene[slot] == scene[slot] and writer.chance(_SAME_NAME)
-    }
-    second = (
-        first if plan == "same" else writer.write(second_template, _named(writer, second_scene, names, plain)) + "."
-    )
+    names = {slot: name for slot, name in named.items() if second_scene[slot] == scene[slot] and writer.chance(_SAME_NAME)}
+    second = first if plan == "same" else writer.write(second_template, _named(writer, second_scene, names, plain)) + "."
     closeness = low + (high - low) * (0.5 + writer.jitter(0.5))
     return SimilarPair(first, second, closeness)
 

@@ -271,9 +271,7 @@ _PROCESSES = _concepts(
 )
 
 ORGANS: Final[dict[str, Organ]] = {
-    "heart": Organ(
-        ("cardiac disease", "a heart condition", "cardiovascular pathology"), ("a normal EKG", "a healthy heart")
-    ),
+    "heart": Organ(("cardiac disease", "a heart condition", "cardiovascular pathology"), ("a normal EKG", "a healthy heart")),
     "brain": Organ(
         ("a neurological disorder", "a disease of the nervous system"),
         ("an unremarkable brain MRI", "an intact neurological exam"),
@@ -281,9 +279,7 @@ ORGANS: Final[dict[str, Organ]] = {
     "lung": Organ(
         ("pulmonary disease", "a respiratory disorder", "lung trouble"), ("clear lungs on exam", "normal spirometry")
     ),
-    "gland": Organ(
-        ("an endocrine disorder", "a hormonal problem"), ("normal endocrine labs", "a normal TSH and glucose")
-    ),
+    "gland": Organ(("an endocrine disorder", "a hormonal problem"), ("normal endocrine labs", "a normal TSH and glucose")),
     "kidney": Organ(
         ("renal or urinary disease", "a kidney or bladder problem"), ("normal renal function", "a clean urinalysis")
     ),
@@ -293,12 +289,8 @@ ORGANS: Final[dict[str, Organ]] = {
         ("a musculoskeletal disease", "a bone or joint disorder"),
         ("full range of motion in all joints", "normal joint films"),
     ),
-    "tumour": Organ(
-        ("a malignancy", "cancer", "a neoplasm"), ("no sign of cancer on imaging", "negative staging scans")
-    ),
-    "mind": Organ(
-        ("a psychiatric illness", "a mental health problem"), ("a stable mood", "a normal mental status exam")
-    ),
+    "tumour": Organ(("a malignancy", "cancer", "a neoplasm"), ("no sign of cancer on imaging", "negative staging scans")),
+    "mind": Organ(("a psychiatric illness", "a mental health problem"), ("a stable mood", "a normal mental status exam")),
     "blood": Organ(
         ("a hematologic disorder", "a blood problem"),
         ("a normal CBC and coagulation panel", "unremarkable blood counts"),

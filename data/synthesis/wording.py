@@ -106,9 +106,7 @@ class Writer:
             "ns": lambda: self.pick(["p = 0.41", "p = 0.73", "p = 0.09", "p > 0.05", "p = 0.58"]),
             "ratio": lambda: f"{self.number(0, 2)}.{self.number(10, 98)}",
             "weeks": lambda: self.pick(["4 weeks", "8 weeks", "12 weeks", "6 months", "24 months", "one year"]),
-            "mg": lambda: self.pick(
-                ["5 mg", "10 mg", "25 mg", "50 mg", "100 mg", "250 mg", "500 mg", "75 µg", "0.5 mg/kg"]
-            ),
+            "mg": lambda: self.pick(["5 mg", "10 mg", "25 mg", "50 mg", "100 mg", "250 mg", "500 mg", "75 µg", "0.5 mg/kg"]),
             "age": lambda: str(self.number(19, 91)),
             "year": lambda: str(self.number(1996, 2016)),
         }
