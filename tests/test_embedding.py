@@ -57,7 +57,7 @@ def test_broken_batches_are_named_with_task_batch_and_shape(returned: Any, messa
 
 
 def test_a_changing_width_is_refused() -> None:
-    with pytest.raises(EncoderError, match="RQE, batch 1: .*width 3, but 2"):
+    with pytest.raises(EncoderError, match=r"RQE, batch 1: .*width 3, but 2"):
         embed_texts(Returns(np.zeros((1, 2)), np.zeros((1, 3))), ["x", "y z"], batch_size=1, task_name="RQE")
 
 

@@ -60,7 +60,7 @@ def test_find_file_prefers_earlier_names_then_nearer_files(write: Write) -> None
 
 def test_find_file_does_not_guess_between_equals(write: Write) -> None:
     folder = write({"a/train.txt": "x", "b/train.txt": "y"})
-    with pytest.raises(DataError, match="several files match 'train.txt'"):
+    with pytest.raises(DataError, match=r"several files match 'train\.txt'"):
         find_file(folder, "train.txt")
 
 
@@ -100,7 +100,9 @@ def docx(body: str) -> bytes:
 
 
 def test_word_cells_join_runs_and_paragraphs(write: Write) -> None:
-    cell = "<w:tc><w:p><w:r><w:t>alp</w:t></w:r><w:r><w:t>ha</w:t></w:r></w:p><w:p><w:r><w:t>beta</w:t></w:r></w:p><w:p/></w:tc>"
+    cell = (
+        "<w:tc><w:p><w:r><w:t>alp</w:t></w:r><w:r><w:t>ha</w:t></w:r></w:p><w:p><w:r><w:t>beta</w:t></w:r></w:p><w:p/></w:tc>"
+    )
     folder = write({"d.docx": docx(f"<w:tbl><w:tr>{cell}<w:tc><w:p/></w:tc></w:tr></w:tbl>"), "no.docx": b"PK not a zip"})
     assert read_word_tables(folder / "d.docx") == [[["alpha beta", ""]]]
     with pytest.raises(DataError, match="not a Word document"):

@@ -25,7 +25,12 @@ def nli(premise: str, hypothesis: str, label: object, pair: str = "p") -> str:
 
 
 def test_mednli_reads_jsonl_and_rejects_by_line(write: Write) -> None:
-    rows = [nli("No n/v .", "The patient denies nausea .", "entailment", "a"), "{broken", nli("x", "y", "maybe"), nli("x", "y", None)]
+    rows = [
+        nli("No n/v .", "The patient denies nausea .", "entailment", "a"),
+        "{broken",
+        nli("x", "y", "maybe"),
+        nli("x", "y", None),
+    ]
     good = nli("a", "b", "neutral")
     folder = write({"mli_train_v1.jsonl": "\n".join(rows), "mli_dev_v1.jsonl": good, "mli_test_v1.jsonl": good + "\n\n"})
     dataset = read("MedNLI", folder)
@@ -85,7 +90,9 @@ def test_rqe_text_layout_keeps_the_row_that_lost_its_last_column_visible(write: 
     assert "rqe_train.txt:2" in str(dataset.rejected[0])
 
 
-ABSTRACTS = "###1\nMETHODS\tWe measured x .\nNOISE\tdropped\nRESULTS\tIt rose |\tby 5 µg .\n\n###2:\nOBJECTIVE\tTo see .\nbare line\n"
+ABSTRACTS = (
+    "###1\nMETHODS\tWe measured x .\nNOISE\tdropped\nRESULTS\tIt rose |\tby 5 µg .\n\n###2:\nOBJECTIVE\tTo see .\nbare line\n"
+)
 
 
 def test_pubmed_unknown_labels_do_not_shift_and_no_newline_sticks_to_a_token(write: Write) -> None:
