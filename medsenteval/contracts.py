@@ -178,7 +178,8 @@ class Embeddings:
     @property
     def zero_rows(self) -> NDArray[np.bool_]:
         """Which rows are all zero: texts of which the encoder knows nothing."""
-        return ~self.matrix.any(axis=1)
+        zero: NDArray[np.bool_] = np.logical_not(np.any(self.matrix, axis=1))
+        return zero
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,9 @@ def _row_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[
     x = x - x.mean(axis=1, keepdims=True)
     y = y - y.mean(axis=1, keepdims=True)
     scale = np.sqrt(np.einsum("ij,ij->i", x, x) * np.einsum("ij,ij->i", y, y))
-    return np.divide(np.einsum("ij,ij->i", x, y), scale, out=np.zeros_like(scale), where=scale > 0)
+    products = np.einsum("ij,ij->i", x, y)
+    correlations: NDArray[np.float64] = np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
+    return correlations
 
 
 def _percentiles(values: NDArray[np.float64], confidence: float) -> tuple[float, float]:

@@ -6,7 +6,6 @@ remedy. Nothing is decoded by guess: UTF-8 first, Latin-1 only where UTF-8 is im
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import zipfile
@@ -135,7 +134,7 @@ class _NumberingBuilder(TreeBuilder):
         self.line_of: dict[Element, int] = {}
         self.parser: Any = None
 
-    def start(self, tag: str, attrs: dict[str, str]) -> Element:  # type: ignore[override]
+    def start(self, tag: str, attrs: dict[str, str]) -> Element:
         element = super().start(tag, attrs)
         self.line_of[element] = self.parser.parser.CurrentLineNumber
         return element
@@ -179,7 +178,7 @@ def read_word_tables(path: Path) -> list[list[list[str]]]:
     if len(content) > _LARGEST_WORD_PART:
         raise DataError(f"{path}: its text unpacks to more than it declares; refused")
     try:
-        root = defusedxml.ElementTree.parse(io.BytesIO(content)).getroot()
+        root = defusedxml.ElementTree.fromstring(content)
     except (ParseError, DefusedXmlException) as error:
         raise DataError(f"{path}: its word/document.xml cannot be read: {error}; fetch it again") from error
     return [

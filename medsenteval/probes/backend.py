@@ -56,7 +56,7 @@ class Prediction:
 
     @property
     def labels(self) -> Labels:
-        return self.probabilities.argmax(axis=1).astype(np.int64)
+        return np.argmax(self.probabilities, axis=1).astype(np.int64)
 
 
 class Backend(Protocol):
