@@ -5,15 +5,15 @@
 VECTORS is a text file of word vectors (GloVe, or word2vec and fastText with their header line), DATA the folder of the data sets.
 """
 
+import os
 import sys
 
 import numpy as np
 
 import medsenteval as senteval  # was: import senteval
-from medsenteval.datasets import sample_root  # only for the default of DATA
 
 PATH_TO_VEC = sys.argv[1] if len(sys.argv) > 1 else ""
-PATH_TO_DATA = sys.argv[2] if len(sys.argv) > 2 else str(sample_root())
+PATH_TO_DATA = sys.argv[2] if len(sys.argv) > 2 else os.path.join(os.path.dirname(__file__), "..", "data", "sample")
 
 
 def number_words(sentences):

@@ -62,7 +62,7 @@ def main() -> None:
 @click.option("--batch-size", default=128, show_default=True, metavar="N", help="Texts handed to the encoder at once")
 @click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
               help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print the table only.")
+@click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
 def run(
     encoders: tuple[str, ...],
     tasks: str,
@@ -104,7 +104,7 @@ def run(
         click.echo()
         click.echo(score_table(outcome.results))
         for note in dict.fromkeys(f"{result.task}: {note}" for result in outcome.results for note in result.notes):
-            click.echo(f"Note: {note}", err=True)
+            click.echo(f"Note: {note}")
         click.echo(f"\n{len(outcome.results)} result(s) stored in {output}")
     if outcome.failed:
         names = ", ".join(sorted({task for _, task in outcome.failed}))

@@ -36,8 +36,9 @@ def test_run_prints_tables_and_stores_results(tmp_path: Path) -> None:
     assert "BIOSSES: lexical: done in" in outcome.stderr
 
 
-def test_quiet_prints_nothing_but_tables(tmp_path: Path) -> None:
-    outcome = medsenteval("run", "-t", "BIOSSES", "-o", str(tmp_path), "--quiet")
+def test_quiet_prints_nothing_but_tables_and_notes(tmp_path: Path) -> None:
+    outcome = medsenteval("run", "-t", "BioASQ", "-o", str(tmp_path), "--quiet")
+    assert "Note: BioASQ: 2 row(s) rejected" in outcome.stdout
     assert outcome.stderr == ""
 
 
@@ -48,7 +49,7 @@ def test_absent_data_ends_in_3_with_instructions_and_the_rest_scored(tmp_path: P
     assert "physionet.org" in outcome.stderr
     assert "Left out, data absent: MedNLI" in outcome.stderr
     assert "SYNTHETIC" not in outcome.stdout
-    assert "test has 30 rows, 318 are published" in outcome.stderr
+    assert "test has 30 rows, 318 are published" in outcome.stdout
 
 
 def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: Write) -> None:

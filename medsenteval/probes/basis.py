@@ -16,7 +16,7 @@ Labels play no part here, so nothing about held-out answers can leak through the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,10 @@ class Basis:
     #: All rows in solver coordinates with a column of ones, or None for the raw form.
     turned: Floats | None
     _dual_axes: Floats | None = None
+    #: Pair features of all rows, where they are small enough to be kept.
     _built: Floats | None = field(default=None, repr=False)
+    #: Where the rows start in the embedding matrix, if they follow one another there and need no gathering.
+    _first: int | None = None
 
     @classmethod
     def of(cls, features: Features, columns: int, dtype: type[np.floating[Any]]) -> Basis:
@@ -107,9 +110,20 @@ class Basis:
         else:
             axes, spread = None, np.einsum("ij,ij->j", sample, sample) / len(rows)
         basis = cls(features, dtype, mean, scale, _with_one(spread).astype(dtype), axes, None)
+        if features.right is None and _in_order(features.left):
+            basis._first = int(features.left[0])
         if features.right is not None and features.n_rows * width * 4 <= _KEPT_BYTES:
             basis._built = features.take(slice(None))
         return basis
+
+    def astype(self, dtype: type[np.floating[Any]]) -> Basis:
+        """Return the same coordinates for arithmetic in another precision."""
+        turned = None
+        if self.turned is not None:
+            rows = (self.features.take(slice(None)) - self.mean) / self.scale
+            turned = _with_ones(rows @ (self.axes if self._dual_axes is None else rows.T @ self._dual_axes), dtype)
+        spread = self.spread.astype(dtype)
+        return replace(self, dtype=dtype, spread=spread, turned=turned)
 
     @property
     def width(self) -> int:
@@ -121,15 +135,16 @@ class Basis:
         start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
         for first in range(start, stop, size):
             piece = slice(first, min(first + size, stop))
-            yield self._rows(piece if isinstance(rows, slice) else rows[piece])
+            yield self.rows(piece if isinstance(rows, slice) else rows[piece])
 
-    def _rows(self, rows: RowNumbers | slice) -> Floats:
+    def rows(self, rows: RowNumbers | slice) -> Floats:
+        """Return these rows as ``blocks`` yields them."""
         if self.turned is not None:
             return self.turned[rows]
         if self._built is not None:
             block: Floats = self._built[rows]
-        elif self.features.right is None and isinstance(rows, slice) and _in_order(self.features.left):
-            first = int(self.features.left[0])
+        elif isinstance(rows, slice) and self._first is not None:
+            first = self._first
             block = self.features.matrix[rows.start + first : rows.stop + first]
         else:
             block = self.features.take(rows)

@@ -1,15 +1,26 @@
-"""One pass over the rows: softmax or sigmoid of all walkers' logits, and the gradients that come back.
+"""One pass over the rows: the residuals of all walkers' models, and the gradients that come back.
 
 This is where the time goes, so the layout is chosen for it. Weights are (walkers x classes) rows; logits of a block of
 rows are (walkers x classes) x rows, so that each class is a contiguous run and the whole block stays in the cache between
 the two matrix products. A fold is a row of weights, zero where the fold does not train; it is multiplied into the
-softmax's normaliser, so that it costs nothing per class. Labels enter only through ``sum of x * y``, once per fold.
+softmax's normaliser, so that it costs nothing per class.
+
+Labels enter in one of two ways:
+
+* *Sorted*: stored rows are put in the order of their classes, so that a block has one class and its residuals p - y are
+  computed without ever forming 1 - p. They are accurate relative to their own size however tiny they get, which is what a
+  fit under a weak penalty on separable rows needs.
+* *Streamed*: rows that stay where they are come in any order. In float32 the pass sums p * x, and the sum of y * x is
+  subtracted once per fold, which leaves a rounding error relative to that sum. In float64 residuals are formed row by row.
+
+The arithmetic is written once for NumPy and torch, whose functions agree in all that is used here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -17,166 +28,228 @@ from numpy.typing import NDArray
 
 from medsenteval.probes.basis import Basis
 
-__all__ = ["NumpyPass", "TorchPass", "class_sums"]
+__all__ = ["GradientPass", "Problems"]
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.intp]
-Span = slice
+Labels = NDArray[np.int64]
 
 #: Logits of one block, in numbers: about half of a core's second-level cache in float32.
 _BLOCK_NUMBERS: Final = 200_000
 _LONGEST_BLOCK: Final = 4_096
 _SHORTEST_BLOCK: Final = 256
+#: Error of a float32 gradient with labels subtracted at the end, in units of the last digit of the sums.
+_ROUNDINGS: Final = 10.0
+#: A logit so far above that of the right class leaves it no probability; more would overflow float32.
+_HOPELESS: Final = 80.0
 
 
-class NumpyPass:
-    """Mean-loss gradients of walkers over the rows of a basis.
+@dataclass(frozen=True, eq=False)
+class Problems:
+    """Folds over some rows of a basis.
 
-    ``row_weights`` (folds x rows) is 1 / (number of training rows) on a fold's training rows and 0 elsewhere; ``rows`` names
-    the basis rows that its columns stand for. ``targets`` are the class sums to subtract, one per fold; ``fold_of`` says
-    to which fold a walker belongs. With ``pool`` the row blocks are shared out in ``parts`` fixed parts, added up in order,
-    so that the result does not depend on the number of threads.
+    ``weights`` (folds x rows) is 1 / (number of training rows) on a fold's training rows and 0 elsewhere; its columns, and
+    ``labels``, stand for ``rows`` of the basis. ``n_outputs`` is 1 for a sigmoid, else the number of classes.
+    """
+
+    basis: Basis
+    rows: Indices | slice
+    weights: Floats
+    labels: Labels
+    n_outputs: int
+
+    def select(self, folds: Indices) -> Problems:
+        return Problems(self.basis, self.rows, self.weights[folds], self.labels, self.n_outputs)
+
+    def sorted_by_class(self) -> Problems:
+        order = np.argsort(self.labels, kind="stable")
+        rows = np.arange(self.basis.features.n_rows)[self.rows][order]
+        weights = np.ascontiguousarray(self.weights[:, order])
+        return Problems(self.basis, rows, weights, self.labels[order], self.n_outputs)
+
+    @property
+    def classes(self) -> list[int]:
+        return [1] if self.n_outputs == 1 else list(range(self.n_outputs))
+
+
+class GradientPass:
+    """Mean-loss gradients of walkers; ``fold_of`` says to which fold a walker belongs.
+
+    With ``pool`` the row blocks are shared out in ``parts`` fixed parts, added up in order, so that the result does not
+    depend on the number of threads.
     """
 
     def __init__(
         self,
-        basis: Basis,
-        rows: Indices | slice,
-        row_weights: Floats,
-        targets: Floats,
+        problems: Problems,
         fold_of: Indices,
+        engine: str,
         pool: Executor | None = None,
         parts: int = 1,
     ) -> None:
-        self.basis, self.rows, self.row_weights, self.targets, self.fold_of = basis, rows, row_weights, targets, fold_of
-        self.pool, self.parts = pool, parts if pool is not None else 1
+        self.fold_of, self.pool, self.parts = fold_of, pool, parts if pool is not None else 1
+        self.stored: Floats | None = None
+        self.problems = problems
+        self.basis = problems.basis
+        self.targets: Floats | None = None
+        if self.basis.turned is not None:
+            self.problems = problems.sorted_by_class()
+            self.stored = self.basis.turned[self.problems.rows]
+            self.borders = np.flatnonzero(np.diff(self.problems.labels)) + 1
+        elif self.basis.dtype is np.float32:
+            self.targets = _class_sums(problems)
+        #: Absolute error to expect in the gradient, zero if it is small relative to the residuals themselves.
+        self.rounding = 0.0 if self.targets is None else _ROUNDINGS * float(np.finfo(np.float32).eps)
+        self.row_weight = self.problems.weights.max(axis=1)
+        self.arrays: Any = np
+        self.lift: Any = np.asarray
+        if engine == "torch":
+            import torch
+
+            self.arrays, self.lift = torch, torch.from_numpy
 
     def __call__(self, points: Floats, walkers: Indices) -> tuple[Floats, Floats]:
         folds = self.fold_of[walkers]
         weights = self.basis.to_rows(points)
-        n_rows = self.row_weights.shape[1]
+        n_rows = self.problems.weights.shape[1]
         bounds = [round(n_rows * part / self.parts) for part in range(self.parts + 1)]
-        spans = [Span(first, last) for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+        spans = list(zip(bounds[:-1], bounds[1:], strict=True))
         if self.pool is None:
-            sums = [self._part(weights, folds, span) for span in spans]
+            sums = [self._part(weights, folds, *span) for span in spans]
         else:
-            sums = list(self.pool.map(lambda span: self._part(weights, folds, span), spans))
-        gradient, squares = (_total(pieces) for pieces in zip(*sums, strict=True))
-        probability = gradient[:, :, -1]
-        # Row weights are 1/n, so a weighted square is p^2/n^2 and has to be taken times n.
-        weight = probability - squares / self.row_weights.max(axis=1)[folds][:, None]
+            sums = list(self.pool.map(lambda span: self._part(weights, folds, *span), spans))
+        gradient, absolute, squares = (_total(pieces) for pieces in zip(*sums, strict=True))
+        # Residuals carry the row weight 1/n, so their squares carry 1/n^2 and are taken times n.
+        weight = absolute - squares / self.row_weight[folds][:, None]
         n_outputs = points.shape[1]
         if n_outputs > 1:
             weight *= n_outputs / (n_outputs - 1)
-        return self.basis.from_rows(gradient) - self.targets[folds], np.maximum(weight, 0)
+        gradient = self.basis.from_rows(gradient)
+        if self.targets is not None:
+            gradient = gradient - self.targets[folds]
+        return gradient, np.maximum(weight, 0)
 
-    def _block_length(self, n_logits: int) -> int:
-        return int(np.clip(_BLOCK_NUMBERS // n_logits, _SHORTEST_BLOCK, _LONGEST_BLOCK))
-
-    def _part(self, weights: Floats, folds: Indices, span: Span) -> tuple[Floats, Floats]:
-        """Return the sums of p * x, and of squared weighted p, over some of the rows."""
+    def _part(self, weights: Floats, folds: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
+        """Return the sums over some of the rows of r * x, |r| and r^2, where r is a weighted residual or probability."""
         count, n_outputs, width = weights.shape
-        flat = weights.reshape(count * n_outputs, width)
-        if n_outputs == 1:
-            flat = -flat
-        total = np.zeros_like(flat)
-        squares = np.zeros((count, n_outputs), dtype=flat.dtype)
-        length = self._block_length(len(flat))
-        every_fold = len(folds) == len(self.row_weights) and bool((np.diff(folds) == 1).all())
-        start = span.start
-        for block in self.basis.blocks(_within(self.rows, span), length):
-            columns = slice(start, start + len(block))
-            share = self.row_weights[:, columns] if every_fold else self.row_weights[folds, columns]
-            start = columns.stop
+        xp = self.arrays
+        flat = self.lift(np.ascontiguousarray(weights.reshape(count * n_outputs, width)))
+        total = xp.zeros_like(flat)
+        absolute = xp.zeros_like(flat[:, 0]).reshape(count, n_outputs)
+        squares = xp.zeros_like(absolute)
+        every_fold = len(folds) == len(self.problems.weights) and bool((np.diff(folds) == 1).all())
+        for columns in self._spans(start, stop, len(flat)):
+            fold_weights = self.problems.weights[slice(None) if every_fold else folds, columns]
+            share, block = self.lift(fold_weights), self.lift(self._rows(columns))
             has_ones = block.shape[1] == width
-            inner = flat if has_ones else flat[:, :-1]
-            logits = inner @ block.T
-            if not has_ones:
-                logits += flat[:, -1:]
-            by_class = logits.reshape(count, n_outputs, -1)
-            _probabilities(by_class, share)
-            squares += np.einsum("pkn,pkn->pk", by_class, by_class)
+            logits = flat @ block.T if has_ones else flat[:, :-1] @ block.T + flat[:, -1:]
+            residuals = logits.reshape(count, n_outputs, -1)
+            labels = self.problems.labels[columns]
+            with np.errstate(over="ignore"):
+                if self.stored is not None:
+                    _residuals_of_class(xp, residuals, share, int(labels[0]))
+                elif self.targets is None:
+                    _residuals(xp, residuals, share, labels)
+                else:
+                    _probabilities(xp, residuals, share)
+            # The curvature only steers the solver, so that in long blocks the first quarter of the rows can speak for all.
+            sampled = xp.abs(residuals[:, :, : -(-len(block) // 4)] if len(block) > _SHORTEST_BLOCK else residuals)
+            portion = len(block) / sampled.shape[2]
+            absolute += sampled.sum(axis=2) * portion
+            squares += xp.square(sampled, out=sampled).sum(axis=2) * portion
             if has_ones:
                 total += logits @ block
             else:
                 total[:, :-1] += logits @ block
                 total[:, -1] += logits.sum(axis=1)
-        return total.reshape(weights.shape), squares
+        return np.asarray(total).reshape(weights.shape), np.asarray(absolute), np.asarray(squares)
+
+    def _spans(self, start: int, stop: int, n_logits: int) -> Iterator[slice]:
+        """Yield runs of rows whose logits fit into the cache, of one class each if the rows are stored."""
+        length = int(np.clip(_BLOCK_NUMBERS // n_logits, _SHORTEST_BLOCK, _LONGEST_BLOCK))
+        edges = [start, stop]
+        if self.stored is not None:
+            edges = [start, *self.borders[(self.borders > start) & (self.borders < stop)].tolist(), stop]
+        for first, last in zip(edges[:-1], edges[1:], strict=True):
+            n_blocks = -(-(last - first) // length)
+            for block in range(n_blocks):
+                yield slice(first + (last - first) * block // n_blocks, first + (last - first) * (block + 1) // n_blocks)
+
+    def _rows(self, columns: slice) -> Floats:
+        if self.stored is not None:
+            return self.stored[columns]
+        rows = self.problems.rows
+        if isinstance(rows, slice):
+            return self.basis.rows(slice(rows.start + columns.start, rows.start + columns.stop))
+        return self.basis.rows(rows[columns])
 
 
-def _probabilities(logits: Floats, share: Floats) -> None:
-    """Replace logits (walkers x classes x rows) by weighted probabilities; a single class holds negated logits."""
-    if logits.shape[1] == 1:
-        with np.errstate(over="ignore"):
-            np.exp(logits, out=logits)
+def _residuals_of_class(xp: Any, logits: Any, share: Any, label: int) -> None:
+    """Replace logits (walkers x outputs x rows) of rows of one class by weighted residuals p - y."""
+    n_outputs = logits.shape[1]
+    if n_outputs == 1:
+        towards = -1.0 if label == 1 else 1.0
+        logits *= -towards
+        xp.exp(logits, out=logits)
         logits += 1
-        np.divide(share[:, None], logits, out=logits)
+        xp.divide(share[:, None] * towards, logits, out=logits)
         return
-    logits -= logits.max(axis=1, keepdims=True)
-    np.exp(logits, out=logits)
+    logits -= logits[:, [label]]
+    xp.minimum(logits, xp.full_like(logits[:1, :1, :1], _HOPELESS), out=logits)
+    xp.exp(logits, out=logits)
+    logits[:, label] = 0
+    others = logits.sum(axis=1)
+    scale = share / (others + 1)
+    logits *= scale[:, None]
+    logits[:, label] = -others * scale
+
+
+def _residuals(xp: Any, logits: Any, share: Any, labels: Labels) -> None:
+    """Replace logits of rows of any class by weighted residuals p - y."""
+    if logits.shape[1] == 1:
+        towards = xp.asarray(np.where(labels == 1, -1.0, 1.0))
+        logits *= -towards
+        xp.exp(logits, out=logits)
+        logits += 1
+        xp.divide((share * towards)[:, None], logits, out=logits)
+        return
+    rows = np.arange(len(labels))
+    logits -= xp.amax(logits, axis=1)[:, None]
+    xp.exp(logits, out=logits)
+    own = logits[:, labels, rows]
+    logits[:, labels, rows] = 0
+    others = logits.sum(axis=1)
+    scale = share / (own + others)
+    logits *= scale[:, None]
+    logits[:, labels, rows] = -others * scale
+
+
+def _probabilities(xp: Any, logits: Any, share: Any) -> None:
+    """Replace logits by weighted probabilities."""
+    if logits.shape[1] == 1:
+        logits *= -1
+        xp.exp(logits, out=logits)
+        logits += 1
+        xp.divide(share[:, None], logits, out=logits)
+        return
+    logits -= xp.amax(logits, axis=1)[:, None]
+    xp.exp(logits, out=logits)
     logits *= (share / logits.sum(axis=1))[:, None]
 
 
-class TorchPass(NumpyPass):
-    """The same pass with torch's matrix products, which are up to twice as fast for few columns."""
-
-    def _part(self, weights: Floats, folds: Indices, span: Span) -> tuple[Floats, Floats]:
-        import torch
-
-        count, n_outputs, width = weights.shape
-        flat = torch.from_numpy(np.ascontiguousarray(weights.reshape(count * n_outputs, width)))
-        if n_outputs == 1:
-            flat = -flat
-        total = torch.zeros_like(flat)
-        squares = torch.zeros((count, n_outputs), dtype=flat.dtype)
-        length = self._block_length(len(flat))
-        every_fold = len(folds) == len(self.row_weights) and bool((np.diff(folds) == 1).all())
-        start = span.start
-        with torch.inference_mode():
-            for rows in self.basis.blocks(_within(self.rows, span), length):
-                columns = slice(start, start + len(rows))
-                share = torch.from_numpy(self.row_weights[:, columns] if every_fold else self.row_weights[folds, columns])
-                start = columns.stop
-                block = torch.from_numpy(rows)
-                has_ones = block.shape[1] == width
-                logits = flat @ block.T if has_ones else torch.addmm(flat[:, -1:], flat[:, :-1], block.T)
-                by_class = logits.view(count, n_outputs, -1)
-                if n_outputs == 1:
-                    by_class.exp_().add_(1)
-                    torch.div(share[:, None], by_class, out=by_class)
-                else:
-                    by_class.sub_(by_class.amax(dim=1, keepdim=True)).exp_()
-                    by_class.mul_((share / by_class.sum(dim=1))[:, None])
-                squares += (by_class * by_class).sum(dim=2)
-                if has_ones:
-                    total.addmm_(logits, block)
-                else:
-                    total[:, :-1].addmm_(logits, block)
-                    total[:, -1] += logits.sum(dim=1)
-        return total.view(weights.shape).numpy(), squares.numpy()
-
-
-def class_sums(basis: Basis, rows: Indices | slice, row_weights: Floats, labels: NDArray[np.int64], classes: Sequence[int]) -> Floats:
-    """Return the weighted sums of rows of each class, in solver coordinates: folds x classes x coordinates."""
-    n_folds, width = len(row_weights), basis.width
-    total = np.zeros((n_folds, len(classes), width), dtype=basis.dtype)
+def _class_sums(problems: Problems) -> Floats:
+    """Return the weighted sums of rows of each class, in solver coordinates: folds x outputs x coordinates."""
+    basis, classes = problems.basis, problems.classes
+    total = np.zeros((len(problems.weights), len(classes), basis.width), dtype=basis.dtype)
     start = 0
-    for block in basis.blocks(rows, _LONGEST_BLOCK):
+    for block in basis.blocks(problems.rows, _LONGEST_BLOCK):
         columns = slice(start, start + len(block))
         start = columns.stop
         for position, label in enumerate(classes):
-            chosen = np.flatnonzero(labels[columns] == label)
-            share = row_weights[:, columns][:, chosen]
-            total[:, position, : block.shape[1]] += share @ block[chosen]
-            if block.shape[1] < width:
-                total[:, position, -1] += share.sum(axis=1)
+            share = problems.weights[:, columns] * (problems.labels[columns] == label)
+            total[:, position, :-1] += share @ block
+            total[:, position, -1] += share.sum(axis=1)
     return basis.from_rows(total)
-
-
-def _within(rows: Indices | slice, span: Span) -> Indices | slice:
-    if isinstance(rows, slice):
-        return slice(rows.start + span.start, rows.start + span.stop)
-    return rows[span]
 
 
 def _total(pieces: Sequence[Floats]) -> Floats:

@@ -17,6 +17,8 @@ training rows. What is particular about the method:
 * Curvature pairs survive a change of penalty, since the penalty's share of each pair is known exactly.
 * A fit is done when its remaining step would change the logits by less than ``tolerance`` of their own size (both as
   root mean squares over rows). That is what decides whether predictions can still flip, whatever the scale or rank.
+* Once every p (1 - p) of a fit is so small that rounding alone would exceed the tolerance, its walker gives up (error:
+  infinity) and leaves the rest of its path to higher precision.
 """
 
 from __future__ import annotations
@@ -64,13 +66,15 @@ def walk(
     spread: Floats,
     tolerance: float,
     max_passes: int,
+    rounding: float,
 ) -> Paths:
     """Solve all walkers along their paths.
 
     ``start`` has shape (walkers, classes, coordinates), intercept last; ``present`` says which classes a walker has
-    training rows of; ``ridges`` holds each walker's penalties, strongest first, NaN after the last.
+    training rows of; ``ridges`` holds each walker's penalties, strongest first, NaN after the last; ``rounding`` is the
+    absolute error to expect in gradients.
     """
-    state = _Walkers(start, present, ridges, spread, tolerance, max_passes)
+    state = _Walkers(start, present, ridges, spread, tolerance, max_passes, rounding)
     while len(state.walkers):
         state.advance(*loss_gradient(state.trial, state.walkers))
     return Paths(state.solutions, state.errors, state.passes)
@@ -87,13 +91,15 @@ class _Walkers:
         spread: Floats,
         tolerance: float,
         max_passes: int,
+        rounding: float,
     ) -> None:
         count, n_outputs, width = start.shape
-        self.all_ridges, self.spread, self.tolerance, self.max_passes = ridges, spread, tolerance, max_passes
+        self.all_ridges, self.spread = ridges, spread
+        self.tolerance, self.max_passes, self.rounding = tolerance, max_passes, rounding
         self.penalised = np.ones(width, dtype=start.dtype)
         self.penalised[-1] = 0
         self.solutions = np.zeros((count, ridges.shape[1], n_outputs, width), dtype=start.dtype)
-        self.errors = np.zeros(ridges.shape)
+        self.errors = np.where(np.isnan(ridges), 0.0, np.inf)
         self.passes = np.zeros(ridges.shape)
 
         self.walkers: Indices = np.arange(count)
@@ -157,18 +163,19 @@ class _Walkers:
     def _finish(self) -> None:
         """Store the fits that are done, send their walkers on to the next penalty, dismiss those without one."""
         error = self._logit_error()
-        done = (error <= self.tolerance) | (self.passes[self.walkers, self.stage] >= self.max_passes)
+        lost = self.weight.max(axis=1) * self.tolerance < self.rounding
+        done = lost | (error <= self.tolerance) | (self.passes[self.walkers, self.stage] >= self.max_passes)
         self.unconditional = np.zeros(len(done), dtype=bool)
         self.target: Floats | None = None
         if not done.any():
             return
-        moving = np.flatnonzero(done)
+        moving = np.flatnonzero(done & ~lost)
         self.solutions[self.walkers[moving], self.stage[moving]] = self.point[moving]
         self.errors[self.walkers[moving], self.stage[moving]] = error[moving]
         self.stage[moving] += 1
         last = self.all_ridges.shape[1]
         following = np.full(len(done), np.nan)
-        ahead = self.stage < last
+        ahead = (self.stage < last) & ~lost
         following[ahead] = self.all_ridges[self.walkers[ahead], self.stage[ahead]]
         kept = ~done | np.isfinite(following)
         if not kept.all():
@@ -219,7 +226,7 @@ class _Walkers:
     def _propose(self) -> None:
         direction = self._inverse_hessian(self.gradient)
         length = np.sqrt(_dot(direction, direction))
-        part = np.minimum(1.0, np.divide(self.reach, length, out=np.ones_like(length), where=length > 0))
+        part = np.divide(self.reach, length, out=np.ones_like(length), where=self.reach < length)
         self.trial = self.point - _column(part, direction) * direction
         if self.target is not None:
             self.trial = np.where(self.unconditional[:, None, None], self.target, self.trial)

@@ -41,7 +41,7 @@ from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.features import Features
 from medsenteval.probes.backend import FitReport, Fold, Labels, Prediction
 from medsenteval.probes.basis import Basis
-from medsenteval.probes.kernels import NumpyPass, TorchPass, class_sums
+from medsenteval.probes.kernels import GradientPass, Problems
 from medsenteval.probes.lbfgs import walk
 
 __all__ = ["Certificate", "ExactBackend", "Fits", "certify"]
@@ -57,6 +57,8 @@ _GRIDS: Final[dict[str, tuple[float, ...]]] = {
 }
 #: Below this tolerance float32 gradients are no longer good enough.
 _FLOAT32_TOLERANCE: Final = 1e-5
+#: A fit that has not converged in float32 after this many passes is tried again in float64.
+_FLOAT32_PASSES: Final = 400
 #: Intercept of a class that a fold has no training rows of: its probability is an exact zero.
 _ABSENT: Final = -1e4
 #: Matrix products with fewer columns than this waste the machine; lone folds then fit several penalties side by side.
@@ -148,13 +150,18 @@ class ExactBackend:
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
     ) -> tuple[NDArray[np.float64], FitReport]:
         """Return the accuracy (0 to 1) on each fold's held-out rows, as an array of folds x penalties."""
-        fits = self.fit(features, labels, n_classes, folds, [penalties] * len(folds))
-        self._basis = fits.basis
-        accuracies = np.empty((len(folds), len(penalties)))
         for index, fold in enumerate(folds):
             if len(fold.held_out) == 0:
                 raise ProbeError(f"fold {index} has no held-out rows to be scored on")
-            accuracies[index] = (fits.labels(index, fold.held_out) == labels[fold.held_out]).mean(axis=1)
+        fits = self.fit(features, labels, n_classes, folds, [penalties] * len(folds))
+        self._basis = fits.basis
+
+        def accuracy(index: int) -> NDArray[np.float64]:
+            held_out = folds[index].held_out
+            return (fits.labels(index, held_out) == labels[held_out]).mean(axis=1)
+
+        with self._workers() as pool:
+            accuracies = np.stack(list(pool.map(accuracy, range(len(folds)))))
         return accuracies, self._report(fits)
 
     def predict(
@@ -165,7 +172,9 @@ class ExactBackend:
             raise ProbeError(f"{len(folds)} folds were given {len(penalties)} penalties; each fold needs one")
         fits = self.fit(features, labels, n_classes, folds, [[penalty] for penalty in penalties])
         self._basis = None
-        predictions = [Prediction(fits.probabilities(index, fold.held_out)) for index, fold in enumerate(folds)]
+        with self._workers() as pool:
+            held_out = [fold.held_out for fold in folds]
+            predictions = [Prediction(p) for p in pool.map(fits.probabilities, range(len(folds)), held_out)]
         return predictions, self._report(fits)
 
     def fit(
@@ -178,13 +187,35 @@ class ExactBackend:
     ) -> Fits:
         """Fit every fold with every penalty in its list; all lists have the same length."""
         _check(features, labels, n_classes, folds, penalties)
-        n_outputs = 1 if n_classes == 2 else n_classes
         dtype = np.float32 if self.tolerance >= _FLOAT32_TOLERANCE else np.float64
-        with _one_thread_per_product(self.engine), ThreadPoolExecutor(self.threads) as pool:
+        with self._workers() as pool:
             basis = self._basis
-            if basis is None or basis.features is not features or basis.dtype is not dtype:
-                basis = Basis.of(features, n_outputs * len(folds), dtype)
-            return _Batch(self, basis, labels, n_classes, folds, penalties).solve(pool)
+            if basis is None or basis.features is not features:
+                basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype)
+            fits = _Batch(self, basis, labels, n_classes, folds, penalties).solve(pool)
+            failed = np.flatnonzero((fits.errors > self.tolerance).any(axis=1))
+            if len(failed) and dtype is np.float32:
+                some_folds, some_penalties = [folds[i] for i in failed], [penalties[i] for i in failed]
+                exact = basis.astype(np.float64)
+                again = _Batch(self, exact, labels, n_classes, some_folds, some_penalties).solve(pool)
+                fits.points[failed], fits.errors[failed] = again.points, again.errors
+        return fits
+
+    @contextmanager
+    def _workers(self) -> Iterator[ThreadPoolExecutor]:
+        """Start our threads and keep those of the matrix libraries out of their way, where they would wait in vain."""
+        with threadpool_limits(limits=1), ThreadPoolExecutor(self.threads) as pool:
+            if self.engine != "torch":
+                yield pool
+                return
+            import torch
+
+            before = torch.get_num_threads()
+            torch.set_num_threads(1)
+            try:
+                yield pool
+            finally:
+                torch.set_num_threads(before)
 
     def _report(self, fits: Fits) -> FitReport:
         unconverged = int((fits.errors > self.tolerance).sum())
@@ -206,11 +237,8 @@ class _Batch:
     ) -> None:
         self.backend, self.basis, self.n_classes = backend, basis, n_classes
         self.n_outputs = 1 if n_classes == 2 else n_classes
-        self.rows = slice(0, basis.features.n_rows) if basis.turned is not None else _union([fold.train for fold in folds])
-        self.row_weights = _row_weights(folds, self.rows, basis)
-        classes = [1] if self.n_outputs == 1 else range(n_classes)
-        self.targets = class_sums(basis, self.rows, self.row_weights, labels[self.rows], list(classes))
-
+        rows = slice(0, basis.features.n_rows) if basis.turned is not None else _union([fold.train for fold in folds])
+        self.problems = Problems(basis, rows, _row_weights(folds, rows, basis), labels[rows], self.n_outputs)
         counts = np.stack([np.bincount(labels[fold.train], minlength=n_classes) for fold in folds])
         self.present = counts > 0
         n_present = self.present.sum(axis=1)
@@ -244,7 +272,11 @@ class _Batch:
         walking = np.flatnonzero(self.constant < 0)
         pieces = self._paths_per_fold(len(walking), n_stages)
         groups = self._groups(walking, pieces)
-        by_rows = len(groups) == 1 and len(walking) * pieces * self.n_outputs * self.row_weights.shape[1] > _SHARED_NUMBERS
+        by_rows = len(groups) == 1 and len(walking) * pieces * self.n_outputs * self.problems.weights.shape[1] > _SHARED_NUMBERS
+
+        max_passes = self.backend.max_passes
+        if self.basis.dtype is np.float32:
+            max_passes = min(max_passes, _FLOAT32_PASSES)
 
         def walk_group(folds: RowNumbers) -> None:
             stages = np.array_split(np.arange(n_stages), pieces)
@@ -253,14 +285,12 @@ class _Batch:
             ridges = np.full((len(fold_of), longest), np.nan)
             for piece, part in enumerate(stages):
                 ridges[piece::pieces, : len(part)] = self.ridges[folds][:, part]
-            make = TorchPass if self.backend.engine == "torch" else NumpyPass
-            gradient = make(
-                self.basis, self.rows, self.row_weights[folds], self.targets[folds], np.repeat(np.arange(len(folds)), pieces),
-                pool if by_rows else None, _ROW_PARTS,
-            )  # fmt: skip
+            own_fold = np.repeat(np.arange(len(folds)), pieces)
+            shared = pool if by_rows else None
+            gradient = GradientPass(self.problems.select(folds), own_fold, self.backend.engine, shared, _ROW_PARTS)
             paths = walk(
                 gradient, self.start[fold_of], self.present[fold_of] if self.n_outputs > 1 else np.ones((len(fold_of), 1), bool),
-                ridges, self.basis.spread, self.backend.tolerance, self.backend.max_passes,
+                ridges, self.basis.spread, self.backend.tolerance, max_passes, gradient.rounding,
             )  # fmt: skip
             for piece, part in enumerate(stages):
                 points[np.ix_(folds, part)] = paths.points[piece::pieces, : len(part)]
@@ -397,20 +427,3 @@ def _available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-@contextmanager
-def _one_thread_per_product(engine: str) -> Iterator[None]:
-    """Keep the matrix libraries single-threaded: our own threads share out the work, and theirs would wait in vain."""
-    with threadpool_limits(limits=1):
-        if engine != "torch":
-            yield
-            return
-        import torch
-
-        before = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)

@@ -48,7 +48,7 @@ HOLD_OUT: Final = 0.05
 
 #: A stack may occupy about this much (parameters, optimiser state, mini-batches); further folds are trained after it.
 #: A CPU was fastest with stacks that stay in its cache, a GPU wants them large.
-STACK_BYTES: Final = {"cpu": 1 << 26, "gpu": 1 << 30}
+STACK_BYTES: Final = {"cpu": 1 << 25, "gpu": 1 << 30}
 
 #: SentEval's optimiser names and the numeric options of each; weight decay is missing because the penalty grid sets it.
 OPTIMISERS: Final[dict[str, frozenset[str]]] = {

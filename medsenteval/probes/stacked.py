@@ -204,9 +204,7 @@ class StackedModels:
                 first_errors *= dropout
         weight_gradient = torch.empty_like(self.parameters[0])
         for part in self._segments:
-            torch.bmm(
-                self._by_fold(first_errors, part), inputs[part.folds], out=self._by_fold(weight_gradient, part)
-            )
+            torch.bmm(self._by_fold(first_errors, part), inputs[part.folds], out=self._by_fold(weight_gradient, part))
         self._optimiser.step([weight_gradient, first_errors.sum(dim=2), *second_layer])
 
     def logits(self, inputs: Tensor) -> Tensor:

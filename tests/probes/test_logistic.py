@@ -158,9 +158,7 @@ def test_class_missing_from_a_folds_training_rows(k: int, missing: list[int]) ->
 
 
 @settings(max_examples=15, deadline=None)
-@given(
-    seed=st.integers(0, 10_000), n=st.integers(60, 200), d=st.integers(2, 250), k=st.integers(2, 4), weak=st.booleans()
-)
+@given(seed=st.integers(0, 10_000), n=st.integers(60, 200), d=st.integers(2, 250), k=st.integers(2, 4), weak=st.booleans())
 def test_default_tolerance_predicts_as_scikit_learn(seed: int, n: int, d: int, k: int, weak: bool) -> None:
     x, y = make_rows(seed, 2 * n, d, k, 0.4 if weak else 0.7)
     y[:k] = np.arange(k)
@@ -229,7 +227,7 @@ def test_a_fold_never_learns_from_its_held_out_labels() -> None:
     spoilt[folds[0].held_out] = (y[folds[0].held_out] + 1) % 3
     backend = ExactBackend(tolerance=0.3)
     clean, other = (backend.fit(Features.from_array(x), labels, 3, folds[:1], [[0.5, 1.0]]).points for labels in (y, spoilt))
-    np.testing.assert_array_equal(clean, other)
+    np.testing.assert_allclose(clean, other, atol=1e-5)
 
 
 def test_penalties_may_come_in_any_order() -> None:

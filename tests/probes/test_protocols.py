@@ -1,4 +1,4 @@
-"""The protocols give exactly what SentEval's scikit-learn mode gives: recorded outputs, and a literal loop over scikit-learn."""
+"""The protocols give exactly what SentEval's scikit-learn mode gives: upstream's record, and a literal loop in scikit-learn."""
 
 from __future__ import annotations
 
@@ -73,9 +73,7 @@ def test_kfold_equals_upstreams_record(name: str, dev: float, test: float, first
 def test_split_equals_upstreams_record(name: str, dev: float, test: float) -> None:
     rows, labels, k = recorded_input(name)
     train, dev_rows, test_rows = thirds(len(rows))
-    outcome = run_split(
-        ScikitBackend(), Features.from_array(rows), labels, k, train=train, dev=dev_rows, test=test_rows
-    )
+    outcome = run_split(ScikitBackend(), Features.from_array(rows), labels, k, train=train, dev=dev_rows, test=test_rows)
     assert (outcome.dev_accuracy, test_accuracy(outcome, labels)) == (dev, test)
 
 

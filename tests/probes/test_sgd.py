@@ -396,9 +396,7 @@ def test_same_seed_same_answer_other_seed_another() -> None:
     x, y = data(3, 120, 10, 3)
     features, folds = Features.from_array(x), stratified(np.arange(120), y, 3)
     config = ClassifierSettings(nhid=6, dropout=0.2, max_epoch=12)
-    first, again, other = (
-        SentEvalBackend(config, seed).predict(features, y, 3, folds, [1e-4] * 3)[0] for seed in (7, 7, 8)
-    )
+    first, again, other = (SentEvalBackend(config, seed).predict(features, y, 3, folds, [1e-4] * 3)[0] for seed in (7, 7, 8))
     for a, b, c in zip(first, again, other, strict=True):
         np.testing.assert_array_equal(a.probabilities, b.probabilities)
         assert not np.allclose(a.probabilities, c.probabilities)
@@ -481,9 +479,7 @@ def test_training_ends_at_the_miss_after_tenacity(tenacity: int, monkeypatch: py
     assert len(checked) == 1 + tenacity + 1  # the first check always improves
 
 
-@pytest.mark.parametrize(
-    ("max_epoch", "epoch_size", "n_checks"), [(200, 4, 51), (15, 1, 16), (1, 64, 1), (0, 4, 1), (9, 4, 3)]
-)
+@pytest.mark.parametrize(("max_epoch", "epoch_size", "n_checks"), [(200, 4, 51), (15, 1, 16), (1, 64, 1), (0, 4, 1), (9, 4, 3)])
 def test_passes_may_reach_max_epoch_before_the_last_check(
     max_epoch: int, epoch_size: int, n_checks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
