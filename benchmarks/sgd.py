@@ -69,7 +69,7 @@ def serial_fit(
     stop: tuple[torch.Tensor, torch.Tensor] | None,
 ) -> tuple[torch.nn.Module, float]:
     """Train one model as SentEval describes it and return the best one with its accuracy on the stopping rows."""
-    np.random.seed(SEED)
+    shuffler = np.random.RandomState(SEED)
     torch.manual_seed(SEED)
     layers: list[torch.nn.Module] = [torch.nn.Linear(x.shape[1], settings.nhid or n_classes)]
     if settings.nhid:
@@ -77,7 +77,7 @@ def serial_fit(
     model = torch.nn.Sequential(*layers)
     optimiser = torch.optim.Adam(model.parameters(), weight_decay=penalty)
     if stop is None:
-        order = torch.from_numpy(np.random.permutation(len(x)))
+        order = torch.from_numpy(shuffler.permutation(len(x)))
         n_stop = int(0.05 * len(x))
         stop = x[order[:n_stop]], y[order[:n_stop]]
         x, y = x[order[n_stop:]], y[order[n_stop:]]
@@ -86,7 +86,7 @@ def serial_fit(
     while passes <= settings.max_epoch and misses <= settings.tenacity:
         model.train()
         for _ in range(settings.epoch_size):
-            order = torch.from_numpy(np.random.permutation(len(x)))
+            order = torch.from_numpy(shuffler.permutation(len(x)))
             for first in range(0, len(x), settings.batch_size):
                 batch = order[first : first + settings.batch_size]
                 loss = torch.nn.functional.cross_entropy(model(x[batch]), y[batch])
@@ -188,7 +188,7 @@ def main() -> None:
 
     print(f"nested {k}-fold, serial loop on {arguments.serial_threads} and ours on {arguments.threads} threads")
     print(f"accuracies on {arguments.outer} outer folds and on all; noise: deviation of our test accuracy over 3 seeds")
-    print("ratio: of the times on the clock; CPU: of the processor times, which other users of the machine disturb less")
+    print("ratio: of the times on the clock; CPU: of the processor times, which a busy machine disturbs less")
     header = ("case", "serial s", "ours s", "ratio", "CPU", "target", "serial dev/test", "ours dev/test", "all folds")
     print("{:20}{:>10}{:>9}{:>8}{:>7}{:>8}{:>18}{:>18}{:>16}{:>7}".format(*header, "noise"))
     for case in CASES:

@@ -54,7 +54,7 @@ _TORCH_OPTIMISERS: Final[dict[str, type[torch.optim.Optimizer]]] = {
     "sgd": torch.optim.SGD,
 }
 
-#: Optimisers that torch can apply in a single pass over memory; for hidden layers this halves the time of a step.
+#: Optimisers that torch can apply in a single pass over memory, in less than half the time of separate operations.
 _FUSED: Final = frozenset({"adagrad", "adam", "sgd"})
 
 #: Rprop follows signs only and has no weight decay; SentEval's penalty therefore does not change it.
