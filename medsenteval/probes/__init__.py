@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medsenteval.probes.backend import Backend
 from medsenteval.settings import Settings
 
-__all__ = ["WIDE_GRID", "choose_backend", "choose_penalties"]
+if TYPE_CHECKING:
+    from medsenteval.probes.sgd import ClassifierSettings
+
+__all__ = ["WIDE_GRID", "choose_backend", "choose_penalties", "describe_probe"]
 
 #: Our own grid of C: wide enough that the optimum lies inside it for small vectors and for thousands of pair features.
 WIDE_GRID: Final = tuple(2.0**t for t in range(-10, 11))
@@ -24,11 +27,30 @@ def choose_backend(settings: Settings, training: Mapping[str, Any]) -> Backend:
         from medsenteval.probes.logistic import ExactBackend
 
         return ExactBackend() if settings.tolerance is None else ExactBackend(tolerance=settings.tolerance)
-    from medsenteval.probes.sgd import ClassifierSettings, SentEvalBackend
+    from medsenteval.probes.sgd import SentEvalBackend
+
+    return SentEvalBackend(_classifier_settings(settings, training), seed=settings.seed)
+
+
+def describe_probe(settings: Settings, training: Mapping[str, Any]) -> str:
+    """Return the probe with every setting that can move a score, for signatures."""
+    if settings.probe == "sklearn":
+        return "sklearn"
+    if settings.probe == "exact":
+        from medsenteval.probes.logistic import ExactBackend
+
+        tolerance = ExactBackend().tolerance if settings.tolerance is None else settings.tolerance
+        return f"exact(tol={tolerance:g})"
+    chosen = vars(_classifier_settings(settings, training))
+    return f"{settings.probe}({','.join(f'{key}={value}' for key, value in chosen.items())})"
+
+
+def _classifier_settings(settings: Settings, training: Mapping[str, Any]) -> ClassifierSettings:
+    from medsenteval.probes.sgd import ClassifierSettings
 
     default_width = {"nhid": 50} if settings.probe == "mlp" else {}
     overrides = {key: value for key, value in training.items() if key != "noreg"}
-    return SentEvalBackend(ClassifierSettings(**{**default_width, **settings.training, **overrides}), seed=settings.seed)
+    return ClassifierSettings(**{**default_width, **settings.training, **overrides})
 
 
 def choose_penalties(settings: Settings, training: Mapping[str, Any]) -> tuple[float, ...] | None:

@@ -56,7 +56,8 @@ class Prediction:
 
     @property
     def labels(self) -> Labels:
-        return np.argmax(self.probabilities, axis=1).astype(np.int64)
+        chosen: Labels = np.argmax(self.probabilities, axis=1).astype(np.int64)
+        return chosen
 
 
 class Backend(Protocol):

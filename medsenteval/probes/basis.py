@@ -1,14 +1,14 @@
 """Coordinates in which the curvature of every fold and penalty is nearly diagonal, found once per feature matrix.
 
 Ridge-penalised logistic regression does not change under an orthonormal change of coordinates, nor under a shift of the
-rows (the free intercept absorbs it), nor under a common scale (the penalty absorbs it). So the rows are centred, divided
-by one number and turned to the principal axes of their Gram matrix; there the Hessian of the mean loss is close to
-``weight * diag(spread)``, which is the preconditioner that all fits share. Three ways to hold the rows follow:
+rows (the free intercept absorbs it), nor under a common scale (the penalty absorbs it). So the rows are centred,
+divided by one number and turned to the principal axes of their Gram matrix; there the Hessian of the mean loss is close
+to ``weight * diag(spread)``, which is the preconditioner that all fits share. Three ways to hold the rows follow:
 
 * *turned*: few rows, many fits. The rows are rotated once and stored with a column of ones for the intercept.
 * *dual*: more columns than rows. The principal axes come from the n x n Gram matrix; the rows shrink to n coordinates.
-* *raw*: many rows. They stay where they are and are read block by block; the (small) weights are rotated instead. A basis
-  from a sample of rows is enough there, since it only steers the solver and never changes the problem.
+* *raw*: many rows. They stay where they are and are read block by block; the (small) weights are rotated instead. Axes
+  from a sample of rows are enough there, since they only steer the solver and never change the problem.
 
 Labels play no part here, so nothing about held-out answers can leak through the basis.
 """
@@ -16,8 +16,8 @@ Labels play no part here, so nothing about held-out answers can leak through the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,134 +28,136 @@ from medsenteval.features import Features
 __all__ = ["Basis"]
 
 Floats = NDArray[np.floating[Any]]
+Precision = type[np.floating[Any]]
 RowNumbers = NDArray[np.intp]
 
 #: Up to this many stored numbers the rows are always turned; beyond it only if enough fits share the cost.
-_SMALL_MATRIX = 2_000_000
+_SMALL_MATRIX: Final = 2_000_000
 #: Turning the rows costs as much as rotating the weights of this many fitted columns, pass after pass.
-_ROWS_PER_COLUMN = 60
-#: Above this width principal axes cost more than they save, and the columns are only brought to a common footing.
-_WIDEST_ROTATION = 1_024
+_ROWS_PER_COLUMN: Final = 60
+#: Axes of more columns than this cost more than they save; the weights of wider rows are rotated in blocks of columns.
+_WIDEST_ROTATION: Final = 768
+#: Rows from which the raw form's axes are taken, at least, and per column.
+_SAMPLED_ROWS: Final = 4_096
+_SAMPLED_ROWS_PER_COLUMN: Final = 4
 #: Pair features up to this size are built once and kept; larger ones are built again for every pass.
-_KEPT_BYTES = 512 * 2**20
+_KEPT_BYTES: Final = 512 * 2**20
 #: Axes whose spread is below this share of the widest are rounding noise of the dual Gram matrix.
-_NOISE = 1e-12
+_NOISE: Final = 1e-12
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Basis:
-    """One feature matrix seen in solver coordinates; the last coordinate of every point is the intercept."""
+    """One feature matrix seen in solver coordinates; the last coordinate of every point is the intercept.
+
+    ``spread`` is the mean square of the rows along each coordinate, 1 for the intercept. ``axes`` are orthonormal
+    columns, one matrix for each block of feature columns. In the dual form they are a product with the rows, left
+    undone: ``axes`` then holds the factor. ``turned`` has all rows in solver coordinates with a column of ones; it is
+    None in the raw form.
+    """
 
     features: Features
-    dtype: type[np.floating[Any]]
+    dtype: Precision
     mean: NDArray[np.float64]
     scale: float
-    #: Mean square of the rows along each coordinate, 1 for the intercept.
     spread: Floats
-    #: Orthonormal axes as columns; None stands for the identity, or for the dual form before anyone asks.
-    axes: Floats | None
-    #: All rows in solver coordinates with a column of ones, or None for the raw form.
-    turned: Floats | None
-    _dual_axes: Floats | None = None
-    #: Pair features of all rows, where they are small enough to be kept.
-    _built: Floats | None = field(default=None, repr=False)
+    axes: tuple[NDArray[np.float64], ...]
+    turned: Floats | None = None
+    is_dual: bool = False
+    #: Pair features of all rows, where the raw form keeps them.
+    built: Floats | None = None
     #: Where the rows start in the embedding matrix, if they follow one another there and need no gathering.
-    _first: int | None = None
+    first: int | None = None
 
     @classmethod
-    def of(cls, features: Features, columns: int, dtype: type[np.floating[Any]]) -> Basis:
+    def of(cls, features: Features, columns: int, dtype: Precision) -> Basis:
         """Choose and build the form that suits this shape when ``columns`` weight vectors are fitted together."""
         n_rows, width = features.n_rows, features.n_columns
         if n_rows == 0 or width == 0:
             raise ProbeError(f"a probe needs rows and columns, but the features are {n_rows} x {width}")
         small = n_rows * min(n_rows, width) <= _SMALL_MATRIX
         shared = n_rows <= _ROWS_PER_COLUMN * columns and n_rows * width * 4 <= _KEPT_BYTES
-        if width > n_rows and (small or shared):
-            return cls._dual(features, dtype)
-        if width <= _WIDEST_ROTATION and (small or shared):
-            return cls._turned(features, dtype)
-        return cls._raw(features, dtype)
+        if min(n_rows, width) > 2 * _WIDEST_ROTATION or not (small or shared):
+            return cls._raw(features, dtype)
+        return cls._dual(features, dtype) if width > n_rows else cls._turned(features, dtype)
 
     @classmethod
-    def _dual(cls, features: Features, dtype: type[np.floating[Any]]) -> Basis:
-        rows, mean, scale = _centred(features, np.arange(features.n_rows))
+    def _turned(cls, features: Features, dtype: Precision) -> Basis:
+        rows, mean, scale = _centred(features.take(slice(None)), np.float64)
+        axes = np.linalg.eigh(rows.T @ rows)[1]
+        turned = rows @ axes
+        spread = _with_one(np.einsum("ij,ij->j", turned, turned) / len(rows), dtype)
+        return cls(features, dtype, mean, scale, spread, (axes,), _with_ones(turned, dtype))
+
+    @classmethod
+    def _dual(cls, features: Features, dtype: Precision) -> Basis:
+        rows, mean, scale = _centred(features.take(slice(None)), np.float64)
         values, vectors = np.linalg.eigh(rows @ rows.T)
-        kept = values > _NOISE * max(float(values[-1]), 0.0)
+        kept = values > _NOISE * values[-1]
         if not kept.any():
             return cls._turned(features, dtype)
         roots = np.sqrt(values[kept])
-        dual_axes = vectors[:, kept] / roots
-        return cls(
-            features, dtype, mean, scale, _with_one(values[kept] / len(rows)).astype(dtype), None,
-            _with_ones(vectors[:, kept] * roots, dtype), dual_axes,
-        )  # fmt: skip
+        turned = _with_ones(vectors[:, kept] * roots, dtype)
+        spread = _with_one(values[kept] / len(rows), dtype)
+        return cls(features, dtype, mean, scale, spread, (vectors[:, kept] / roots,), turned, is_dual=True)
 
     @classmethod
-    def _turned(cls, features: Features, dtype: type[np.floating[Any]]) -> Basis:
-        rows, mean, scale = _centred(features, np.arange(features.n_rows))
-        axes = np.linalg.eigh(rows.T @ rows)[1]
-        turned = rows @ axes
-        spread = _with_one(np.einsum("ij,ij->j", turned, turned) / len(rows)).astype(dtype)
-        return cls(features, dtype, mean, scale, spread, axes, _with_ones(turned, dtype))
+    def _raw(cls, features: Features, dtype: Precision) -> Basis:
+        n_rows, width = features.n_rows, features.n_columns
+        built = None
+        if features.right is not None and n_rows * width * 4 <= _KEPT_BYTES:
+            built = features.take(slice(None))
+        count = min(n_rows, max(_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * min(width, _WIDEST_ROTATION)))
+        sample = np.linspace(0, n_rows - 1, count).astype(np.intp)
+        rows, mean, scale = _centred(features.take(sample) if built is None else built[sample], np.float32)
+        axes, spreads = [], []
+        for columns in np.array_split(np.arange(width), -(-width // _WIDEST_ROTATION)):
+            part = rows[:, columns[0] : columns[-1] + 1]
+            values, vectors = np.linalg.eigh((part.T @ part).astype(np.float64))
+            axes.append(vectors)
+            spreads.append(np.maximum(values, 0.0) / len(rows))
+        spread = _with_one(np.concatenate(spreads), dtype)
+        in_place = features.right is None and _in_order(features.left)
+        first = int(features.left[0]) if in_place else None
+        return cls(features, dtype, mean, scale, spread, tuple(axes), built=built, first=first)
 
-    @classmethod
-    def _raw(cls, features: Features, dtype: type[np.floating[Any]]) -> Basis:
-        width = features.n_columns
-        sampled = min(features.n_rows, max(4_096, 8 * width))
-        sample, mean, scale = _centred(features, np.linspace(0, features.n_rows - 1, sampled).astype(np.intp))
-        rows = sample.astype(np.float32)
-        if width <= _WIDEST_ROTATION:
-            values, axes = np.linalg.eigh((rows.T @ rows).astype(np.float64))
-            spread = np.maximum(values, 0.0) / len(rows)
-        else:
-            axes, spread = None, np.einsum("ij,ij->j", sample, sample) / len(rows)
-        basis = cls(features, dtype, mean, scale, _with_one(spread).astype(dtype), axes, None)
-        if features.right is None and _in_order(features.left):
-            basis._first = int(features.left[0])
-        if features.right is not None and features.n_rows * width * 4 <= _KEPT_BYTES:
-            basis._built = features.take(slice(None))
-        return basis
-
-    def astype(self, dtype: type[np.floating[Any]]) -> Basis:
+    def astype(self, dtype: Precision) -> Basis:
         """Return the same coordinates for arithmetic in another precision."""
+        if dtype is self.dtype:
+            return self
         turned = None
         if self.turned is not None:
-            rows = (self.features.take(slice(None)) - self.mean) / self.scale
-            turned = _with_ones(rows @ (self.axes if self._dual_axes is None else rows.T @ self._dual_axes), dtype)
-        spread = self.spread.astype(dtype)
-        return replace(self, dtype=dtype, spread=spread, turned=turned)
+            rows = self._centred_rows()
+            turned = _with_ones(rows @ (rows.T @ self.axes[0] if self.is_dual else self.axes[0]), dtype)
+        return replace(self, dtype=dtype, spread=self.spread.astype(dtype), turned=turned)
 
     @property
     def width(self) -> int:
         """Number of solver coordinates, the intercept included."""
         return len(self.spread)
 
-    def blocks(self, rows: RowNumbers | slice, size: int) -> Iterator[Floats]:
-        """Yield the given rows ``size`` at a time: turned rows with their ones, or raw feature rows without."""
-        start, stop = (rows.start, rows.stop) if isinstance(rows, slice) else (0, len(rows))
-        for first in range(start, stop, size):
-            piece = slice(first, min(first + size, stop))
-            yield self.rows(piece if isinstance(rows, slice) else rows[piece])
+    def blocks(self, rows: RowNumbers, size: int) -> Iterator[Floats]:
+        """Yield the given rows ``size`` at a time."""
+        for start in range(0, len(rows), size):
+            yield self.rows(rows[start : start + size])
 
     def rows(self, rows: RowNumbers | slice) -> Floats:
-        """Return these rows as ``blocks`` yields them."""
+        """Return turned rows with their ones, or raw feature rows without."""
         if self.turned is not None:
             return self.turned[rows]
-        if self._built is not None:
-            block: Floats = self._built[rows]
-        elif isinstance(rows, slice) and self._first is not None:
-            first = self._first
-            block = self.features.matrix[rows.start + first : rows.stop + first]
+        if self.built is not None:
+            block: Floats = self.built[rows]
+        elif isinstance(rows, slice) and self.first is not None:
+            block = self.features.matrix[rows.start + self.first : rows.stop + self.first]
         else:
             block = self.features.take(rows)
         return block.astype(self.dtype, copy=False)
 
     def to_rows(self, points: Floats) -> Floats:
-        """Turn points of shape (..., width) into weights, intercept last, for the rows that ``blocks`` yields."""
+        """Turn points of shape (..., width) into weights, intercept last, for the rows that ``rows`` returns."""
         if self.turned is not None:
             return points
-        weights = points[..., :-1] if self.axes is None else points[..., :-1] @ self.axes.T.astype(self.dtype)
-        weights = weights / self.dtype(self.scale)
+        weights = self._rotate(points[..., :-1], back=True) / self.dtype(self.scale)
         intercepts = points[..., -1] - (weights @ self.mean).astype(self.dtype)
         return np.concatenate([weights, intercepts[..., None]], axis=-1)
 
@@ -163,48 +165,55 @@ class Basis:
         """Turn a gradient with respect to ``to_rows``' weights into one with respect to points."""
         if self.turned is not None:
             return gradient
-        inner = (gradient[..., :-1] - gradient[..., -1:] * self.mean.astype(self.dtype)) / self.dtype(self.scale)
-        if self.axes is not None:
-            inner = inner @ self.axes.astype(self.dtype)
-        return np.concatenate([inner, gradient[..., -1:]], axis=-1)
+        centred = (gradient[..., :-1] - gradient[..., -1:] * self.mean.astype(self.dtype)) / self.dtype(self.scale)
+        return np.concatenate([self._rotate(centred, back=False), gradient[..., -1:]], axis=-1)
 
     def to_features(self, points: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return weights and intercepts for plain feature rows, as scikit-learn's ``coef_`` and ``intercept_``."""
+        """Return weights and intercepts for plain feature rows, like scikit-learn's ``coef_`` and ``intercept_``."""
         inner = points[..., :-1].astype(np.float64)
-        if self._dual_axes is not None:
-            rows = (self.features.take(slice(None)) - self.mean) / self.scale
-            weights = inner @ self._dual_axes.T @ rows
-        else:
-            weights = inner if self.axes is None else inner @ self.axes.T
-        weights = weights / self.scale
+        turned_back = inner @ self.axes[0].T @ self._centred_rows() if self.is_dual else self._rotate(inner, back=True)
+        weights = turned_back.astype(np.float64) / self.scale
         return weights, points[..., -1].astype(np.float64) - weights @ self.mean
 
+    def _rotate(self, vectors: Floats, back: bool) -> Floats:
+        pieces, start = [], 0
+        for axes in self.axes:
+            stop = start + len(axes)
+            turn = axes.astype(vectors.dtype, copy=False)
+            pieces.append(vectors[..., start:stop] @ (turn.T if back else turn))
+            start = stop
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=-1)
 
-def _centred(features: Features, rows: RowNumbers) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return rows with mean 0 and overall root mean square 1 in float64, with what was subtracted and divided by."""
-    sample = features.take(rows).astype(np.float64)
-    mean = sample.mean(axis=0)
+    def _centred_rows(self) -> NDArray[np.float64]:
+        centred: NDArray[np.float64] = (self.features.take(slice(None)) - self.mean) / self.scale
+        return centred
+
+
+def _centred(rows: Floats, dtype: Precision) -> tuple[Floats, NDArray[np.float64], float]:
+    """Return rows with mean 0 and overall root mean square 1, with what was subtracted and divided by."""
+    mean = rows.mean(axis=0, dtype=np.float64)
     if not np.isfinite(mean).all():
         column = int(np.flatnonzero(~np.isfinite(mean))[0])
         raise ProbeError(f"feature column {column} holds values that are not finite; check the encoder's output")
-    sample -= mean
-    largest = float(np.abs(sample).max())
+    centred = np.subtract(rows, mean.astype(dtype), dtype=dtype)
+    largest = float(np.abs(centred).max())
     if largest == 0.0:
-        return sample, mean, 1.0
-    scale = largest * float(np.sqrt(np.mean(np.square(sample / largest))))
-    sample /= scale
-    return sample, mean, scale
+        return centred, mean, 1.0
+    centred /= dtype(largest)
+    spread = float(np.sqrt(np.einsum("ij,ij->", centred, centred, dtype=np.float64) / centred.size))
+    centred /= dtype(spread)
+    return centred, mean, largest * spread
 
 
 def _in_order(rows: RowNumbers) -> bool:
-    return len(rows) > 0 and int(rows[-1]) - int(rows[0]) == len(rows) - 1 and bool((np.diff(rows) == 1).all())
+    return len(rows) > 0 and bool((np.diff(rows) == 1).all())
 
 
-def _with_one(spread: Floats) -> Floats:
-    return np.append(spread, 1.0)
+def _with_one(spread: Floats, dtype: Precision) -> Floats:
+    return np.append(spread, 1.0).astype(dtype)
 
 
-def _with_ones(rows: Floats, dtype: type[np.floating[Any]]) -> Floats:
+def _with_ones(rows: Floats, dtype: Precision) -> Floats:
     stored = np.ones((rows.shape[0], rows.shape[1] + 1), dtype=dtype)
     stored[:, :-1] = rows
     return stored

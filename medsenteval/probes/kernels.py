@@ -1,17 +1,13 @@
 """One pass over the rows: the residuals of all walkers' models, and the gradients that come back.
 
 This is where the time goes, so the layout is chosen for it. Weights are (walkers x classes) rows; logits of a block of
-rows are (walkers x classes) x rows, so that each class is a contiguous run and the whole block stays in the cache between
-the two matrix products. A fold is a row of weights, zero where the fold does not train; it is multiplied into the
-softmax's normaliser, so that it costs nothing per class.
+rows are (walkers x classes) x rows, so that each class is a contiguous run and the whole block stays in the cache
+between the two matrix products. A fold is a row of weights, zero where the fold does not train; it is multiplied into
+the softmax's normaliser, so that it costs nothing per class.
 
-Labels enter in one of two ways:
-
-* *Sorted*: stored rows are put in the order of their classes, so that a block has one class and its residuals p - y are
-  computed without ever forming 1 - p. They are accurate relative to their own size however tiny they get, which is what a
-  fit under a weak penalty on separable rows needs.
-* *Streamed*: rows that stay where they are come in any order. In float32 the pass sums p * x, and the sum of y * x is
-  subtracted once per fold, which leaves a rounding error relative to that sum. In float64 residuals are formed row by row.
+Residuals p - y are computed without ever forming 1 - p, so that they are accurate relative to their own size however
+tiny they get; on separable rows under a weak penalty nothing else converges. Stored rows are put in the order of their
+classes for that, so that every block has one class only. Rows that stay where they are come with a one-hot mask.
 
 The arithmetic is written once for NumPy and torch, whose functions agree in all that is used here.
 """
@@ -21,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -38,8 +35,6 @@ Labels = NDArray[np.int64]
 _BLOCK_NUMBERS: Final = 200_000
 _LONGEST_BLOCK: Final = 4_096
 _SHORTEST_BLOCK: Final = 256
-#: Error of a float32 gradient with labels subtracted at the end, in units of the last digit of the sums.
-_ROUNDINGS: Final = 10.0
 #: A logit so far above that of the right class leaves it no probability; more would overflow float32.
 _HOPELESS: Final = 80.0
 
@@ -48,8 +43,8 @@ _HOPELESS: Final = 80.0
 class Problems:
     """Folds over some rows of a basis.
 
-    ``weights`` (folds x rows) is 1 / (number of training rows) on a fold's training rows and 0 elsewhere; its columns, and
-    ``labels``, stand for ``rows`` of the basis. ``n_outputs`` is 1 for a sigmoid, else the number of classes.
+    ``weights`` (folds x rows) is 1 / (number of training rows) on a fold's training rows and 0 elsewhere; its columns,
+    and ``labels``, stand for ``rows`` of the basis. ``n_outputs`` is 1 for a sigmoid, else the number of classes.
     """
 
     basis: Basis
@@ -62,7 +57,9 @@ class Problems:
         return Problems(self.basis, self.rows, self.weights[folds], self.labels, self.n_outputs)
 
     def sorted_by_class(self) -> Problems:
+        """Leave out rows that no fold trains on and order the others by their class."""
         order = np.argsort(self.labels, kind="stable")
+        order = order[np.asarray(self.weights.any(axis=0))[order]]
         rows = np.arange(self.basis.features.n_rows)[self.rows][order]
         weights = np.ascontiguousarray(self.weights[:, order])
         return Problems(self.basis, rows, weights, self.labels[order], self.n_outputs)
@@ -73,7 +70,7 @@ class Problems:
 
 
 class GradientPass:
-    """Mean-loss gradients of walkers; ``fold_of`` says to which fold a walker belongs.
+    """Mean-loss gradients of walkers, one for each fold of the problems.
 
     With ``pool`` the row blocks are shared out in ``parts`` fixed parts, added up in order, so that the result does not
     depend on the number of threads.
@@ -82,24 +79,18 @@ class GradientPass:
     def __init__(
         self,
         problems: Problems,
-        fold_of: Indices,
         engine: str,
         pool: Executor | None = None,
         parts: int = 1,
     ) -> None:
-        self.fold_of, self.pool, self.parts = fold_of, pool, parts if pool is not None else 1
+        self.pool, self.parts = pool, parts if pool is not None else 1
         self.stored: Floats | None = None
         self.problems = problems
         self.basis = problems.basis
-        self.targets: Floats | None = None
         if self.basis.turned is not None:
             self.problems = problems.sorted_by_class()
             self.stored = self.basis.turned[self.problems.rows]
             self.borders = np.flatnonzero(np.diff(self.problems.labels)) + 1
-        elif self.basis.dtype is np.float32:
-            self.targets = _class_sums(problems)
-        #: Absolute error to expect in the gradient, zero if it is small relative to the residuals themselves.
-        self.rounding = 0.0 if self.targets is None else _ROUNDINGS * float(np.finfo(np.float32).eps)
         self.row_weight = self.problems.weights.max(axis=1)
         self.arrays: Any = np
         self.lift: Any = np.asarray
@@ -109,37 +100,32 @@ class GradientPass:
             self.arrays, self.lift = torch, torch.from_numpy
 
     def __call__(self, points: Floats, walkers: Indices) -> tuple[Floats, Floats]:
-        folds = self.fold_of[walkers]
         weights = self.basis.to_rows(points)
         n_rows = self.problems.weights.shape[1]
-        bounds = [round(n_rows * part / self.parts) for part in range(self.parts + 1)]
-        spans = list(zip(bounds[:-1], bounds[1:], strict=True))
+        spans = list(pairwise(round(n_rows * part / self.parts) for part in range(self.parts + 1)))
         if self.pool is None:
-            sums = [self._part(weights, folds, *span) for span in spans]
+            sums = [self._part(weights, walkers, *span) for span in spans]
         else:
-            sums = list(self.pool.map(lambda span: self._part(weights, folds, *span), spans))
+            sums = list(self.pool.map(lambda span: self._part(weights, walkers, *span), spans))
         gradient, absolute, squares = (_total(pieces) for pieces in zip(*sums, strict=True))
         # Residuals carry the row weight 1/n, so their squares carry 1/n^2 and are taken times n.
-        weight = absolute - squares / self.row_weight[folds][:, None]
+        weight = absolute - squares / self.row_weight[walkers][:, None]
         n_outputs = points.shape[1]
         if n_outputs > 1:
             weight *= n_outputs / (n_outputs - 1)
-        gradient = self.basis.from_rows(gradient)
-        if self.targets is not None:
-            gradient = gradient - self.targets[folds]
-        return gradient, np.maximum(weight, 0)
+        return self.basis.from_rows(gradient), np.maximum(weight, 0)
 
-    def _part(self, weights: Floats, folds: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
-        """Return the sums over some of the rows of r * x, |r| and r^2, where r is a weighted residual or probability."""
+    def _part(self, weights: Floats, walkers: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
+        """Return the sums over some of the rows of r * x, |r| and r^2, where r is a weighted residual."""
         count, n_outputs, width = weights.shape
         xp = self.arrays
         flat = self.lift(np.ascontiguousarray(weights.reshape(count * n_outputs, width)))
         total = xp.zeros_like(flat)
         absolute = xp.zeros_like(flat[:, 0]).reshape(count, n_outputs)
         squares = xp.zeros_like(absolute)
-        every_fold = len(folds) == len(self.problems.weights) and bool((np.diff(folds) == 1).all())
+        folds = slice(None) if len(walkers) == len(self.problems.weights) else walkers
         for columns in self._spans(start, stop, len(flat)):
-            fold_weights = self.problems.weights[slice(None) if every_fold else folds, columns]
+            fold_weights = self.problems.weights[folds, columns]
             share, block = self.lift(fold_weights), self.lift(self._rows(columns))
             has_ones = block.shape[1] == width
             logits = flat @ block.T if has_ones else flat[:, :-1] @ block.T + flat[:, -1:]
@@ -148,11 +134,9 @@ class GradientPass:
             with np.errstate(over="ignore"):
                 if self.stored is not None:
                     _residuals_of_class(xp, residuals, share, int(labels[0]))
-                elif self.targets is None:
-                    _residuals(xp, residuals, share, labels)
                 else:
-                    _probabilities(xp, residuals, share)
-            # The curvature only steers the solver, so that in long blocks the first quarter of the rows can speak for all.
+                    _residuals(xp, residuals, share, self.lift(self._own_class(labels)))
+            # The curvature only steers the solver: in long blocks the first quarter of the rows can speak for all.
             sampled = xp.abs(residuals[:, :, : -(-len(block) // 4)] if len(block) > _SHORTEST_BLOCK else residuals)
             portion = len(block) / sampled.shape[2]
             absolute += sampled.sum(axis=2) * portion
@@ -170,10 +154,15 @@ class GradientPass:
         edges = [start, stop]
         if self.stored is not None:
             edges = [start, *self.borders[(self.borders > start) & (self.borders < stop)].tolist(), stop]
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in pairwise(edges):
             n_blocks = -(-(last - first) // length)
-            for block in range(n_blocks):
-                yield slice(first + (last - first) * block // n_blocks, first + (last - first) * (block + 1) // n_blocks)
+            bounds = (first + (last - first) * block // n_blocks for block in range(n_blocks + 1))
+            yield from (slice(*bound) for bound in pairwise(bounds))
+
+    def _own_class(self, labels: Labels) -> Floats:
+        """Return 1 for a row's own class: classes x rows, or one line of 1 and 0 for a sigmoid."""
+        own: Floats = (labels == np.array(self.problems.classes)[:, None]).astype(self.basis.dtype)
+        return own
 
     def _rows(self, columns: slice) -> Floats:
         if self.stored is not None:
@@ -204,52 +193,24 @@ def _residuals_of_class(xp: Any, logits: Any, share: Any, label: int) -> None:
     logits[:, label] = -others * scale
 
 
-def _residuals(xp: Any, logits: Any, share: Any, labels: Labels) -> None:
+def _residuals(xp: Any, logits: Any, share: Any, own_class: Any) -> None:
     """Replace logits of rows of any class by weighted residuals p - y."""
     if logits.shape[1] == 1:
-        towards = xp.asarray(np.where(labels == 1, -1.0, 1.0))
+        towards = 1 - 2 * own_class
         logits *= -towards
         xp.exp(logits, out=logits)
         logits += 1
         xp.divide((share * towards)[:, None], logits, out=logits)
         return
-    rows = np.arange(len(labels))
     logits -= xp.amax(logits, axis=1)[:, None]
     xp.exp(logits, out=logits)
-    own = logits[:, labels, rows]
-    logits[:, labels, rows] = 0
+    own_part = logits * own_class
+    own = own_part.sum(axis=1)
+    logits -= own_part
     others = logits.sum(axis=1)
     scale = share / (own + others)
     logits *= scale[:, None]
-    logits[:, labels, rows] = -others * scale
-
-
-def _probabilities(xp: Any, logits: Any, share: Any) -> None:
-    """Replace logits by weighted probabilities."""
-    if logits.shape[1] == 1:
-        logits *= -1
-        xp.exp(logits, out=logits)
-        logits += 1
-        xp.divide(share[:, None], logits, out=logits)
-        return
-    logits -= xp.amax(logits, axis=1)[:, None]
-    xp.exp(logits, out=logits)
-    logits *= (share / logits.sum(axis=1))[:, None]
-
-
-def _class_sums(problems: Problems) -> Floats:
-    """Return the weighted sums of rows of each class, in solver coordinates: folds x outputs x coordinates."""
-    basis, classes = problems.basis, problems.classes
-    total = np.zeros((len(problems.weights), len(classes), basis.width), dtype=basis.dtype)
-    start = 0
-    for block in basis.blocks(problems.rows, _LONGEST_BLOCK):
-        columns = slice(start, start + len(block))
-        start = columns.stop
-        for position, label in enumerate(classes):
-            share = problems.weights[:, columns] * (problems.labels[columns] == label)
-            total[:, position, :-1] += share @ block
-            total[:, position, -1] += share.sum(axis=1)
-    return basis.from_rows(total)
+    logits -= xp.multiply((others * scale)[:, None], own_class, out=own_part)
 
 
 def _total(pieces: Sequence[Floats]) -> Floats:

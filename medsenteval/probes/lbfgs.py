@@ -1,9 +1,9 @@
 """Preconditioned L-BFGS for many ridge-penalised problems at once, each walking its own path of penalties.
 
 A *walker* is one fold on its way from the strongest to the weakest penalty. All walkers take their next trial step
-together, because the gradients of all of them come out of one pass over the rows; but each decides for itself whether to
-accept the step and when to go on to its next penalty. A walker starts from the model that knows class frequencies only,
-and later from its own earlier solutions, extrapolated: never from anything that has seen its held-out labels.
+together, because the gradients of all of them come out of one pass over the rows; but each decides for itself whether
+to accept the step and when to go on to its next penalty. A walker starts from the model that knows class frequencies
+only, and later from its own earlier solutions, extrapolated: never from anything that has seen its held-out labels.
 
 The objective of one walker is ``loss(x) + ridge / 2 * |x|^2`` (intercepts unpenalised), with ``loss`` a mean over
 training rows. What is particular about the method:
@@ -11,14 +11,13 @@ training rows. What is particular about the method:
 * The initial inverse Hessian is diagonal, ``1 / (weight_k * spread_j + ridge)``: the basis supplies the spread, the
   latest pass the weight, which is the mean of p (1 - p) for that class. For softmax it acts on weights that sum to zero
   over the classes, where the optimum lies.
-* Steps are judged by gradients alone: along a convex function a slope that is still negative, or positive but small,
-  cannot have climbed. Loss values would be drowned by float32 rounding long before gradients are.
+* Steps are judged by gradients alone: a convex function whose slope along the step is still negative has gone down, and
+  one whose slope has turned upward a little has passed its minimum by a little. Loss values would be drowned by float32
+  rounding long before gradients are.
 * A rejected trial still teaches curvature. The walker stays, learns the pair, and may then go half as far at most.
 * Curvature pairs survive a change of penalty, since the penalty's share of each pair is known exactly.
 * A fit is done when its remaining step would change the logits by less than ``tolerance`` of their own size (both as
   root mean squares over rows). That is what decides whether predictions can still flip, whatever the scale or rank.
-* Once every p (1 - p) of a fit is so small that rounding alone would exceed the tolerance, its walker gives up (error:
-  infinity) and leaves the rest of its path to higher precision.
 """
 
 from __future__ import annotations
@@ -41,6 +40,12 @@ _MEMORY: Final = 6
 _UPTURN: Final = 0.5
 #: An extrapolation never goes further than this multiple of the last two solutions' distance.
 _LONGEST_EXTRAPOLATION: Final = 2.0
+
+
+_PER_WALKER: Final = (
+    "walkers", "stage", "ridge", "point", "gradient", "reach", "unconditional", "share", "weight", "inverse",
+)  # fmt: skip
+_PER_PAIR_AND_WALKER: Final = ("steps", "changes", "step_change", "step_step")
 
 
 class LossGradient(Protocol):
@@ -66,22 +71,20 @@ def walk(
     spread: Floats,
     tolerance: float,
     max_passes: int,
-    rounding: float,
 ) -> Paths:
     """Solve all walkers along their paths.
 
     ``start`` has shape (walkers, classes, coordinates), intercept last; ``present`` says which classes a walker has
-    training rows of; ``ridges`` holds each walker's penalties, strongest first, NaN after the last; ``rounding`` is the
-    absolute error to expect in gradients.
+    training rows of; ``ridges`` holds each walker's penalties, strongest first.
     """
-    state = _Walkers(start, present, ridges, spread, tolerance, max_passes, rounding)
+    state = _Walkers(start, present, ridges, spread, tolerance, max_passes)
     while len(state.walkers):
         state.advance(*loss_gradient(state.trial, state.walkers))
     return Paths(state.solutions, state.errors, state.passes)
 
 
 class _Walkers:
-    """The walkers still under way. Every array's first axis is walkers, except for histories, where it is the second."""
+    """The walkers still under way. The first axis of arrays is walkers; in histories it is the second."""
 
     def __init__(
         self,
@@ -91,15 +94,14 @@ class _Walkers:
         spread: Floats,
         tolerance: float,
         max_passes: int,
-        rounding: float,
     ) -> None:
         count, n_outputs, width = start.shape
         self.all_ridges, self.spread = ridges, spread
-        self.tolerance, self.max_passes, self.rounding = tolerance, max_passes, rounding
+        self.tolerance, self.max_passes = tolerance, max_passes
         self.penalised = np.ones(width, dtype=start.dtype)
         self.penalised[-1] = 0
         self.solutions = np.zeros((count, ridges.shape[1], n_outputs, width), dtype=start.dtype)
-        self.errors = np.where(np.isnan(ridges), 0.0, np.inf)
+        self.errors = np.full(ridges.shape, np.inf)
         self.passes = np.zeros(ridges.shape)
 
         self.walkers: Indices = np.arange(count)
@@ -163,40 +165,38 @@ class _Walkers:
     def _finish(self) -> None:
         """Store the fits that are done, send their walkers on to the next penalty, dismiss those without one."""
         error = self._logit_error()
-        lost = self.weight.max(axis=1) * self.tolerance < self.rounding
-        done = lost | (error <= self.tolerance) | (self.passes[self.walkers, self.stage] >= self.max_passes)
+        done = (error <= self.tolerance) | (self.passes[self.walkers, self.stage] >= self.max_passes)
         self.unconditional = np.zeros(len(done), dtype=bool)
         self.target: Floats | None = None
         if not done.any():
             return
-        moving = np.flatnonzero(done & ~lost)
+        moving = np.flatnonzero(done)
         self.solutions[self.walkers[moving], self.stage[moving]] = self.point[moving]
         self.errors[self.walkers[moving], self.stage[moving]] = error[moving]
         self.stage[moving] += 1
-        last = self.all_ridges.shape[1]
-        following = np.full(len(done), np.nan)
-        ahead = (self.stage < last) & ~lost
-        following[ahead] = self.all_ridges[self.walkers[ahead], self.stage[ahead]]
-        kept = ~done | np.isfinite(following)
+        kept = self.stage < self.all_ridges.shape[1]
         if not kept.all():
             self._keep(kept)
-            done, following = done[kept], following[kept]
-        if done.any():
-            self._change_ridge(np.flatnonzero(done), following[done])
+            moving = np.flatnonzero(done[kept])
+        if len(moving):
+            self._change_ridge(moving)
 
     def _logit_error(self) -> Scalars:
         remaining = self._precondition(self.gradient)
         step = np.sqrt(_dot(remaining * self.spread, remaining))
         size = np.sqrt(_dot(self.point * (self.spread * self.penalised), self.point))
-        return np.divide(step, size, out=np.where(step > 0, np.inf, 0.0), where=size > 0)
+        # Where features say next to nothing, an error within the intercept's own rounding is as good as none.
+        smallest = 4 * np.finfo(self.point.dtype).eps / self.tolerance
+        return step / np.maximum(size, smallest)
 
     def _keep(self, kept: NDArray[np.bool_]) -> None:
-        for name in ("walkers", "stage", "ridge", "point", "gradient", "reach", "unconditional", "share", "weight", "inverse"):
+        for name in _PER_WALKER:
             setattr(self, name, getattr(self, name)[kept])
-        for name in ("steps", "changes", "step_change", "step_step"):
+        for name in _PER_PAIR_AND_WALKER:
             setattr(self, name, getattr(self, name)[:, kept])
 
-    def _change_ridge(self, moved: Indices, ridge: Scalars) -> None:
+    def _change_ridge(self, moved: Indices) -> None:
+        ridge = self.all_ridges[self.walkers[moved], self.stage[moved]]
         difference = ridge - self.ridge[moved]
         shift = _column(difference, self.point) * self.penalised
         self.gradient[moved] += shift * self.point[moved]
@@ -253,12 +253,15 @@ class _Walkers:
         change = self.changes[slot]
         expected = _dot(change, self._precondition(change))
         product = self.step_change[slot]
-        return np.minimum(1.0, np.divide(product, expected, out=np.ones_like(product), where=(product > 0) & (expected > 0)))
+        known = (product > 0) & (expected > 0)
+        shortening: Scalars = np.minimum(1.0, np.divide(product, expected, out=np.ones_like(product), where=known))
+        return shortening
 
     def _precondition(self, gradient: Floats) -> Floats:
         result = self.inverse * gradient
         if result.shape[1] > 1:
-            result -= self.share[:, :, None] * np.einsum("pkq,pk->pq", result, (self.share > 0).astype(result.dtype))[:, None]
+            # Classes that a walker has no rows of have gradients of zero, hence no part in the sum.
+            result -= self.share[:, :, None] * result.sum(axis=1, keepdims=True)
         return result
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.features import Features
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.basis import Basis
-from medsenteval.probes.logistic import ExactBackend, certify
+from medsenteval.probes.batch import Batch, Fits
+from medsenteval.probes.certificate import certify
+from medsenteval.probes.logistic import ExactBackend
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
 
 TIGHT = 1e-7
@@ -147,10 +150,8 @@ def test_class_missing_from_a_folds_training_rows(k: int, missing: list[int]) ->
     folds = [Fold(kept, rows), Fold(rows[:80], rows[80:])]
     predictions, _ = ExactBackend(TIGHT).predict(Features.from_array(x), y, k, folds, [1.0, 1.0])
     present = [c for c in range(k) if c not in missing]
-    if len(present) == 1:
-        expected = np.ones((120, 1))
-    else:
-        expected = converged(x[kept], y[kept], 1.0).predict_proba(x)
+    single = np.ones((120, 1))
+    expected = single if len(present) == 1 else converged(x[kept], y[kept], 1.0).predict_proba(x)
     np.testing.assert_allclose(predictions[0].probabilities[:, present], expected, atol=1e-4)
     assert (predictions[0].probabilities[:, missing] == 0).all()
     accuracies, _ = ExactBackend(TIGHT).score_grid(Features.from_array(x), y, k, folds, [1.0, 2.0])
@@ -158,7 +159,13 @@ def test_class_missing_from_a_folds_training_rows(k: int, missing: list[int]) ->
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=st.integers(0, 10_000), n=st.integers(60, 200), d=st.integers(2, 250), k=st.integers(2, 4), weak=st.booleans())
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(60, 200),
+    d=st.integers(2, 250),
+    k=st.integers(2, 4),
+    weak=st.booleans(),
+)
 def test_default_tolerance_predicts_as_scikit_learn(seed: int, n: int, d: int, k: int, weak: bool) -> None:
     x, y = make_rows(seed, 2 * n, d, k, 0.4 if weak else 0.7)
     y[:k] = np.arange(k)
@@ -226,8 +233,32 @@ def test_a_fold_never_learns_from_its_held_out_labels() -> None:
     spoilt = y.copy()
     spoilt[folds[0].held_out] = (y[folds[0].held_out] + 1) % 3
     backend = ExactBackend(tolerance=0.3)
-    clean, other = (backend.fit(Features.from_array(x), labels, 3, folds[:1], [[0.5, 1.0]]).points for labels in (y, spoilt))
+    features = Features.from_array(x)
+    clean, other = (backend.fit(features, labels, 3, folds[:1], [[0.5, 1.0]]).points for labels in (y, spoilt))
     np.testing.assert_allclose(clean, other, atol=1e-5)
+
+
+def test_final_fits_start_only_from_what_their_own_training_rows_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = make_rows(31, 120, 10, 3)
+    rows = np.arange(120)
+    starts = []
+    original = Batch.solve
+
+    def spy(self: Batch, *arguments: Any) -> Fits:
+        starts.append(self.start.copy())
+        return original(self, *arguments)
+
+    monkeypatch.setattr(Batch, "solve", spy)
+    features, backend = Features.from_array(x), ExactBackend()
+    inner = [Fold(rows[10:100], rows[:10]), Fold(rows[20:110], rows[110:])]
+    outer = [Fold(rows[10:110], rows[110:]), Fold(rows[:100], rows[100:]), Fold(rows[30:], rows[:30])]
+    backend.score_grid(features, y, 3, inner, [1.0, 2.0])
+    backend.predict(features, y, 3, outer, [2.0, 2.0, 2.0])
+    warm = np.abs(starts[1][:, :, :-1]).sum(axis=(1, 2)) > 0
+    assert warm.tolist() == [True, True, False]
+    backend.score_grid(features, y, 3, inner, [1.0, 2.0])
+    backend.predict(features, (y + 1) % 3, 3, outer, [2.0, 2.0, 2.0])
+    assert not starts[3][:, :, :-1].any()
 
 
 def test_penalties_may_come_in_any_order() -> None:
@@ -241,10 +272,11 @@ def test_penalties_may_come_in_any_order() -> None:
 
 def test_certificate_bounds_the_distance_to_the_optimum() -> None:
     x, y = make_rows(23, 120, 9, 3)
-    everything = Fold(np.arange(120), np.arange(120))
-    exact = certify(x, y, 1.0, *ExactBackend(1e-10).fit(Features.from_array(x), y, 3, [everything], [[1.0]]).coefficients(0, 0))
-    rough_fit = ExactBackend(0.2).fit(Features.from_array(x), y, 3, [everything], [[1.0]])
-    rough = certify(x, y, 1.0, *rough_fit.coefficients(0, 0))
+    features, everything = Features.from_array(x), Fold(np.arange(120), np.arange(120))
+    exact, rough = (
+        certify(x, y, 1.0, *ExactBackend(tolerance).fit(features, y, 3, [everything], [[1.0]]).coefficients(0, 0))
+        for tolerance in (1e-10, 0.2)
+    )
     assert exact.gap < 1e-9
     assert 0 <= rough.objective - exact.objective <= rough.gap
 
@@ -254,7 +286,8 @@ def test_unconverged_fits_are_counted() -> None:
     backend = ExactBackend(tolerance=1e-9, max_passes=2)
     _, report = backend.score_grid(Features.from_array(x), y, 3, [half(100)], [1.0, 2.0])
     assert report.n_fits == report.n_unconverged == 2
-    assert report.worst_gradient is not None and report.worst_gradient > 1e-9
+    assert report.worst_gradient is not None
+    assert report.worst_gradient > 1e-9
 
 
 def test_constant_features_give_class_frequencies() -> None:
@@ -277,9 +310,9 @@ def test_errors_name_the_problem() -> None:
         backend.score_grid(features, y, 2, [Fold(fold.train, fold.train[:0])], [1.0])
     with pytest.raises(ProbeError, match="C must be a positive number, not 0"):
         backend.score_grid(features, y, 2, [fold], [0.0])
+    spoilt = np.eye(4)
+    spoilt[0, 2] = np.nan
     with pytest.raises(ProbeError, match="column 2 holds values that are not finite"):
-        spoilt = np.eye(4)
-        spoilt[0, 2] = np.nan
         backend.score_grid(Features.from_array(spoilt), y, 2, [fold], [1.0])
     with pytest.raises(SettingsError, match="tolerance"):
         ExactBackend(tolerance=0.0)

@@ -1,0 +1,173 @@
+"""Folds and penalties of one probe laid out as walkers, solved by threads, and the fitted models that come out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.probes.backend import Fold, Labels
+from medsenteval.probes.basis import Basis
+from medsenteval.probes.certificate import log_softmax
+from medsenteval.probes.kernels import GradientPass, Problems
+from medsenteval.probes.lbfgs import walk
+
+__all__ = ["Batch", "Fits"]
+
+Floats = NDArray[np.floating[Any]]
+RowNumbers = NDArray[np.intp]
+
+#: Intercept of a class that a fold has no training rows of: its probability is an exact zero.
+_ABSENT: Final = -1e4
+#: Columns in a group of folds that one thread solves: enough for the products, few enough for several threads.
+_GROUP_COLUMNS: Final = 80
+#: Logits per pass from which groups of folds are worth threads of their own.
+_GROUPED_NUMBERS: Final = 200_000
+#: Fixed parts in which row blocks are summed when there are too few folds to be divided.
+_ROW_PARTS: Final = 4
+#: Multiplications per pass from which sharing out the rows pays for handing them to threads.
+_SHARED_MULTIPLICATIONS: Final = 20_000_000
+_BLOCK_LENGTH: Final = 4_096
+
+
+@dataclass(frozen=True, eq=False)
+class Fits:
+    """Fitted models of every fold (first axis) and penalty (second axis), in the basis' coordinates."""
+
+    basis: Basis
+    points: Floats
+    errors: NDArray[np.float64]
+    #: The classes that each fold has training rows of.
+    present: NDArray[np.bool_]
+    #: The class that a fold with a single class always predicts, -1 elsewhere.
+    constant: NDArray[np.int64]
+
+    def coefficients(self, fold: int, penalty: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return weights (outputs x columns) and intercepts for plain feature rows."""
+        return self.basis.to_features(self.points[fold, penalty])
+
+    def logits(self, fold: int, rows: RowNumbers) -> Floats:
+        """Return the logits of these rows under every penalty: penalties x outputs x rows."""
+        points = self.basis.to_rows(self.points[fold])
+        flat = points.reshape(-1, points.shape[-1])
+        pieces = [flat[:, : block.shape[1]] @ block.T for block in self.basis.blocks(rows, _BLOCK_LENGTH)]
+        logits = np.concatenate(pieces, axis=1) if pieces else np.zeros((len(flat), 0), dtype=flat.dtype)
+        if self.basis.turned is None:
+            logits += flat[:, -1:]
+        return logits.reshape(*points.shape[:2], -1)
+
+    def labels(self, fold: int, rows: RowNumbers) -> Labels:
+        """Return the predicted classes under every penalty: penalties x rows."""
+        if self.constant[fold] >= 0:
+            return np.full((self.points.shape[1], len(rows)), self.constant[fold], dtype=np.int64)
+        logits = self.logits(fold, rows)
+        if logits.shape[1] == 1:
+            return np.asarray(logits[:, 0] > 0, dtype=np.int64)
+        return np.asarray(logits.argmax(axis=1), dtype=np.int64)
+
+    def probabilities(self, fold: int, rows: RowNumbers) -> NDArray[np.float64]:
+        """Return class probabilities under the first penalty: rows x classes."""
+        if self.constant[fold] >= 0:
+            result = np.zeros((len(rows), self.present.shape[1]))
+            result[:, self.constant[fold]] = 1.0
+            return result
+        result = np.exp(log_softmax(self.logits(fold, rows)[0].T.astype(np.float64)))
+        return result
+
+
+class Batch:
+    """Folds, each with its list of penalties, over the rows that any of them trains on."""
+
+    def __init__(
+        self,
+        basis: Basis,
+        labels: Labels,
+        n_classes: int,
+        folds: Sequence[Fold],
+        penalties: Sequence[Sequence[float]],
+        engine: str,
+    ) -> None:
+        self.basis, self.folds, self.penalties, self.engine = basis, folds, penalties, engine
+        self.n_outputs = 1 if n_classes == 2 else n_classes
+        n_rows = basis.features.n_rows
+        rows = slice(0, n_rows) if basis.turned is not None else _union([fold.train for fold in folds], n_rows)
+        self.problems = Problems(basis, rows, _row_weights(folds, rows, basis), labels[rows], self.n_outputs)
+
+        counts = np.stack([np.bincount(labels[fold.train], minlength=n_classes) for fold in folds])
+        self.present = counts > 0
+        n_present = self.present.sum(axis=1)
+        self.constant = np.where(n_present == 1, counts.argmax(axis=1), -1).astype(np.int64)
+        self.start = self._frequencies_only(counts)
+
+        halved = (n_present == 2) & (n_classes > 2)
+        strength = np.asarray(penalties, dtype=np.float64) * np.where(halved, 0.5, 1.0)[:, None]
+        #: Positions of a fold's penalties from the strongest (smallest C) to the weakest.
+        self.order = np.argsort(strength, axis=1, kind="stable")
+        ascending = np.take_along_axis(strength, self.order, axis=1)
+        with np.errstate(divide="ignore", over="ignore"):
+            self.ridges = 1 / (counts.sum(axis=1)[:, None] * ascending * basis.scale**2)
+
+    def _frequencies_only(self, counts: NDArray[np.int64]) -> Floats:
+        """Return the models that know nothing but how often each class occurs among a fold's training rows."""
+        start = np.zeros((len(counts), self.n_outputs, self.basis.width), dtype=self.basis.dtype)
+        with np.errstate(divide="ignore"):
+            logs = np.log(counts)
+        if self.n_outputs == 1:
+            start[:, 0, -1] = np.where(self.present.all(axis=1), logs[:, 1] - logs[:, 0], 0.0)
+        else:
+            mean = np.where(self.present, logs, 0.0).sum(axis=1) / self.present.sum(axis=1)
+            start[:, :, -1] = np.where(self.present, logs - mean[:, None], _ABSENT)
+        return start
+
+    def solve(self, pool: Executor, tolerance: float, max_passes: int) -> Fits:
+        """Fit everything; groups of folds run side by side, or else the rows of a single group are shared out."""
+        n_folds, n_stages = self.ridges.shape
+        points = np.zeros((n_folds, n_stages, self.n_outputs, self.basis.width), dtype=self.basis.dtype)
+        errors = np.zeros((n_folds, n_stages))
+        walking = np.flatnonzero(self.constant < 0)
+        n_logits = len(walking) * self.n_outputs * self.problems.weights.shape[1]
+        groups = self._groups(walking, n_logits)
+        by_rows = len(groups) == 1 and n_logits * self.basis.width > _SHARED_MULTIPLICATIONS
+
+        def walk_group(folds: RowNumbers) -> None:
+            present = self.present[folds] if self.n_outputs > 1 else np.ones((len(folds), 1), dtype=bool)
+            gradient = GradientPass(self.problems.select(folds), self.engine, pool if by_rows else None, _ROW_PARTS)
+            paths = walk(gradient, self.start[folds], present, self.ridges[folds], self.basis.spread, tolerance, max_passes)
+            points[folds], errors[folds] = paths.points, paths.errors
+
+        if by_rows:
+            walk_group(groups[0])
+        else:
+            list(pool.map(walk_group, groups))
+        back = np.argsort(self.order, axis=1, kind="stable")
+        points = np.take_along_axis(points, back[:, :, None, None], axis=1)
+        return Fits(self.basis, points, np.take_along_axis(errors, back, axis=1), self.present, self.constant)
+
+    def _groups(self, folds: RowNumbers, n_logits: int) -> list[RowNumbers]:
+        """Divide the folds into batches that threads solve independently, if the batches are worth it."""
+        if n_logits < _GROUPED_NUMBERS:
+            return [folds] if len(folds) else []
+        count = min(-(-len(folds) * self.n_outputs // _GROUP_COLUMNS), max(len(folds) // 10, 1))
+        return np.array_split(folds, count)
+
+
+def _union(parts: Sequence[RowNumbers], n_rows: int) -> RowNumbers | slice:
+    """Return the rows that occur in any part, as a slice if they follow one another, so that they need no copying."""
+    used = np.zeros(n_rows, dtype=bool)
+    for part in parts:
+        used[part] = True
+    rows = np.flatnonzero(used)
+    first, last = int(rows[0]), int(rows[-1])
+    return slice(first, last + 1) if last - first + 1 == len(rows) else rows
+
+
+def _row_weights(folds: Sequence[Fold], rows: RowNumbers | slice, basis: Basis) -> Floats:
+    """Return 1 / (number of training rows) where a fold trains, 0 elsewhere: folds x rows."""
+    weights = np.zeros((len(folds), basis.features.n_rows), dtype=basis.dtype)
+    for index, fold in enumerate(folds):
+        weights[index] = np.bincount(fold.train, minlength=weights.shape[1]) / len(fold.train)
+    return np.ascontiguousarray(weights[:, rows])
