@@ -1,0 +1,242 @@
+"""Texts into token numbers, fast: ASCII texts are split as one array of bytes, and what was split once is kept.
+
+Encoders with the same tokeniser share a TokenStore, so the second one looks up only the distinct tokens.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.encoders.words import PackedWords, Search, WordIndex, as_bytes, pack
+from medsenteval.pooling import available_cores, worker_threads
+
+__all__ = ["TOKENIZERS", "TokenStore", "TokenisedTexts", "lowered", "token_store"]
+
+#: Words with inner hyphens and apostrophes stay whole; every other sign is a token of its own.
+_WORD_PATTERN: Final = re.compile(r"\w+(?:[-'\u2019]\w+)*|[^\w\s]")
+
+TOKENIZERS: Final[dict[str, Callable[[str], list[str]]]] = {"words": _WORD_PATTERN.findall, "whitespace": str.split}
+
+_CHARACTERS_A_GROUP: Final = 1 << 19
+#: Beyond either, everything kept is forgotten before the next texts are split: about 250 MB.
+_MAX_TOKENS_KEPT: Final = 1 << 25
+_MAX_CHARACTERS_KEPT: Final = 1 << 27
+
+_FULL_STOP: Final = 0
+_WORD, _JOINER, _SPACE = 1, 2, 4
+_CLASSES: Final = np.array(
+    [
+        _WORD if chr(i).isalnum() or chr(i) == "_" else _JOINER if chr(i) in "-'" else _SPACE if chr(i).isspace() else 0
+        for i in range(128)
+    ],
+    dtype=np.uint8,
+)
+_LOWER: Final = np.array([i + 32 if 65 <= i <= 90 else i for i in range(256)], dtype=np.uint8)
+
+
+_Group = slice | list[int]
+#: Tokens looked up (or distinct tokens, and then which of them each token is), and how many tokens each text has.
+_Split = tuple[Search, NDArray[np.int64] | None, NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenisedTexts:
+    """Token numbers of several texts, text i owning ``ids[offsets[i]:offsets[i + 1]]``; ``types`` says what a number means.
+
+    Numbers mean the same as long as ``types`` is the same object.
+    """
+
+    types: WordIndex
+    ids: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+    def with_full_stops(self) -> TokenisedTexts:
+        """Return the same texts with "." in those that hold no token, as in SentEval's examples."""
+        empty = np.flatnonzero(np.diff(self.offsets) == 0)
+        if not len(empty):
+            return self
+        ids = np.insert(self.ids, self.offsets[empty], _FULL_STOP)
+        added = np.zeros(len(self.offsets), dtype=np.int64)
+        added[empty + 1] = 1
+        return TokenisedTexts(self.types, ids, self.offsets + np.cumsum(added))
+
+
+class TokenStore:
+    """Splits texts with one tokeniser and keeps their token numbers, within bounded memory."""
+
+    def __init__(self, tokenizer: str) -> None:
+        self._tokenizer = tokenizer
+        self._lock = threading.Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._types = WordIndex.empty()
+        self._types.add(pack([b"."]))  # number _FULL_STOP
+        self._slot_of: dict[str, int] = {}
+        self._starts = np.zeros(0, dtype=np.int64)
+        self._counts = np.zeros(0, dtype=np.int64)
+        self._ids = np.zeros(1 << 16, dtype=np.int32)
+        self._n_ids = 0
+        self._n_characters = 0
+
+    def tokenise(self, texts: Sequence[str]) -> TokenisedTexts:
+        """Return the token numbers of the texts, splitting only those not seen before."""
+        with self._lock:
+            if self._n_ids > _MAX_TOKENS_KEPT or self._n_characters > _MAX_CHARACTERS_KEPT:
+                self._forget()
+            slot_of = self._slot_of
+            known = list(map(slot_of.get, texts))
+            if None in known:
+                new = dict.fromkeys(texts)
+                if known.count(None) < len(known):
+                    new = {text: None for text in new if text not in slot_of}
+                self._split(list(new))
+                known = list(map(slot_of.get, texts))
+            slots = np.array(known, dtype=np.int64)
+            starts, counts = self._starts[slots], self._counts[slots]
+            offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+            np.cumsum(counts, out=offsets[1:])
+            if not len(texts) or np.array_equal(starts[1:], starts[:-1] + counts[:-1]):
+                begin = int(starts[0]) if len(texts) else 0
+                ids = self._ids[begin : begin + int(offsets[-1])]
+            else:
+                ids = self._ids[np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])]
+            return TokenisedTexts(self._types, ids, offsets)
+
+    def _split(self, texts: list[str]) -> None:
+        """Split distinct new texts and keep their token numbers."""
+        first_slot = len(self._slot_of)
+        self._slot_of.update(zip(texts, range(first_slot, first_slot + len(texts)), strict=True))
+        starts, counts = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.int64)
+        text_lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        groups = _groups(texts, text_lengths)
+        found = _in_threads(self._split_group, ((texts, group) for group in groups), len(groups))
+        for group, (search, numbers, n_tokens) in zip(groups, found, strict=True):
+            ids = self._types.finish(search)
+            starts[group] = self._n_ids + np.cumsum(n_tokens) - n_tokens
+            counts[group] = n_tokens
+            self._keep(ids if numbers is None else ids[numbers])
+        self._starts = np.concatenate([self._starts, starts])
+        self._counts = np.concatenate([self._counts, counts])
+        self._n_characters += int(text_lengths.sum())
+
+    def _keep(self, ids: NDArray[np.int32]) -> None:
+        end = self._n_ids + len(ids)
+        if end > len(self._ids):
+            # A new array, never resized in place: texts handed out earlier are views of the old one.
+            grown = np.empty(max(end, 2 * len(self._ids)), dtype=np.int32)
+            grown[: self._n_ids] = self._ids[: self._n_ids]
+            self._ids = grown
+        self._ids[self._n_ids : end] = ids
+        self._n_ids = end
+
+    def _split_group(self, job: tuple[list[str], _Group]) -> _Split:
+        texts, group = job
+        chosen = texts[group] if isinstance(group, slice) else [texts[i] for i in group]
+        return self._split_ascii(chosen) if chosen[0].isascii() else self._split_other(chosen)
+
+    def _split_ascii(self, texts: list[str]) -> _Split:
+        # A line end between two texts keeps their words apart; the rest is room for loading eight bytes at a time.
+        buffer = np.frombuffer(("\n".join(texts) + "\n" * 9).encode("ascii"), dtype=np.uint8)
+        begins, ends = _ASCII_SPLITTERS[self._tokenizer](buffer)
+        search = self._types.begin(PackedWords(buffer, begins, (ends - begins).astype(np.int32)))
+        text_ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1)
+        tokens_before = np.searchsorted(begins, text_ends)
+        return search, None, np.diff(tokens_before, prepend=0)
+
+    def _split_other(self, texts: list[str]) -> _Split:
+        lists = list(map(TOKENIZERS[self._tokenizer], texts))
+        number_of: dict[str, int] = {}
+        numbers = [number_of.setdefault(token, len(number_of)) for tokens in lists for token in tokens]
+        search = self._types.begin(pack(map(as_bytes, number_of)))
+        n_tokens = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        return search, np.array(numbers, dtype=np.int64), n_tokens
+
+
+@cache
+def token_store(tokenizer: str) -> TokenStore:
+    """Return this process's store for a tokeniser."""
+    return TokenStore(tokenizer)
+
+
+def _in_threads(
+    split: Callable[[tuple[list[str], _Group]], _Split], jobs: Iterable[tuple[list[str], _Group]], n_jobs: int
+) -> Iterator[_Split]:
+    """Split groups of texts on all cores, in order; NumPy lets go of the interpreter most of the time."""
+    yield from map(split, jobs) if n_jobs < 2 or available_cores() < 2 else worker_threads().map(split, jobs)
+
+
+def _groups(texts: list[str], lengths: NDArray[np.int64]) -> list[_Group]:
+    """Group texts so that a group's bytes and what is computed from them stay in the processor's cache, ASCII ones apart."""
+    ends = np.cumsum(lengths + 1)
+    cuts = np.searchsorted(ends, np.arange(_CHARACTERS_A_GROUP, int(ends[-1]), _CHARACTERS_A_GROUP)) + 1
+    edges = np.unique(np.concatenate([[0], cuts.clip(max=len(texts)), [len(texts)]])).tolist()
+    groups: list[_Group] = []
+    for begin, end in pairwise(edges):
+        is_ascii = list(map(str.isascii, texts[begin:end]))
+        if all(is_ascii):
+            groups.append(slice(begin, end))
+        else:
+            for wanted in (True, False):
+                chosen = [begin + i for i, plain in enumerate(is_ascii) if plain is wanted]
+                groups += [chosen] if chosen else []
+    return groups
+
+
+def _split_at_space(buffer: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find what ``str.split`` finds; the buffer ends in white space."""
+    inside = _CLASSES.take(buffer) != _SPACE
+    begins, ends = _edges(inside)
+    return np.flatnonzero(begins), np.flatnonzero(ends) + 1
+
+
+def _split_words(buffer: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find what the pattern of "words" finds: a hyphen or apostrophe belongs to a word if it has letters on both sides."""
+    classes = _CLASSES.take(buffer)
+    word = classes == _WORD
+    inside = classes == _JOINER
+    inside[1:-1] &= word[:-2] & word[2:]
+    inside[0] = False
+    inside |= word
+    sign = (classes != _SPACE) & ~inside
+    begins, ends = _edges(inside)
+    return np.flatnonzero(begins | sign), np.flatnonzero(ends | sign) + 1
+
+
+def _edges(inside: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return where runs begin and where their last bytes are; the last byte of all is outside."""
+    begins, ends = inside.copy(), inside.copy()
+    begins[1:] &= ~inside[:-1]
+    ends[:-1] &= ~inside[1:]
+    return begins, ends
+
+
+_ASCII_SPLITTERS: Final = {"words": _split_words, "whitespace": _split_at_space}
+
+
+def lowered(words: PackedWords) -> PackedWords:
+    """Return the words in lower case, as ``str.lower`` of each; they must lie in their buffer in order."""
+    if not len(words):
+        return words
+    ends = words.starts + words.lengths
+    begin, end = int(words.starts[0]), int(ends[-1])
+    buffer = _LOWER.take(words.buffer[begin : end + 8])
+    starts, lengths = words.starts - begin, words.lengths
+    beyond_ascii = begin + np.flatnonzero(words.buffer[begin:end] >= 128)
+    owners = np.unique(np.searchsorted(words.starts, beyond_ascii, side="right") - 1)
+    if len(owners):
+        # Lower case of other letters can need the whole word (a final sigma) and change its length.
+        others = pack(as_bytes(words.word(i).decode("utf-8", "surrogatepass").lower()) for i in owners.tolist())
+        starts, lengths = starts.copy(), lengths.copy()
+        starts[owners], lengths[owners] = others.starts + len(buffer), others.lengths
+        buffer = np.concatenate([buffer, others.buffer])
+    return PackedWords(buffer, starts, lengths)

@@ -1,0 +1,298 @@
+"""Words as packed bytes, and a hash index over them that answers many look-ups at once without a Python dict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PackedWords", "Vocabulary", "WordIndex", "as_bytes", "pack"]
+
+#: What keeps the first n of eight bytes, n from 0 to 8.
+_MASKS: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+#: A hash sees this many blocks of eight bytes; longer words are told apart by comparing them.
+_HASHED_BLOCKS: Final = 8
+_SPARE: Final = bytes(8)
+
+
+def as_bytes(word: str) -> bytes:
+    """Encode a word as the index stores it; half a surrogate pair is a word like any other."""
+    return word.encode("utf-8", "surrogatepass")
+
+
+@dataclass(frozen=True, eq=False)
+class PackedWords:
+    """Words as UTF-8 in one buffer with eight spare bytes at its end; word i begins at ``starts[i]``."""
+
+    buffer: NDArray[np.uint8]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, which: Any) -> PackedWords:
+        """Return some of the words over the same buffer."""
+        return PackedWords(self.buffer, self.starts[which], self.lengths[which])
+
+    def block(self, number: int, which: Any = slice(None)) -> NDArray[np.uint64]:
+        """Return the given eight bytes of each word as an integer, zero beyond its end; all words must reach a later block."""
+        windows = np.ndarray((len(self.buffer) - 7,), dtype="<u8", buffer=self.buffer, strides=(1,))
+        starts, lengths = self.starts[which], self.lengths[which]
+        if number:
+            starts, lengths = starts + 8 * number, lengths - 8 * number
+        loaded: NDArray[np.uint64] = windows[starts]
+        loaded &= _MASKS.take(lengths, mode="clip")
+        return loaded
+
+    def word(self, i: int) -> bytes:
+        start = int(self.starts[i])
+        return self.buffer[start : start + int(self.lengths[i])].tobytes()
+
+    def hashes(self, first: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return a 64-bit hash of each word by multiplying and folding its blocks of eight bytes."""
+        mixed = (first ^ (self.lengths.astype(np.uint64) << np.uint64(56))) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+        longer = np.flatnonzero(self.lengths > 8)
+        for number in range(1, _HASHED_BLOCKS):
+            if not len(longer):
+                break
+            further = (mixed[longer] ^ self.block(number, longer)) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed[longer] = further ^ (further >> np.uint64(29))
+            longer = longer[self.lengths[longer] > 8 * (number + 1)]
+        mixed *= np.uint64(0x94D049BB133111EB)
+        return mixed ^ (mixed >> np.uint64(32))
+
+
+def pack(words: Iterable[bytes]) -> PackedWords:
+    """Lay words end to end."""
+    listed = list(words)
+    lengths = np.fromiter(map(len, listed), dtype=np.int32, count=len(listed))
+    starts = np.zeros(len(listed), dtype=np.int64)
+    np.cumsum(lengths[:-1], out=starts[1:])
+    return PackedWords(np.frombuffer(b"".join([*listed, _SPARE]), dtype=np.uint8), starts, lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """Words that were looked up, with their first eight bytes, their hashes and the numbers found, -1 for none."""
+
+    wanted: PackedWords
+    first: NDArray[np.uint64]
+    hashed: NDArray[np.uint64]
+    numbers: NDArray[np.int32]
+
+
+class WordIndex:
+    """An open-addressing hash table from words to their numbers 0, 1, 2, ... in order of arrival; it can grow.
+
+    Every match is compared byte by byte, so two words with one hash are kept apart. All arrays may be memory-mapped.
+    """
+
+    def __init__(self, words: PackedWords, first: NDArray[np.uint64], slots: NDArray[np.int32]) -> None:
+        self._words = words
+        self._first = first
+        self._slots = slots
+        self._count = len(words)
+        self._bytes = len(words.buffer) - len(_SPARE)
+
+    @classmethod
+    def empty(cls) -> WordIndex:
+        return cls(pack([]), np.zeros(0, dtype=np.uint64), np.full(1024, -1, dtype=np.int32))
+
+    @classmethod
+    def of(cls, words: PackedWords) -> WordIndex:
+        """Index words that are all different; word i gets number i."""
+        first = words.block(0)
+        slots = np.full(_capacity(len(words)), -1, dtype=np.int32)
+        _insert(slots, words.hashes(first), np.arange(len(words), dtype=np.int32))
+        return cls(words, first, slots)
+
+    def save(self, folder: Path) -> None:
+        np.save(folder / "bytes.npy", self._words.buffer)
+        np.save(folder / "lengths.npy", self._words.lengths)
+        np.save(folder / "starts.npy", self._words.starts)
+        np.save(folder / "first.npy", self._first)
+        np.save(folder / "slots.npy", self._slots)
+
+    @classmethod
+    def open(cls, folder: Path) -> WordIndex:
+        """Map an index that ``save`` wrote; nothing is read before it is looked up."""
+        parts = {
+            name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+            for name in ("bytes", "starts", "lengths", "first", "slots")
+        }
+        if not len(parts["starts"]) == len(parts["lengths"]) == len(parts["first"]) < len(parts["slots"]):
+            raise ValueError("its parts differ in length")
+        # As plain arrays over the map: indexing a memmap costs twice as much.
+        plain = {name: np.asarray(part) for name, part in parts.items()}
+        return cls(PackedWords(plain["bytes"], plain["starts"], plain["lengths"]), plain["first"], plain["slots"])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def words(self, begin: int = 0, end: int | None = None) -> PackedWords:
+        """Return the words numbered from ``begin`` to before ``end``."""
+        return self._words.take(slice(begin, self._count if end is None else end))
+
+    def find(self, wanted: PackedWords) -> NDArray[np.int32]:
+        """Return the number of each word, -1 for words that are not here."""
+        first = wanted.block(0)
+        return self._find(wanted, first, wanted.hashes(first))
+
+    def add(self, wanted: PackedWords) -> NDArray[np.int32]:
+        """Return the number of each word, new words included, which are taken in."""
+        return self.finish(self.begin(wanted))
+
+    def begin(self, wanted: PackedWords) -> Search:
+        """Look words up without changing anything; threads may do so while one of them is in ``finish``."""
+        first = wanted.block(0)
+        hashed = wanted.hashes(first)
+        return Search(wanted, first, hashed, self._find(wanted, first, hashed))
+
+    def finish(self, search: Search) -> NDArray[np.int32]:
+        """Take in the words that ``begin`` did not find and return all numbers; one thread at a time."""
+        wanted, first, hashed, numbers = search.wanted, search.first, search.hashed, search.numbers
+        missing = np.flatnonzero(numbers < 0)
+        if len(missing):  # others may have brought some of them since
+            numbers[missing] = self._find(wanted.take(missing), first[missing], hashed[missing])
+            missing = missing[numbers[missing] < 0]
+        while len(missing):
+            # One word of each hash at a time: the second of two words with one hash is still missing in the next round.
+            _, one_each = np.unique(hashed[missing], return_index=True)
+            new = missing[np.sort(one_each)]
+            self._append(wanted.take(new), first[new], hashed[new])
+            numbers[missing] = self._find(wanted.take(missing), first[missing], hashed[missing])
+            missing = missing[numbers[missing] < 0]
+        return numbers
+
+    def _find(self, wanted: PackedWords, first: NDArray[np.uint64], hashed: NDArray[np.uint64]) -> NDArray[np.int32]:
+        # The order matters to a thread that looks up while another adds: what these slots name, these words may not hold yet.
+        slots, words, firsts = self._slots, self._words, self._first
+        count = np.uint32(min(self._count, len(firsts), len(words)))
+        found = np.full(len(wanted), -1, dtype=np.int32)
+        if not count:
+            return found
+        mask = len(slots) - 1
+        place = (hashed & np.uint64(mask)).astype(np.intp)
+        lengths = wanted.lengths
+        asking: NDArray[np.intp] | None = None
+        while len(place):
+            candidate = slots.take(place)
+            # An empty slot is -1, which as an unsigned number is not below the count either.
+            held = candidate.view(np.uint32) < count
+            at = candidate.astype(np.intp)
+            same = firsts.take(at, mode="clip") == first
+            same &= words.lengths.take(at, mode="clip") == lengths
+            same &= held
+            _compare_further(same, lengths, words, at, wanted, asking)
+            if asking is None:
+                np.copyto(found, candidate, where=same)
+            else:
+                found[asking[same]] = candidate[same]
+            wrong = np.flatnonzero(held & ~same)
+            asking = wrong if asking is None else asking[wrong]
+            place = (place[wrong] + 1) & mask
+            first, lengths = first[wrong], lengths[wrong]
+        return found
+
+    def _append(self, new: PackedWords, first: NDArray[np.uint64], hashed: NDArray[np.uint64]) -> None:
+        begin, end = self._count, self._count + len(new)
+        lengths = new.lengths.astype(np.int64)
+        ends = np.cumsum(lengths)
+        starts = self._bytes + ends - lengths
+        buffer = _grown(self._words.buffer, self._bytes + int(ends[-1]) + len(_SPARE))
+        sources = np.repeat(new.starts - (ends - lengths), lengths) + np.arange(int(ends[-1]))
+        buffer[self._bytes : self._bytes + int(ends[-1])] = new.buffer[sources]
+        all_starts, all_lengths = _grown(self._words.starts, end), _grown(self._words.lengths, end)
+        all_first = _grown(self._first, end)
+        all_starts[begin:end], all_lengths[begin:end], all_first[begin:end] = starts, new.lengths, first
+        self._words = PackedWords(buffer, all_starts, all_lengths)
+        self._first = all_first
+        self._bytes += int(ends[-1])
+        self._count = end
+        if 2 * end > len(self._slots):
+            slots = np.full(_capacity(2 * end), -1, dtype=np.int32)
+            _insert(slots, self.words().hashes(all_first[:end]), np.arange(end, dtype=np.int32))
+            self._slots = slots
+        else:
+            _insert(self._slots, hashed, np.arange(begin, end, dtype=np.int32))
+
+
+def _compare_further(
+    same: NDArray[np.bool_],
+    lengths: NDArray[np.int32],
+    words: PackedWords,
+    candidate: NDArray[np.intp],
+    wanted: PackedWords,
+    asking: NDArray[np.intp] | None,
+) -> None:
+    """Clear ``same`` where words that agree in length and their first eight bytes differ after them."""
+    longer = np.flatnonzero(same & (lengths > 8))
+    number = 1
+    while len(longer) and number < _HASHED_BLOCKS:
+        theirs = longer if asking is None else asking[longer]
+        equal = words.block(number, candidate[longer]) == wanted.block(number, theirs)
+        same[longer[~equal]] = False
+        number += 1
+        longer = longer[equal & (lengths[longer] > 8 * number)]
+    for at in longer.tolist():  # words of more than 64 bytes
+        same[at] = words.word(int(candidate[at])) == wanted.word(at if asking is None else int(asking[at]))
+
+
+def _capacity(count: int) -> int:
+    """Return a power of two that leaves more than half of the slots free."""
+    return max(1024, 1 << (2 * count).bit_length())
+
+
+def _grown(array: NDArray[Any], needed: int) -> NDArray[Any]:
+    """Return the array with room for at least ``needed`` items, doubling so that growing stays cheap."""
+    if needed <= len(array) and array.flags.writeable:
+        return array
+    grown = np.zeros(max(needed, 2 * len(array)), dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _insert(slots: NDArray[np.int32], hashed: NDArray[np.uint64], numbers: NDArray[np.int32]) -> None:
+    """Put numbers into the first free slot from their hash's place on."""
+    mask = len(slots) - 1
+    place = (hashed & np.uint64(mask)).astype(np.int64)
+    while len(numbers):
+        free = slots[place] < 0
+        slots[place[free]] = numbers[free]
+        # Of several that wanted one slot the last one written has it; the others move on.
+        homeless = slots[place] != numbers
+        place, numbers = (place[homeless] + 1) & mask, numbers[homeless]
+
+
+class Vocabulary(Mapping[str, int]):
+    """A word index that reads like a dict from words to rows; ``index`` answers many words at once."""
+
+    def __init__(self, index: WordIndex) -> None:
+        self.index = index
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> Vocabulary:
+        return cls(WordIndex.of(pack(map(as_bytes, words))))
+
+    def __getitem__(self, word: str) -> int:
+        row = int(self.index.find(pack([as_bytes(word)]))[0])
+        if row < 0:
+            raise KeyError(word)
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        words = self.index.words()
+        return (words.word(i).decode("utf-8", "replace") for i in range(len(words)))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def rows(self, words: Iterable[str]) -> NDArray[np.int32]:
+        """Return the row of each word, -1 for unknown ones."""
+        return self.index.find(pack(map(as_bytes, words)))
