@@ -1,0 +1,178 @@
+"""Recipes: the encoders of the published tables by name, with where their weights come from and how the papers used them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.resources import files as package_files
+from pathlib import Path
+from string import Formatter
+from typing import Any, Final
+
+from medsenteval.cache import cache_folder
+from medsenteval.errors import EncoderError
+
+__all__ = ["PublishedRow", "Recipe", "describe", "models_folder", "parse_recipes", "recipes"]
+
+_REQUIRED: Final = {"title", "kind", "argument", "dimension", "automatic", "source", "licence", "rows"}
+_OPTIONAL: Final = {"aliases", "options", "files", "obtain", "note"}
+_UNKNOWN: Final = "unknown"
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """A row of a published table, named as its CSV file names it; ``doubt`` says how the recipe may differ from it."""
+
+    file: str
+    row: str
+    table: str = ""
+    doubt: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}{' ' + self.table if self.table else ''}: {self.row}"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One published encoder: a specification, and for weights that must be fetched by hand what to put where.
+
+    ``files`` maps a placeholder of ``argument`` or ``options`` to the file's path below the models folder; several paths are
+    alternatives, the first being what the error asks for. ``dimension`` is None where no source states it.
+    """
+
+    name: str
+    title: str
+    kind: str
+    argument: str
+    dimension: int | None
+    automatic: bool
+    source: str
+    licence: str
+    rows: tuple[PublishedRow, ...]
+    aliases: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    obtain: str = ""
+    note: str = ""
+
+    def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
+        """Return kind, argument and options for the loader; ``overrides`` win over the recipe's options.
+
+        Weights that are to be fetched by hand and are not there raise an EncoderError that says what to put where.
+        """
+        found = {placeholder: self._find(placeholder) for placeholder in self.files}
+        missing = [placeholder for placeholder, path in found.items() if path is None]
+        if missing:
+            wanted = "; ".join(self._wanted(placeholder) for placeholder in missing)
+            raise EncoderError(
+                f"the recipe {self.name!r} has no weights yet. Missing: {wanted}. How to get them: {self.obtain} "
+                f"Source: {self.source}. (MEDSENTEVAL_MODELS can name another models folder than {models_folder()}.)"
+            )
+        paths = {placeholder: str(path) for placeholder, path in found.items()}
+        options = {key: value.format_map(paths) for key, value in self.options.items()}
+        return self.kind, self.argument.format_map(paths), options | dict(overrides or {})
+
+    @property
+    def present(self) -> bool:
+        """Whether all files that must be fetched by hand are there."""
+        return all(self._find(placeholder) is not None for placeholder in self.files)
+
+    @property
+    def specification(self) -> str:
+        """What the recipe stands for, written as ``--encoder`` takes it, with paths below the models folder."""
+        paths = {placeholder: alternatives[0] for placeholder, alternatives in self.files.items()}
+        options = "".join(f",{key}={value}" for key, value in self.options.items())
+        return f"{self.kind}:{self.argument}{options}".format_map(paths)
+
+    def _find(self, placeholder: str) -> Path | None:
+        candidates = (models_folder() / relative for relative in self.files[placeholder])
+        return next((path for path in candidates if path.exists()), None)
+
+    def _wanted(self, placeholder: str) -> str:
+        first, *others = self.files[placeholder]
+        return f"{models_folder() / first}" + "".join(f" (or {Path(other).name})" for other in others)
+
+
+def models_folder() -> Path:
+    """Return the folder named by MEDSENTEVAL_MODELS, or ``models`` in the cache folder; it may not exist yet."""
+    named = os.environ.get("MEDSENTEVAL_MODELS")
+    return Path(named).expanduser() if named else cache_folder() / "models"
+
+
+@cache
+def recipes() -> Mapping[str, Recipe]:
+    """Return every recipe by name, in the order of recipes.toml."""
+    source = package_files("medsenteval.encoders") / "recipes.toml"
+    return parse_recipes(source.read_text("utf-8"))
+
+
+def parse_recipes(text: str) -> dict[str, Recipe]:
+    """Read recipes from TOML and check them whole; a wrong one raises an EncoderError that names it."""
+    # tomli is the same reader for Python 3.10, which has none.
+    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        tables = toml.loads(text)
+    except toml.TOMLDecodeError as error:
+        raise EncoderError(f"recipes.toml: {error}") from error
+    return {name: _recipe(name, table) for name, table in tables.items()}
+
+
+def _recipe(name: str, table: Any) -> Recipe:
+    where = f"recipes.toml: {name}"
+    if not isinstance(table, dict):
+        raise EncoderError(f"{where} is not a table")
+    if wrong := sorted((_REQUIRED - set(table)) | (set(table) - _REQUIRED - _OPTIONAL)):
+        raise EncoderError(f"{where}: the keys {', '.join(wrong)} are missing or unknown")
+    dimension = table["dimension"]
+    if dimension != _UNKNOWN and (type(dimension) is not int or dimension < 1):
+        raise EncoderError(f"{where}: dimension is {dimension!r}; expected a whole number or {_UNKNOWN!r}")
+    try:
+        recipe = Recipe(
+            name=name,
+            title=table["title"],
+            kind=table["kind"],
+            argument=table["argument"],
+            dimension=None if dimension == _UNKNOWN else dimension,
+            automatic=table["automatic"],
+            source=table["source"],
+            licence=table["licence"],
+            rows=tuple(PublishedRow(**row) for row in table["rows"]),
+            aliases=tuple(table.get("aliases", ())),
+            options={key: str(value) for key, value in table.get("options", {}).items()},
+            files={key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()},
+            obtain=table.get("obtain", ""),
+            note=table.get("note", ""),
+        )
+    except (TypeError, AttributeError) as error:
+        raise EncoderError(f"{where}: {error}") from error
+    if recipe.automatic == bool(recipe.files) or recipe.automatic == bool(recipe.obtain):
+        raise EncoderError(f"{where}: either automatic, or files and obtain")
+    used = {key for part in (recipe.argument, *recipe.options.values()) for _, key, _, _ in Formatter().parse(part) if key}
+    if used != set(recipe.files):
+        raise EncoderError(f"{where}: the placeholders {sorted(used)} do not match the files {sorted(recipe.files)}")
+    return recipe
+
+
+def describe(recipe: Recipe) -> str:
+    """Return everything about a recipe as lines of text: what it is, its weights, its options, and the rows it stands for."""
+    dimension = _UNKNOWN if recipe.dimension is None else str(recipe.dimension)
+    lines = [
+        ("Recipe", f"{recipe.name}: {recipe.title}"),
+        ("Also", ", ".join(recipe.aliases)),
+        ("Stands for", recipe.specification),
+        ("Dimension", dimension),
+        ("Weights", "fetched on first use" if recipe.automatic else "fetched by hand"),
+        ("Source", recipe.source),
+        ("Licence", recipe.licence),
+        ("To get it", recipe.obtain),
+    ]
+    for placeholder in recipe.files:
+        state = "absent" if recipe._find(placeholder) is None else "present"
+        lines.append(("File", f"{recipe._wanted(placeholder)}: {state}"))
+    lines += [("Published", f"{row}{f' (but: {row.doubt})' if row.doubt else ''}") for row in recipe.rows]
+    lines.append(("Note", recipe.note))
+    return "\n".join(f"{key + ':':<12}{value}" for key, value in lines if value)

@@ -1,0 +1,515 @@
+"""The HTTP encoder against a real server on loopback, which also misbehaves in every way that servers do."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import http.server
+import json
+import pickle
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from medsenteval.encoders import endpoint
+from medsenteval.encoders.endpoint import EndpointEncoder
+from medsenteval.errors import EncoderError
+from medsenteval.registry import load_encoder
+
+WIDTH = 6
+KEY = "sk-this-is-a-secret-0123456789"
+
+Answer = Callable[["Handler", dict[str, Any]], None]
+
+
+def expected(text: str, width: int = WIDTH) -> NDArray[np.float32]:
+    """The vector that the server gives a text: a hash of it, the same whatever its neighbours."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return np.frombuffer(digest[: 4 * width], dtype="<u4").astype(np.float32) / np.float32(2**32)
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            self.server.requests.append((self.path, dict(self.headers), body))
+            self.server.times.append(time.monotonic())
+            number = len(self.server.requests) - 1
+            self.server.busy += 1
+            self.server.most_busy = max(self.server.most_busy, self.server.busy)
+        try:
+            answer = self.server.script[number] if number < len(self.server.script) else self.server.answer
+            answer(self, body)
+        finally:
+            with self.server.lock:
+                self.server.busy -= 1
+
+    def send(self, payload: Any, status: int = 200, **headers: str) -> None:
+        raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(raw)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        self.times: list[float] = []
+        self.script: list[Answer] = []  # what the first requests get
+        self.answer: Answer = good  # what all others get
+        self.lock = threading.Lock()
+        self.busy = self.most_busy = 0
+
+    def handle_error(self, *_: Any) -> None:
+        pass  # a client that gave up is part of the tests
+
+    def load(self, options: str = "") -> EndpointEncoder:
+        port = self.server_address[1]
+        encoder = load_encoder(f"endpoint:http://127.0.0.1:{port}/v1#tiny,backoff=0.01{options}")
+        assert isinstance(encoder, EndpointEncoder)
+        return encoder
+
+    @property
+    def batches(self) -> list[list[str]]:
+        return [body["input"] for _, _, body in self.requests]
+
+
+def data(body: dict[str, Any]) -> dict[str, Any]:
+    width = body.get("dimensions", WIDTH)
+    items = [{"object": "embedding", "index": i, "embedding": expected(t, width).tolist()} for i, t in enumerate(body["input"])]
+    return {"object": "list", "data": items, "model": body["model"]}
+
+
+def good(handler: Handler, body: dict[str, Any]) -> None:
+    handler.send(data(body))
+
+
+def status(code: int, message: str = "", **headers: str) -> Answer:
+    return lambda handler, _: handler.send({"error": {"message": message}}, code, **headers)
+
+
+def changed(change: Callable[[dict[str, Any]], Any]) -> Answer:
+    """A good answer after ``change``, which edits it or returns another one."""
+
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        payload = data(body)
+        result = change(payload)
+        handler.send(payload if result is None else result)
+
+    return answer
+
+
+def after_requests(n: int, then: Answer, more: float = 0.0) -> Answer:
+    """Answers once ``n`` requests have come in and ``more`` seconds have passed, so that they are under way together."""
+
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        end = time.monotonic() + 2
+        while len(handler.server.requests) < n and time.monotonic() < end:
+            time.sleep(0.005)
+        time.sleep(more)
+        then(handler, body)
+
+    return answer
+
+
+def dropped(handler: Handler, _: dict[str, Any]) -> None:
+    handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+def cut_off(handler: Handler, body: dict[str, Any]) -> None:
+    """Promises more bytes than it sends."""
+    raw = json.dumps(data(body)).encode()
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(len(raw)))
+    handler.end_headers()
+    handler.wfile.write(raw[: len(raw) // 2])
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    running = Server()
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield running
+    running.shutdown()
+    running.server_close()
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_rows_follow_the_texts_in_batches_of_bounded_size_and_number(server: Server) -> None:
+    def slowly(handler: Handler, body: dict[str, Any]) -> None:
+        time.sleep(0.03)
+        good(handler, body)
+
+    server.answer = slowly
+    texts = [f"patient {i} denies β-blockers ≥ 5 µg" for i in range(23)] + ["word " * 5000, "x"]
+    encoder = server.load(",batch_size=4,concurrency=3")
+    rows = encoder.encode(texts)
+    assert rows.dtype == np.float32
+    assert rows == pytest.approx(np.stack([expected(text) for text in texts]), abs=1e-7)
+    assert sorted(map(len, server.batches)) == [1, 4, 4, 4, 4, 4, 4]
+    assert server.most_busy == 3
+    path, _, body = server.requests[0]
+    assert path == "/v1/embeddings"
+    assert body.keys() == {"model", "input", "encoding_format"}
+    assert (body["model"], body["encoding_format"]) == ("tiny", "float")
+
+
+def test_vectors_do_not_depend_on_neighbours_or_batch_size(server: Server) -> None:
+    texts = ["a", "b c", "", "long " * 100, "déjà vu"]
+    whole = server.load().encode(texts)
+    for i, text in enumerate(texts):
+        assert np.array_equal(server.load(",batch_size=1").encode([text])[0], whole[i])
+    assert np.array_equal(server.load(",batch_size=2").encode(texts[::-1])[::-1], whole)
+
+
+def test_a_text_without_words_is_sent_as_a_full_stop_and_the_prompt_before_each(server: Server) -> None:
+    rows = server.load().encode(["", "  \n", "word"])
+    assert server.batches == [[".", ".", "word"]]
+    assert np.array_equal(rows[0], rows[1])
+    server.load(",prompt=query: ").encode(["", "word"])
+    assert server.batches[-1] == ["query: .", "query: word"]
+    assert server.load().encode([]).shape == (0, 0)
+
+
+def test_dimensions_are_asked_for_and_checked(server: Server) -> None:
+    assert server.load(",dimensions=3").encode(["a"]).shape == (1, 3)
+    assert server.requests[-1][2]["dimensions"] == 3
+    server.answer = changed(lambda payload: payload["data"][0].update(embedding=[1.0] * 5))
+    with pytest.raises(EncoderError, match="width 5, but 3 asked for by dimensions"):
+        server.load(",dimensions=3").encode(["a"])
+
+
+@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
+def test_failures_that_may_pass_are_asked_again(server: Server, code: int) -> None:
+    server.script = [status(code), status(code)]
+    assert np.array_equal(server.load().encode(["a"])[0], expected("a"))
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("fault", [dropped, cut_off])
+def test_a_broken_connection_is_tried_again(server: Server, fault: Answer) -> None:
+    server.script = [fault]
+    assert np.array_equal(server.load().encode(["a"])[0], expected("a"))
+    assert len(server.requests) == 2
+
+
+def test_a_slow_answer_is_given_up_and_tried_again(server: Server) -> None:
+    over = threading.Event()
+    server.script = [lambda handler, body: (over.wait(2), None)[1]]
+    started = time.monotonic()
+    assert np.array_equal(server.load(",timeout=0.2").encode(["a"])[0], expected("a"))
+    assert time.monotonic() - started < 1.5
+    over.set()
+
+
+def test_a_dripping_answer_cannot_outlast_the_timeout(server: Server) -> None:
+    def drip(handler: Handler, _: dict[str, Any]) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            handler.wfile.write(b" ")
+            handler.wfile.flush()
+            time.sleep(0.05)
+
+    server.answer = drip
+    started = time.monotonic()
+    with pytest.raises(EncoderError, match=r"no answer within timeout=0.2 s; given up after 2 request\(s\)"):
+        server.load(",timeout=0.2,retries=1").encode(["a"])
+    assert time.monotonic() - started < 1.5
+
+
+def test_requests_are_bounded_in_number(server: Server) -> None:
+    server.answer = status(503, "overloaded")
+    with pytest.raises(EncoderError, match=r"503 Service Unavailable .*overloaded.*given up after 4 request\(s\)"):
+        server.load(",retries=3").encode(["a"])
+    assert len(server.requests) == 4
+    with pytest.raises(EncoderError, match=r"given up after 1 request\(s\)"):
+        server.load(",retries=0").encode(["a"])
+    assert len(server.requests) == 5
+
+
+def test_a_server_that_is_not_there_is_named(server: Server) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        encoder = load_encoder(f"endpoint:http://127.0.0.1:{port}#m,retries=1,backoff=0")
+        with pytest.raises(EncoderError, match=f"http://127.0.0.1:{port}/v1/embeddings, model 'm': the connection failed"):
+            encoder.encode(["a"])
+
+
+@pytest.mark.parametrize("code", [301, 307, 400, 401, 403, 404, 413, 422])
+def test_failures_that_will_not_pass_are_not_asked_again(server: Server, code: int) -> None:
+    server.answer = status(code, "no such thing", Location="http://127.0.0.1:9/other")
+    with pytest.raises(EncoderError, match=f"answered {code} .*no such thing"):
+        server.load().encode(["a"])
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("headers", [
+    {"Retry_After": "0.3"},
+    {"x_ratelimit_remaining_requests": "0", "x_ratelimit_reset_requests": "300ms"},
+    {"x_ratelimit_remaining_tokens": "0", "x_ratelimit_reset_tokens": "0.3s"},
+])  # fmt: skip
+def test_the_pause_that_the_server_names_is_kept(server: Server, headers: dict[str, str]) -> None:
+    server.script = [status(429, **headers)]
+    server.load(",backoff=0").encode(["a"])
+    assert 0.29 <= server.times[1] - server.times[0] < 1.2
+
+
+def test_a_pause_holds_all_workers(server: Server) -> None:
+    server.script = [after_requests(2, status(429, Retry_After="0.3")), after_requests(2, good, more=0.1)]
+    server.load(",batch_size=1,concurrency=2,backoff=0").encode(["a", "b", "c", "d"])
+    assert min(server.times[2:]) - server.times[1] >= 0.29
+    assert len(server.requests) == 5
+
+
+def test_the_last_allowed_answer_slows_the_next_request_down(server: Server) -> None:
+    server.script = [
+        lambda handler, body: handler.send(data(body), x_ratelimit_remaining_requests="0", x_ratelimit_reset_requests="300ms")
+    ]
+    server.load(",batch_size=1,concurrency=1").encode(["a", "b"])
+    assert server.times[1] - server.times[0] >= 0.29
+
+
+def test_a_pause_beyond_what_the_user_allows_is_an_error_at_once(server: Server) -> None:
+    server.answer = status(429, "quota", Retry_After="3600")
+    with pytest.raises(EncoderError, match="asks to wait 3600 s, more than max_wait=60"):
+        server.load().encode(["a"])
+    assert len(server.requests) == 1
+
+
+def test_after_one_failure_for_good_the_other_workers_stop(server: Server) -> None:
+    server.script = [after_requests(3, status(503, Retry_After="30"))] * 2 + [status(400, "bad batch")]
+    started = time.monotonic()
+    with pytest.raises(EncoderError, match="bad batch"):
+        server.load(",batch_size=1,concurrency=3").encode([str(i) for i in range(50)])
+    assert time.monotonic() - started < 2
+    assert len(server.requests) == 3
+
+
+def test_items_in_another_order_are_put_back(server: Server) -> None:
+    server.answer = changed(lambda payload: payload["data"].reverse())
+    texts = ["a", "b", "c"]
+    assert np.array_equal(server.load().encode(texts), np.stack([expected(text) for text in texts]))
+
+
+def test_items_without_index_are_taken_in_order(server: Server) -> None:
+    server.answer = changed(lambda payload: [item.pop("index") for item in payload["data"]] and None)
+    assert np.array_equal(server.load().encode(["a", "b"]), np.stack([expected("a"), expected("b")]))
+
+
+def test_base64_answers_are_read(server: Server) -> None:
+    def encoded(payload: dict[str, Any]) -> None:
+        for item in payload["data"]:
+            item["embedding"] = base64.b64encode(np.array(item["embedding"], dtype="<f4").tobytes()).decode()
+
+    server.answer = changed(encoded)
+    assert np.array_equal(server.load().encode(["a", "b"]), np.stack([expected("a"), expected("b")]))
+
+
+@dataclass(frozen=True)
+class Fault:
+    change: Callable[[dict[str, Any]], Any]
+    message: str
+    name: str = field(default="")
+
+
+def embedding(value: Any) -> Callable[[dict[str, Any]], None]:
+    return lambda payload: payload["data"][1].update(embedding=value)
+
+
+FAULTS = [
+    Fault(lambda payload: payload["data"].pop() and None, "1 vectors for 2 texts", "short"),
+    Fault(lambda payload: payload["data"].append(payload["data"][0]), "3 vectors for 2 texts", "long"),
+    Fault(lambda _: b"<html>welcome</html>", r"the answer \(20 bytes\) is not JSON", "html"),
+    Fault(lambda _: b"", r"the answer \(0 bytes\) is not JSON", "nothing"),
+    Fault(lambda _: b"[" * 100_000, "is not JSON", "deep"),
+    Fault(lambda _: {"embeddings": []}, "no list 'data'", "other-keys"),
+    Fault(lambda _: [1, 2], "no list 'data'", "list"),
+    Fault(lambda _: {"data": [1, 2]}, "no list 'data'", "numbers"),
+    Fault(lambda payload: payload["data"][1].update(index=0), "once each", "index-twice"),
+    Fault(lambda payload: payload["data"][1].update(index=7), "once each", "index-beyond"),
+    Fault(lambda payload: payload["data"][1].update(index="1"), "once each", "index-text"),
+    Fault(lambda payload: payload["data"][1].pop("index") and None, "once each", "index-once"),
+    Fault(embedding([float("nan")] * WIDTH), "NaN or infinity in 1 of 2 vectors, first in that of text 1", "nan"),
+    Fault(embedding([1e300] * WIDTH), "NaN or infinity", "beyond-float32"),
+    Fault(embedding([10**400] * WIDTH), "beyond any float", "beyond-float64"),
+    Fault(embedding([1.0] * (WIDTH - 1)), "width 5 and 6 in one answer", "narrow"),
+    Fault(embedding([]), "width 0 and 6", "empty"),
+    Fault(embedding([None] * WIDTH), "not a list of numbers", "null"),
+    Fault(embedding([True] * WIDTH), "not a list of numbers", "true"),
+    Fault(embedding({"0": 1.0}), "not a list of numbers", "object"),
+    Fault(embedding([[1.0] * WIDTH]), "not a list of numbers", "nested"),
+    Fault(embedding("not base64!"), "neither numbers nor base64", "text"),
+    Fault(embedding("AAAA"), "neither numbers nor base64", "three-bytes"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_wrong_answers_are_refused_and_not_asked_again(server: Server, fault: Fault) -> None:
+    server.answer = changed(fault.change)
+    with pytest.raises(EncoderError, match=fault.message):
+        server.load().encode(["a", "b"])
+    assert len(server.requests) == 1
+
+
+def test_the_width_may_not_change_between_batches_or_calls(server: Server) -> None:
+    encoder = server.load(",batch_size=1")
+    encoder.encode(["a"])
+    server.answer = changed(lambda payload: payload["data"][0].update(embedding=[1.0, 2.0]))
+    with pytest.raises(EncoderError, match="width 2, but 6 in an earlier batch"):
+        encoder.encode(["b"])
+
+
+def test_the_key_is_sent_and_shown_nowhere(
+    server: Server, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    monkeypatch.setenv("TINY_KEY", f"{KEY}\n")
+    encoder = server.load(",key_env=TINY_KEY")
+    encoder.encode(["a"])
+    assert server.requests[-1][1]["Authorization"] == f"Bearer {KEY}"
+    shown = [repr(encoder), str(encoder), encoder.identity, encoder.name, repr(vars(encoder)), str(pickle.dumps(encoder))]
+    # Servers do repeat the key that they refuse, also where an error message is cut.
+    server.answer = status(401, f"{'x' * 270} wrong key {KEY}")
+    with pytest.raises(EncoderError, match="with the key of TINY_KEY") as refused:
+        encoder.encode(["a"])
+    server.answer = status(500, f"wrong key {KEY}")
+    with pytest.raises(EncoderError, match=r"wrong key \*\*\*") as failed:
+        encoder.encode(["a"])
+    server.answer = changed(lambda _: f"<html>{KEY}".encode())
+    with pytest.raises(EncoderError, match="not JSON") as garbled:
+        encoder.encode(["a"])
+    for caught in (refused, failed, garbled):
+        shown += [str(caught.value), repr(caught.value.__cause__), str(caught.getrepr(chain=True, showlocals=False))]
+    shown += [*capfd.readouterr(), caplog.text]
+    assert all(part not in text for text in shown for part in (KEY, KEY[:12]))
+
+
+def test_without_a_key_none_is_sent_and_a_refusal_says_so(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.answer = status(401)
+    with pytest.raises(EncoderError, match="no key was sent"):
+        server.load().encode(["a"])
+    assert "Authorization" not in server.requests[-1][1]
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with pytest.raises(EncoderError, match="with the key of OPENAI_API_KEY"):
+        server.load().encode(["a"])
+    assert server.requests[-1][1]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_the_default_key_does_not_go_in_the_clear_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert EndpointEncoder("http://other.example/v1", "m")._key() == ""
+    assert EndpointEncoder("https://other.example/v1", "m")._key() == KEY
+    assert EndpointEncoder("http://other.example/v1", "m", key_env="OPENAI_API_KEY")._key() == KEY
+
+
+def test_a_key_that_is_absent_or_no_header_is_refused_without_showing_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_SUCH_KEY", raising=False)
+    with pytest.raises(EncoderError, match="'NO_SUCH_KEY', named by key_env, is not set"):
+        server.load(",key_env=NO_SUCH_KEY")
+    monkeypatch.setenv("ODD_KEY", f"{KEY}\r\nX-Injected: 1")
+    with pytest.raises(EncoderError, match="holds characters that no header can") as caught:
+        server.load(",key_env=ODD_KEY").encode(["a"])
+    assert KEY not in str(caught.getrepr(chain=True))
+    assert not server.requests
+
+
+@pytest.mark.parametrize(
+    ("address", "posted"),
+    [("http://h", "http://h/v1/embeddings"), ("http://h:80/", "http://h:80/v1/embeddings"),
+     ("https://h/v1", "https://h/v1/embeddings"), ("https://h/api/v3/", "https://h/api/v3/embeddings"),
+     ("http://h/v1/embeddings", "http://h/v1/embeddings"), ("http://[::1]:9/v1", "http://[::1]:9/v1/embeddings")],
+)  # fmt: skip
+def test_addresses(address: str, posted: str) -> None:
+    encoder = load_encoder(f"endpoint:{address}#org/model:v1.5")
+    assert encoder.name == "org/model:v1.5"
+    assert encoder.identity.startswith(f"endpoint-{posted}#org/model:v1.5-")
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [("", "is not an address"), ("localhost:8000#m", "is not an address"), ("ftp://h/v1#m", "is not an address"),
+     ("file:///etc/passwd#m", "is not an address"), ("http://h/v1", "needs the model's name"), ("http://h/v1#", "needs"),
+     ("http://h:notaport/v1#m", "cannot be read"), ("http://[::1/v1#m", "cannot be read"),
+     (f"http://me:{KEY}@h/v1#m", "a user name, a password"), (f"http://h/v1?key={KEY}#m", "or a query"),
+     ("http://h#m,batch_size=0", "batch_size is '0'"), ("http://h#m,concurrency=two", "concurrency is 'two'"),
+     ("http://h#m,timeout=0", "timeout is '0'"), ("http://h#m,retries=-1", "retries is '-1'"),
+     ("http://h#m,dimensions=1.5", "dimensions is '1.5'"), ("http://h#m,max_wait=nan", "max_wait is 'nan'"),
+     ("http://h#m,speed=9", "no option 'speed'")],
+)  # fmt: skip
+def test_wrong_specifications_are_refused_without_showing_secrets(spec: str, message: str) -> None:
+    with pytest.raises(EncoderError, match=message) as caught:
+        load_encoder(f"endpoint:{spec}")
+    assert KEY not in str(caught.value)
+
+
+OPTIONS = st.fixed_dictionaries({
+    "url": st.sampled_from(["http://h/v1", "http://h", "http://g/v1"]),
+    "model": st.sampled_from(["m", "n"]),
+    "prompt": st.sampled_from(["", "query: ", "-", "'"]),
+    "dimensions": st.sampled_from(["", "8"]),
+    "revision": st.sampled_from(["", "2", "-prompt=''"]),
+})  # fmt: skip
+HARMLESS = st.fixed_dictionaries({}, optional={
+    "batch_size": st.just("7"), "concurrency": st.just("2"), "timeout": st.just("3"), "retries": st.just("1"),
+    "backoff": st.just("0"), "max_wait": st.just("5"), "key_env": st.just("PATH"),
+})  # fmt: skip
+
+
+@given(OPTIONS, OPTIONS, HARMLESS, HARMLESS)
+def test_identity_changes_with_what_changes_a_vector_and_only_then(
+    one: dict[str, str], other: dict[str, str], limits: dict[str, str], other_limits: dict[str, str]
+) -> None:
+    def identity(options: dict[str, str], extra: dict[str, str]) -> str:
+        rest = {key: value for key, value in options.items() if key not in ("url", "model")}
+        return endpoint.load(f"{options['url']}#{options['model']}", **rest, **extra).identity
+
+    # http://h is short for http://h/v1.
+    one, other = ({**options, "url": options["url"].replace("http://h/v1", "http://h")} for options in (one, other))
+    assert (identity(one, limits) == identity(other, other_limits)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("12ms", 0.012), ("1s", 1), ("6m0s", 360), ("1h2m3.5s", 3723.5), ("2", 2), ("0.25", 0.25), ("", None), ("soon", None),
+     ("-1", None), ("1d", None)],
+)  # fmt: skip
+def test_durations_of_rate_limit_headers(text: str, seconds: float | None) -> None:
+    assert endpoint._seconds(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_retry_after_may_be_a_date() -> None:
+    pause = endpoint._asked_pause({"Retry-After": formatdate(time.time() + 20, usegmt=True)})
+    assert pause is not None
+    assert 17 < pause <= 20
+    assert endpoint._asked_pause({"Retry-After": formatdate(time.time() - 20, usegmt=True)}) == 0
+    assert endpoint._asked_pause({"Retry-After": "when it suits you"}) is None
+    assert endpoint._asked_pause({}) is None
