@@ -41,9 +41,10 @@ class BatcherEncoder:
         prepare: Callable[[Any, list[list[str]]], Any] | None,
         params: Any,
         name: str = "",
+        identity: str = "",
     ) -> None:
         self.name = name or getattr(batcher, "__qualname__", type(batcher).__name__)
-        self.identity = ""
+        self.identity = identity
         self._batcher = batcher
         self._prepare = prepare
         self._params = params
@@ -57,8 +58,11 @@ class BatcherEncoder:
         return rows
 
 
-def as_encoder(thing: Any, name: str = "") -> Encoder:
-    """Coerce a specification, an Encoder, (batcher, prepare), word vectors, an object with .encode or a function."""
+def as_encoder(thing: Any, name: str = "", identity: str = "") -> Encoder:
+    """Coerce a specification, an Encoder, (batcher, prepare), word vectors, an object with .encode or a function.
+
+    ``identity`` allows caching for functions, objects and batchers, which have none of their own.
+    """
     if isinstance(thing, str):
         return load_encoder(thing)
     if isinstance(thing, Encoder):
@@ -68,7 +72,7 @@ def as_encoder(thing: Any, name: str = "") -> Encoder:
         if len(thing) == 2 and callable(thing[0]) and (thing[1] is None or callable(thing[1])):
             from medsenteval.settings import SentEvalParams
 
-            return BatcherEncoder(thing[0], thing[1], SentEvalParams(), name)
+            return BatcherEncoder(thing[0], thing[1], SentEvalParams(), name, identity)
         raise EncoderError(f"a tuple must be SentEval's (batcher, prepare), got {len(thing)} item(s): {thing!r:.80}")
     if isinstance(thing, Mapping):
         return _from_mapping(thing, name or "vectors")
@@ -78,9 +82,9 @@ def as_encoder(thing: Any, name: str = "") -> Encoder:
         # Sorted by row: a gensim vocabulary may list its keys in another order than its vectors.
         return from_table(label, sorted(thing.key_to_index, key=thing.key_to_index.__getitem__), thing.vectors)
     if callable(getattr(thing, "encode", None)):
-        return FunctionEncoder(thing.encode, label)
+        return FunctionEncoder(thing.encode, label, identity)
     if callable(thing):
-        return FunctionEncoder(thing, label)
+        return FunctionEncoder(thing, label, identity)
     raise EncoderError(
         f"cannot encode with a {type(thing).__name__}; give a specification such as 'lexical', a function from texts to rows, "
         "an object with .encode, word vectors (a dict or gensim KeyedVectors), or SentEval's (batcher, prepare)"

@@ -35,11 +35,14 @@ class Encoder(Protocol):
 
     ``identity`` names everything that can change a vector (weights hash, pooling, case, maximum length, dtype); an empty
     identity means that the encoder cannot be told apart from another one, and nothing of it may be cached.
-    An encoder that learns from a task's texts also has ``prepare(texts)``, as in SentEval.
+    An encoder that learns from a task's texts also has ``prepare(texts)``, as in SentEval; what it learns is not part of its
+    identity, because the engine keeps vectors under the texts as well.
     """
 
     name: str
-    identity: str
+
+    @property
+    def identity(self) -> str: ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a finite (n, dim) matrix whose row i belongs to text i."""
@@ -167,10 +170,14 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """The vectors of a data set's distinct texts: one matrix, and the row of each text in it."""
+    """The vectors of a data set's distinct texts: one matrix, and the row of each text in it.
+
+    ``n_encoded`` says how many of them were encoded just now rather than found in the cache.
+    """
 
     matrix: NDArray[np.float32]
     row_of: Mapping[str, int]
+    n_encoded: int = 0
 
     def rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
         return np.fromiter((self.row_of[text] for text in texts), dtype=np.intp, count=len(texts))
@@ -217,8 +224,6 @@ class Scores:
     metrics: tuple[Metric, ...]
     n_train: int
     n_test: int
-    protocol: str
-    probe: str
     items: Mapping[str, Sequence[Any]]
     senteval: Mapping[str, Any]
     details: Mapping[str, Any] = field(default_factory=dict)
@@ -257,3 +262,12 @@ class Task:
     training: Mapping[str, Any] = field(default_factory=dict)
     senteval_name: str = ""
     groups_are: str = ""
+
+    def protocol_under(self, settings: Settings) -> str:
+        """Return the protocol's full name; scores under different names are not comparable."""
+        if self.protocol == "cosine":
+            return "cosine" if settings.similarity is None else "own-similarity"
+        name = self.protocol if self.protocol == "split" else f"{self.protocol}-{settings.folds}"
+        if settings.grouped:
+            name += f"-grouped-by-{self.groups_are.replace(' ', '-')}"
+        return name if settings.grid == "senteval" else f"{name}-wide-grid"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from medsenteval import registry
+from medsenteval.cache import EmbeddingCache
 from medsenteval.contracts import Dataset, Encoder, Task
 from medsenteval.datasets import data_root, load_dataset
 from medsenteval.embedding import embed_texts
@@ -24,16 +26,19 @@ def evaluate_task(
     encoder: Encoder,
     settings: Settings,
     *,
+    cache: EmbeddingCache | None = None,
     progress: bool = False,
     seconds_reading: float = 0.0,
 ) -> Result:
     """Encode a data set's texts and score the task; the whole way from texts to Result."""
     started = time.perf_counter()
-    prepare = getattr(encoder, "prepare", None)
-    if prepare is not None:
-        prepare(list(dataset.all_texts()))
     embeddings = embed_texts(
-        encoder, dataset.all_texts(), batch_size=settings.batch_size, task_name=task.name, progress=progress
+        encoder,
+        list(dataset.all_texts()),
+        batch_size=settings.batch_size,
+        task_name=task.name,
+        cache=cache,
+        progress=progress,
     )
     encoded = time.perf_counter()
     scores = task.evaluate(task, dataset, embeddings, settings)
@@ -41,17 +46,33 @@ def evaluate_task(
     measure_coverage = getattr(encoder, "coverage", None)
     coverage: Mapping[str, float] = {} if measure_coverage is None else measure_coverage(embeddings.row_of)
     zero_rows = int(embeddings.zero_rows.sum())
+    n_encoded = embeddings.n_encoded
     return make_result(
         task,
         dataset,
         scores,
         settings,
-        encoder=encoder.name,
-        identity=encoder.identity,
+        encoder,
         dimension=int(embeddings.matrix.shape[1]),
         coverage={**coverage, "zero_vectors": zero_rows / len(embeddings.matrix)},
         timings={"read": seconds_reading, "encode": encoded - started, "fit": scored - encoded},
+        performance={
+            "texts": len(embeddings.matrix),
+            "texts_encoded": n_encoded,
+            "texts_per_second": n_encoded / (encoded - started),
+            "peak_memory_mb": _peak_memory_mb(),
+        },
     )
+
+
+def _peak_memory_mb() -> float:
+    """Return the largest memory this process has held so far, 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such module
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 class SE:
@@ -98,8 +119,10 @@ class SE:
         task = registry.task(name)
         dataset = load_dataset(task, data_root(self.params.task_path), self.settings)
         self.params.current_task = name
-        encoder = BatcherEncoder(self.batcher, self.prepare, self.params)
-        result = evaluate_task(task, dataset, encoder, self.settings)
+        # A batcher has no identity of its own; a user who names it in params takes the promise that it does not change.
+        identity = str(self.params.get("encoder_identity") or "")
+        encoder = BatcherEncoder(self.batcher, self.prepare, self.params, identity=identity)
+        result = evaluate_task(task, dataset, encoder, self.settings, cache=EmbeddingCache())
         self.details[name] = result
         self.results = dict(result.senteval)
         return self.results
