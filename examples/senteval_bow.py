@@ -2,7 +2,7 @@
 
     python examples/senteval_bow.py VECTORS [DATA]
 
-VECTORS is a text file of word vectors (GloVe, or word2vec and fastText with their header line), DATA the folder of the data sets.
+VECTORS is a text file of word vectors (GloVe; word2vec and fastText with their header line), DATA the folder of the data.
 """
 
 import os

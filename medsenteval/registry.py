@@ -12,12 +12,24 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from medsenteval.contracts import Encoder, Task
 from medsenteval.errors import EncoderError, SettingsError, UnknownNameError
 
-__all__ = ["encoder_kinds", "encoder_loader", "load_encoder", "parse_encoder_spec", "select_tasks", "task", "task_names"]
+if TYPE_CHECKING:
+    from medsenteval.encoders.recipes import Recipe
+
+__all__ = [
+    "encoder_kinds",
+    "encoder_loader",
+    "encoder_name",
+    "load_encoder",
+    "parse_encoder_spec",
+    "select_tasks",
+    "task",
+    "task_names",
+]
 
 #: Canonical task name -> (module:attribute, other names that resolve to it).
 SENTENCE_TASKS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
@@ -37,7 +49,15 @@ SENTENCE_TASKS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
     "vectors": ("medsenteval.encoders.vectors:load", "PATH of GloVe, word2vec or fastText .vec word vectors"),
+    "fasttext": ("medsenteval.encoders.fasttext:load", "PATH of a fastText .bin model, subwords included"),
+    "transformers": ("medsenteval.encoders.transformer:load", "model ID or PATH: BERT, BioBERT, SciBERT, RoBERTa, GPT, ..."),
+    "elmo": ("medsenteval.encoders.elmo:load", "OPTIONS.json+WEIGHTS.hdf5 of AllenNLP"),
+    "flair": ("medsenteval.encoders.flair:load", "FORWARD.pt+BACKWARD.pt language models"),
+    "infersent": ("medsenteval.encoders.infersent:load", "ENCODER.pkl+VECTORS"),
+    "use": ("medsenteval.encoders.use:load", "PATH or address of a TensorFlow Hub sentence encoder"),
     "sentence-transformers": ("medsenteval.encoders.sentence_transformer:load", "model ID or PATH"),
+    "model2vec": ("medsenteval.encoders.model2vec:load", "PATH of a static model of the model2vec kind"),
+    "endpoint": ("medsenteval.encoders.endpoint:load", "URL#MODEL of an OpenAI-compatible embeddings server"),
     "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
 }
 
@@ -46,10 +66,11 @@ _GROUPS: Final[dict[str, tuple[str, ...]]] = {"sentence": tuple(SENTENCE_TASKS),
 
 @dataclass(frozen=True)
 class _Names:
-    """Spellings of one kind of thing, compared without case, blanks or punctuation."""
+    """Spellings of one kind of thing, compared without case, blanks or punctuation; ``known`` shortens a long list."""
 
     what: str
     canonical: Mapping[str, str]
+    known: str = ""
 
     @staticmethod
     def key(name: str) -> str:
@@ -62,7 +83,7 @@ class _Names:
         near = difflib.get_close_matches(self.key(name), self.canonical, n=3, cutoff=0.6)
         suggestions = list(dict.fromkeys(self.canonical[key] for key in near))
         hint = f"did you mean {' or '.join(map(repr, suggestions))}? " if suggestions else ""
-        known = ", ".join(dict.fromkeys(self.canonical.values()))
+        known = self.known or ", ".join(dict.fromkeys(self.canonical.values()))
         raise UnknownNameError(f"no {self.what} is called {name!r}; {hint}Known: {known}")
 
 
@@ -130,6 +151,19 @@ def encoder_loader(kind: str) -> Callable[..., Encoder]:
     return loader
 
 
+def encoder_name(name: str) -> tuple[str, Recipe | None]:
+    """Return the canonical name of a kind of encoder, or of a published encoder with its recipe."""
+    kinds = {_Names.key(kind): kind for kind in encoder_kinds()}
+    # Kinds win over recipes, so that a specification means the same whatever recipes are added.
+    if (kind := kinds.get(_Names.key(name))) is not None:
+        return kind, None
+    recipes: Mapping[str, Recipe] = _import("medsenteval.encoders.recipes:recipes")()
+    spellings = {_Names.key(alias): found.name for found in recipes.values() for alias in (found.name, *found.aliases)}
+    known = f"{', '.join(kinds.values())}, and the published encoders that `medsenteval encoders` lists"
+    canonical = _Names("encoder", spellings | kinds, known).resolve(name)
+    return canonical, recipes[canonical]
+
+
 def parse_encoder_spec(spec: str) -> tuple[str, str, dict[str, str]]:
     """Split ``kind:argument,option=value,...`` into its parts; commas inside the argument stay where no ``=`` follows."""
     kind, _, rest = spec.partition(":")
@@ -146,10 +180,17 @@ def parse_encoder_spec(spec: str) -> tuple[str, str, dict[str, str]]:
 def load_encoder(spec: str) -> Encoder:
     """Load the encoder that a specification such as ``vectors:glove.txt,case=lower`` names.
 
+    A recipe's name such as ``biobert`` loads that published encoder; options after it win over the recipe's own.
     Every kind takes the option ``name``, under which the encoder then appears in tables.
     """
     kind, argument, options = parse_encoder_spec(spec)
     name = options.pop("name", "")
+    kind, recipe = encoder_name(kind)
+    if recipe is not None:
+        if argument:
+            raise EncoderError(f"{kind!r} is a published encoder and takes no argument, only options: {kind},OPTION=VALUE")
+        name = name or recipe.name
+        kind, argument, options = recipe.resolve(options)
     loader = encoder_loader(kind)
     try:
         encoder = loader(argument, **options)

@@ -76,8 +76,6 @@ def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, se
         metrics=tuple(metrics),
         n_train=0,
         n_test=len(gold),
-        protocol="cosine" if settings.similarity is None else "own-similarity",
-        probe="none",
         items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
         senteval={task.senteval_name or task.name: {**pairs, "nsamples": len(gold)}, "all": summary},
         details={"pairs_with_zero_vector": degenerate},
@@ -171,8 +169,6 @@ def _classification_scores(
         metrics=tuple(metrics),
         n_train=n_train,
         n_test=n_test,
-        protocol=_protocol_name(task, settings),
-        probe=settings.probe,
         items={
             "id": [ids[row] for row in tested],
             "gold": labels[tested].tolist(),
@@ -183,13 +179,6 @@ def _classification_scores(
         senteval=legacy,
         details=details,
     )
-
-
-def _protocol_name(task: Task, settings: Settings) -> str:
-    name = task.protocol if task.protocol == "split" else f"{task.protocol}-{settings.folds}"
-    if settings.grouped:
-        name += f"-grouped-by-{task.groups_are.replace(' ', '-')}"
-    return name if settings.grid == "senteval" else f"{name}-wide-grid"
 
 
 def _accuracy(gold: list[Labels], predicted: list[Labels], settings: Settings) -> Metric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -114,3 +115,73 @@ def test_help_is_quick_and_loads_nothing_heavy() -> None:
     assert "--encoder" in finished.stdout
     # The issue asks for 0.5 s on a quiet machine; the margin is for a loaded one.
     assert seconds < 2.0
+
+
+def test_a_rerun_reuses_results_and_force_does_not(tmp_path: Path) -> None:
+    arguments = ["run", "-t", "BIOSSES", "-o", str(tmp_path)]
+    assert "1 to run" in medsenteval(*arguments, "--plan").stdout
+    medsenteval(*arguments)
+    assert "1 of them from an earlier run" in medsenteval(*arguments).stdout
+    assert "earlier run" not in medsenteval(*arguments, "--force").stdout
+    assert "1 stored, 0 failed before, 0 to run" in medsenteval(*arguments, "--plan").stdout
+
+
+def test_a_suite_file_and_options_that_win_over_it(tmp_path: Path, write: Write) -> None:
+    toml = """
+encoders = ["lexical,dimension=64,name=small"]
+tasks = ["BioASQ"]
+seeds = [1, 2]
+output = "out"
+[settings]
+folds = 3
+[task_options.bioasq]
+snippets = "concat"
+"""
+    folder = write({"suite.toml": toml})
+    outcome = medsenteval("run", str(folder / "suite.toml"))
+    assert outcome.exit_code == 0
+    assert "kfold-3, exact, seed 2" in outcome.stdout
+    stored = [json.loads(path.read_text()) for path in (folder / "out").rglob("*.json")]
+    assert all("snippets=concat" in result["signature"] for result in stored)
+    assert "kfold-4" in medsenteval("run", str(folder / "suite.toml"), "--folds", "4", "--seed", "1").stdout
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [("encoder = 'lexical'", "unknown key encoder; known: data, encoders"),
+     ("[settings]\nfold = 3", "unknown key settings.fold"),
+     ("seeds = ['a']", "seeds must be a list of int"),
+     ("seeds = [", "not TOML"),
+     ("task_options = {BioASQ = 'all'}", "must be a table"),
+     ("[task_options.Nothing]\na = 1", "no task is called 'Nothing'")],
+)  # fmt: skip
+def test_a_wrong_suite_file_is_refused(toml: str, message: str, write: Write) -> None:
+    outcome = medsenteval("run", str(write({"suite.toml": toml}) / "suite.toml"))
+    assert outcome.exit_code == 2
+    assert message in outcome.stderr
+
+
+def test_seeds_must_be_numbers_and_a_suite_file_must_exist(tmp_path: Path) -> None:
+    assert "whole numbers" in medsenteval("run", "--seeds", "1,x").stderr
+    assert "cannot be read" in medsenteval("run", str(tmp_path / "none.toml")).stderr
+
+
+def test_the_cache_is_shown_verified_and_pruned(tmp_path: Path) -> None:
+    medsenteval("run", "-t", "BIOSSES,ClinicalSTS", "-o", str(tmp_path))
+    shown = medsenteval("cache", "info").stdout
+    assert "BIOSSES" in shown
+    assert "2 entries" in shown
+    assert medsenteval("cache", "verify").exit_code == 0
+    matrix = next(Path(os.environ["MEDSENTEVAL_CACHE"]).rglob("matrix.f32"))
+    matrix.write_bytes(b"x" + matrix.read_bytes()[1:])
+    assert medsenteval("cache", "verify").exit_code == 2
+    assert medsenteval("cache", "prune").exit_code == 2
+    assert "removed" in medsenteval("cache", "prune", "--task", "BIOSSES").stdout
+    assert "removed" not in medsenteval("cache", "prune", "--older-than", "1").stdout
+    assert "removed" in medsenteval("cache", "prune", "--all").stdout
+    assert "0 entries" in medsenteval("cache", "info").stdout
+
+
+def test_no_cache_leaves_no_cache(tmp_path: Path) -> None:
+    medsenteval("run", "-t", "BIOSSES", "-o", str(tmp_path), "--no-cache")
+    assert "0 entries" in medsenteval("cache", "info").stdout

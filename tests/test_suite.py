@@ -12,15 +12,17 @@ import pytest
 from sklearn.metrics import accuracy_score, f1_score
 
 import medsenteval
-from medsenteval import Settings, results
+from medsenteval import Settings
+from medsenteval.datasets import load_dataset, sample_root
 from medsenteval.errors import DataError, DataMissingError, EncoderError
 from medsenteval.registry import select_tasks
-from medsenteval.suite import run_suite
+from medsenteval.store import Failure, ResultStore
+from medsenteval.suite import Suite
 from tests.conftest import CountingEncoder
 
 Write = Callable[..., Path]
 
-QUICK = Settings(probe="sklearn", folds=3, resamples=200)
+QUICK = Settings(folds=3, resamples=200)
 
 
 def test_scores_follow_from_the_stored_predictions(counting: CountingEncoder) -> None:
@@ -65,7 +67,7 @@ def test_results_are_the_same_whatever_the_batch_size_and_come_back_from_disk(
     for name in first:
         assert first[name].metrics == again[name].metrics
         assert first[name].signature == again[name].signature
-    stored = {result.task: result for result in results.load_results(tmp_path)}
+    stored = {result.task: result for result in ResultStore(tmp_path).results()}
     assert stored["RQE"].metrics == first["RQE"].metrics
     assert stored["RQE"].items["predicted"] == first["RQE"].items["predicted"]
     assert stored["RQE"].senteval == first["RQE"].senteval
@@ -75,7 +77,7 @@ def test_results_are_the_same_whatever_the_batch_size_and_come_back_from_disk(
 def test_a_stored_file_that_is_no_result_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text('{"schema": 99}')
     with pytest.raises(DataError, match=r"x\.json: .*schema 99"):
-        results.load_results(tmp_path)
+        ResultStore(tmp_path).results()
 
 
 def test_absent_data_is_skipped_and_all_absent_is_an_error(write: Write, counting: CountingEncoder) -> None:
@@ -98,17 +100,14 @@ class FailsOnQuestions(CountingEncoder):
 
 
 def test_a_failing_task_does_not_take_the_others_with_it(tmp_path: Path) -> None:
-    outcome = run_suite(
-        [FailsOnQuestions(), CountingEncoder()], select_tasks("BIOSSES,BioASQ"), settings=QUICK, output=tmp_path / "out"
-    )
+    store = ResultStore(tmp_path / "out")
+    outcome = Suite([FailsOnQuestions(), CountingEncoder()], select_tasks("BIOSSES,BioASQ"), QUICK, store=store).run()
     assert list(outcome.failed) == [("failing", "BioASQ")]
     assert "NaN or infinity" in str(outcome.failed["failing", "BioASQ"])
-    assert [(r.encoder, r.task) for r in outcome.results] == [
-        ("failing", "BIOSSES"),
-        ("counting", "BIOSSES"),
-        ("counting", "BioASQ"),
-    ]
-    assert len(list((tmp_path / "out").rglob("*.json"))) == 3
+    finished = [(result.encoder, result.task) for result in outcome.results]
+    assert finished == [("failing", "BIOSSES"), ("counting", "BIOSSES"), ("counting", "BioASQ")]
+    assert len(store.results()) == 3
+    assert len(list((tmp_path / "out").rglob("*.failed.json"))) == 1
     with pytest.raises(EncoderError) as caught:
         medsenteval.evaluate(FailsOnQuestions(), tasks="BIOSSES,BioASQ", settings=QUICK)
     assert list(caught.value.results) == ["BIOSSES"]  # type: ignore[attr-defined]
@@ -116,15 +115,15 @@ def test_a_failing_task_does_not_take_the_others_with_it(tmp_path: Path) -> None
 
 def test_unreadable_data_fails_its_task_only(write: Write, counting: CountingEncoder) -> None:
     files = {"CitationSA/train.txt": "neutral\ta\npositive\tb\n" * 6, "RQE/RQE_Train_8588_AMIA2016.xml": "<broken"}
-    outcome = run_suite([counting], select_tasks("RQE,CitationSA"), data=write(files), settings=QUICK)
+    outcome = Suite([counting], select_tasks("RQE,CitationSA"), QUICK, data=write(files)).run()
     assert [result.task for result in outcome.results] == ["CitationSA"]
     assert "not well-formed" in str(outcome.failed["", "RQE"])
 
 
 def test_the_signature_tells_what_can_move_a_score(counting: CountingEncoder) -> None:
     result = medsenteval.evaluate(counting, tasks="BioASQ", settings=QUICK)["BioASQ"]
-    for part in ("BioASQ@1", "snippets=first", "kfold-3", "sklearn", "seed=1111", "synthetic=", "encoder=counting-1", "numpy="):
-        assert part in result.signature
+    parts = ("BioASQ@1", "snippets=first", "kfold-3", "exact(tol=", "seed=1111", "synthetic=", "encoder=counting-1", "numpy=")
+    assert all(part in result.signature for part in parts)
     json.dumps(result.to_json(), allow_nan=False)
 
 
@@ -132,3 +131,90 @@ def test_word_vectors_report_coverage() -> None:
     result = medsenteval.evaluate({"the": [1.0, 2.0], "patient": [0.0, 1.0]}, tasks="BIOSSES", settings=QUICK)["BIOSSES"]
     assert 0 < result.coverage["tokens"] < 0.5
     assert 0 <= result.coverage["zero_vectors"] < 1
+
+
+def test_a_rerun_does_only_what_is_missing(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+
+    def run(encoder: CountingEncoder, tasks: str, **options: Any) -> Any:
+        return Suite([encoder], select_tasks(tasks), QUICK, store=store, **options).run()
+
+    first = run(CountingEncoder(), "BIOSSES")
+    again = CountingEncoder()
+    outcome = run(again, "BIOSSES,ClinicalSTS")
+    assert [result.task for result in outcome.results] == ["BIOSSES", "ClinicalSTS"]
+    assert outcome.reused == 1
+    assert outcome.results[0].metrics == first.results[0].metrics
+    clinical = load_dataset(select_tasks("ClinicalSTS")[0], sample_root(), QUICK)
+    assert {text for batch in again.batches for text in batch} == set(clinical.all_texts())
+    forced = CountingEncoder()
+    assert run(forced, "BIOSSES", force=True).reused == 0
+    assert forced.batches
+    other = CountingEncoder()
+    other.identity = "counting-2"
+    assert run(other, "BIOSSES").reused == 0
+
+
+def test_a_failure_is_remembered_until_it_is_retried(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    tasks = select_tasks("BioASQ")
+    broken, mended = FailsOnQuestions(), CountingEncoder()
+    mended.name = broken.name
+    assert Suite([broken], tasks, QUICK, store=store).run().failed
+    said: list[str] = []
+    again = Suite([mended], tasks, QUICK, store=store, announce=said.append)
+    assert again.run().failed
+    assert not mended.batches
+    assert any("--retry-failed" in line for line in said)
+    assert isinstance(again.plan()[0].stored, Failure)
+    retried = Suite([mended], tasks, QUICK, store=store, retry_failed=True).run()
+    assert len(retried.results) == 1
+    assert not list(tmp_path.rglob("*.failed.json"))
+
+
+def test_an_encoder_without_identity_is_never_taken_from_the_store(tmp_path: Path) -> None:
+    def encode(texts: list[str]) -> Any:
+        calls.append(len(texts))
+        return [[len(text), text.count("e")] for text in texts]
+
+    calls: list[int] = []
+    for _ in range(2):
+        medsenteval.evaluate(encode, tasks="BIOSSES", settings=QUICK, output=tmp_path)
+    assert len(calls) % 2 == 0
+    before = len(calls)
+    for _ in range(2):
+        medsenteval.evaluate(encode, tasks="BIOSSES", settings=QUICK, identity="letters-1")
+    assert len(calls) - before == before // 2
+
+
+def test_several_seeds_give_each_value_and_their_spread(tmp_path: Path) -> None:
+    from medsenteval.report.table import detail_table, score_table
+
+    encoder = CountingEncoder()
+    outcome = Suite([encoder], select_tasks("BioASQ"), QUICK, seeds=(1, 2, 3), store=ResultStore(tmp_path)).run()
+    assert [result.seed for result in outcome.results] == [1, 2, 3]
+    values = [result.metric("acc").value for result in outcome.results]
+    assert f"{np.mean(values):.2f}±{np.std(values, ddof=1):.2f}" in score_table(outcome.results)
+    assert "seed 2" in detail_table(outcome.results)
+
+
+def test_the_plan_counts_jobs_and_texts(tmp_path: Path) -> None:
+    from medsenteval.cache import EmbeddingCache
+
+    store, cache = ResultStore(tmp_path), EmbeddingCache(tmp_path / "cache")
+    suite = Suite([CountingEncoder()], select_tasks("BIOSSES,RQE"), QUICK, store=store, cache=cache)
+    assert suite.describe(suite.plan()).startswith("2 job(s): 0 stored, 0 failed before, 2 to run; ")
+    suite.run()
+    assert suite.describe(suite.plan()) == "2 job(s): 2 stored, 0 failed before, 0 to run"
+    fresh = Suite([CountingEncoder()], suite.tasks, QUICK.with_changes(seed=5), store=suite.store, cache=suite.cache)
+    assert "; 0 of " in fresh.describe(fresh.plan())
+
+
+def test_two_encoders_of_one_name_are_two_rows_not_two_seeds() -> None:
+    from medsenteval.report.table import score_table
+
+    one, other = CountingEncoder(), CountingEncoder()
+    other.identity = "counting-2"
+    table = score_table(Suite([one, other], select_tasks("BIOSSES"), QUICK).run().results)
+    assert "±" not in table
+    assert sum(line.startswith("counting") for line in table.splitlines()) == 2

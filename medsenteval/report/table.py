@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean, stdev
 
 from medsenteval.contracts import Metric
 from medsenteval.results import Result
@@ -29,16 +30,21 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
 
 
 def score_table(results: Sequence[Result]) -> str:
-    """Return encoders by tasks: accuracy, accuracy/F1 or Pearson/Spearman, with the constant answer as last row."""
+    """Return encoders by tasks: accuracy, accuracy/F1 or Pearson/Spearman, with the constant answer as last row.
+
+    Several seeds of one job become their mean and standard deviation; ``detail_table`` has each value.
+    """
     tasks = list(dict.fromkeys(result.task for result in results))
-    by_encoder: dict[tuple[str, int], dict[str, Result]] = {}
+    # The identity keeps two encoders of one name apart; what is left under one key are seeds of one job.
+    by_encoder: dict[tuple[str, int, str], dict[str, list[Result]]] = {}
     for result in results:
-        by_encoder.setdefault((result.encoder, result.dimension), {})[result.task] = result
+        key = (result.encoder, result.dimension, result.encoder_identity)
+        by_encoder.setdefault(key, {}).setdefault(result.task, []).append(result)
     rows = [
         [encoder, str(dimension), *(_cell(found[task], "value") if task in found else "-" for task in tasks)]
-        for (encoder, dimension), found in by_encoder.items()
+        for (encoder, dimension, _), found in by_encoder.items()
     ]
-    any_result = {result.task: result for result in results}
+    any_result = {result.task: [result] for result in results}
     rows.append(["constant answer", "", *(_cell(any_result[task], "baseline") for task in tasks)])
     table = text_table(["Encoder", "Size", *tasks], rows, [False] + [True] * (len(tasks) + 1))
     return _with_footer(table, results, "")
@@ -47,12 +53,14 @@ def score_table(results: Sequence[Result]) -> str:
 def detail_table(results: Sequence[Result]) -> str:
     """Return a line for every score: value, interval, baseline, number of items, protocol."""
     rows = []
+    several_seeds = len({result.seed for result in results}) > 1
     for result in results:
         for metric in result.metrics:
             score, low, high, baseline = (
                 _number(value, metric) for value in (metric.value, metric.low, metric.high, metric.baseline)
             )
             how = result.protocol if result.probe == "none" else f"{result.protocol}, {result.probe}"
+            how += f", seed {result.seed}" if several_seeds else ""
             row = [result.task, result.encoder, metric.name, score, _mark(metric), f"[{low}, {high}]", baseline]
             rows.append([*row, f"{metric.n:,}", how])
     header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Protocol"]
@@ -60,9 +68,15 @@ def detail_table(results: Sequence[Result]) -> str:
     return _with_footer(text_table(header, rows, right), results, _EXPLANATION)
 
 
-def _cell(result: Result, field: str) -> str:
-    shown = [metric for metric in result.metrics if metric.name in result.headline]
-    return "/".join(_number(getattr(metric, field), metric) for metric in shown)
+def _cell(results: Sequence[Result], field: str) -> str:
+    """Return the headline metrics of one encoder on one task: the value, or mean ± standard deviation over seeds."""
+    shown = []
+    for name in results[0].headline:
+        values = [getattr(result.metric(name), field) for result in results]
+        metric = results[0].metric(name)
+        spread = f"±{_number(stdev(values), metric)}" if len(values) > 1 else ""
+        shown.append(_number(fmean(values), metric) + spread)
+    return "/".join(shown)
 
 
 def _number(value: float, metric: Metric) -> str:

@@ -62,7 +62,9 @@ def test_senteval_pairs_get_params_and_tokens() -> None:
     assert encoder.encode(["a b", ""]).tolist() == [[0.5], [0.0]]
 
 
-@pytest.mark.parametrize("thing", [3, (1, 2), {}, {"a": [1.0], "b": [1.0, 2.0]}, {"a": [float("nan")]}, (lengths, lengths, lengths)])
+@pytest.mark.parametrize(
+    "thing", [3, (1, 2), {}, {"a": [1.0], "b": [1.0, 2.0]}, {"a": [float("nan")]}, (lengths, lengths, lengths)]
+)
 def test_what_cannot_encode_is_refused(thing: Any) -> None:
     with pytest.raises(EncoderError):
         as_encoder(thing)

@@ -1,0 +1,109 @@
+"""Results on disk: a folder for each encoder, a file for each task and signature, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from medsenteval.errors import DataError, MedSentEvalError
+from medsenteval.results import SCHEMA, Result
+
+__all__ = ["Failure", "ResultStore", "write_json"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that ended in an error, kept so that a rerun can tell it from one that was never tried."""
+
+    task: str
+    encoder: str
+    signature: str
+    error: str
+    kind: str
+
+
+class ResultStore:
+    """The results below one folder, addressed by encoder, task and signature."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, encoder: str, task: str, signature: str) -> Path:
+        name = re.sub(r"[^\w.-]+", "_", encoder).strip("._") or "encoder"
+        return self.folder / name / f"{task}.{hashlib.sha256(signature.encode()).hexdigest()[:8]}.json"
+
+    def find(self, encoder: str, task: str, signature: str) -> Result | Failure | None:
+        """Return what is stored for a job: its result, its failure, or None."""
+        path = self.path(encoder, task, signature)
+        for candidate in (path, _failure_path(path)):
+            if candidate.is_file():
+                found = _read(candidate)
+                if found.signature == signature:
+                    return found
+        return None
+
+    def save(self, outcome: Result | Failure) -> Path:
+        """Store a result or a failure; a result replaces the failure of the same job."""
+        path = self.path(outcome.encoder, outcome.task, outcome.signature)
+        if isinstance(outcome, Failure):
+            write_json(_failure_path(path), {"schema": SCHEMA, "failure": asdict(outcome)})
+            return _failure_path(path)
+        write_json(path, outcome.to_json())
+        _failure_path(path).unlink(missing_ok=True)
+        return path
+
+    def results(self) -> list[Result]:
+        """Return every result below the folder, in order of path."""
+        outcomes = [_read(path) for path in sorted(self.folder.rglob("*.json")) if not path.name.startswith(".")]
+        return [outcome for outcome in outcomes if isinstance(outcome, Result)]
+
+    @contextmanager
+    def locked(self, encoder: str, task: str, signature: str) -> Iterator[None]:
+        """Hold one job alone, so that two runs share the work instead of doing it twice."""
+        from filelock import FileLock
+
+        path = self.path(encoder, task, signature)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_name(f".{path.stem}.lock")):
+            yield
+
+
+def _failure_path(path: Path) -> Path:
+    return path.with_suffix(".failed.json")
+
+
+def _read(path: Path) -> Result | Failure:
+    try:
+        stored = json.loads(path.read_text("utf-8"))
+        if "failure" in stored:
+            return Failure(**stored["failure"])
+        return Result.from_json(stored)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DataError(f"{path}: not a result of this toolkit: {error}; remove it") from error
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write under a temporary name, flush and rename, so that no reader ever sees half a file."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, scratch = tempfile.mkstemp(prefix=".writing-", suffix=".json", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                json.dump(content, stream, ensure_ascii=False, indent=1, allow_nan=False)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(scratch, path)
+        except BaseException:
+            os.unlink(scratch)
+            raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise MedSentEvalError(f"{path}: cannot be written: {reason}; name another folder with --output") from error
