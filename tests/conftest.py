@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
+# Tests that make tiny models import transformers themselves; version 4 of it trips over TensorFlow without its old Keras.
+os.environ.setdefault("USE_TF", "0")
+
 
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.features import Features
 
-__all__ = ["Backend", "FitReport", "Fold", "Prediction"]
+__all__ = ["C_GRIDS", "Backend", "FitReport", "Fold", "Prediction"]
+
+#: SentEval's grids of C, the inverse penalty of logistic regression, in the order in which ties are resolved.
+C_GRIDS: Final[dict[str, tuple[float, ...]]] = {
+    "split": tuple(2.0**power for power in range(-2, 4)),
+    "kfold": tuple(2.0**power for power in range(-1, 6)),
+    "nested": tuple(2.0**power for power in range(-2, 4)),
+}
 
 Labels = NDArray[np.int64]
 RowNumbers = NDArray[np.intp]

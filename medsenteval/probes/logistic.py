@@ -22,7 +22,6 @@ the search's fits to subsets of its own training rows. Nothing that has seen a f
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -35,9 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
+from medsenteval.cores import available_cores
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.features import Features
-from medsenteval.probes.backend import FitReport, Fold, Labels, Prediction
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.batch import Batch, Fits
 
@@ -46,12 +46,6 @@ __all__ = ["ExactBackend"]
 Floats = NDArray[np.floating[Any]]
 Penalties = Sequence[Sequence[float]]
 
-#: SentEval's grids of C per protocol, in the order in which ties are resolved.
-_GRIDS: Final[dict[str, tuple[float, ...]]] = {
-    "split": tuple(2.0**power for power in range(-2, 4)),
-    "nested": tuple(2.0**power for power in range(-2, 4)),
-    "kfold": tuple(2.0**power for power in range(-1, 6)),
-}
 #: Below this tolerance float32 gradients are no longer good enough.
 _FLOAT32_TOLERANCE: Final = 1e-5
 #: A fit that has not converged in float32 after this many passes is tried again in float64.
@@ -100,13 +94,13 @@ class ExactBackend:
             raise SettingsError("engine 'torch' was asked for but torch is not installed; use engine='auto'")
         self.tolerance = tolerance
         self.engine = "numpy" if engine == "auto" and not torch_found else engine
-        self.threads = threads if threads is not None else _available_cores()
+        self.threads = threads if threads is not None else available_cores()
         self.max_passes = max_passes
         self._search: _Search | None = None
 
     def penalties(self, protocol: str) -> tuple[float, ...]:
         """Return SentEval's grid of C for ``split``, ``kfold`` or ``nested``, smallest first."""
-        return _GRIDS[protocol]
+        return C_GRIDS[protocol]
 
     def score_grid(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
@@ -234,9 +228,3 @@ def _check(features: Features, labels: Labels, n_classes: int, folds: Sequence[F
     for penalty in {penalty for several in penalties for penalty in several}:
         if not (penalty > 0 and np.isfinite(penalty)):
             raise ProbeError(f"C must be a positive number, not {penalty}")
-
-
-def _available_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

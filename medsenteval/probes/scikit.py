@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from medsenteval.features import Features
-from medsenteval.probes.backend import FitReport, Fold, Labels, Prediction
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
 
-__all__ = ["C_GRIDS", "ScikitBackend"]
-
-#: SentEval's grids of C, the inverse penalty, with its protocols.
-C_GRIDS: Final[dict[str, tuple[float, ...]]] = {
-    "split": tuple(2.0**t for t in range(-2, 4)),
-    "kfold": tuple(2.0**t for t in range(-1, 6)),
-    "nested": tuple(2.0**t for t in range(-2, 4)),
-}
+__all__ = ["ScikitBackend"]
 
 
 class ScikitBackend:
