@@ -86,7 +86,7 @@ def signature_of(task: Task, dataset: Dataset, encoder: Encoder, settings: Setti
         f"{task.name}@{task.version}",
         *(f"{name}={value}" for name, value in sorted(dataset.options.items())),
         task.protocol_under(settings),
-        describe_probe(settings, task.training) if trained else "none",
+        describe_probe(settings, task.training, len(dataset)) if trained else "none",
         f"seed={settings.seed}",
         *([f"limit={settings.limit}"] if settings.limit else []),
         f"{'synthetic' if dataset.synthetic else 'data'}={dataset.fingerprint[:12]}",

@@ -26,20 +26,20 @@ def choose_backend(settings: Settings, training: Mapping[str, Any]) -> Backend:
     if settings.probe == "exact":
         from medsenteval.probes.logistic import ExactBackend
 
-        return ExactBackend() if settings.tolerance is None else ExactBackend(tolerance=settings.tolerance)
+        return ExactBackend(tolerance=settings.tolerance)
     from medsenteval.probes.sgd import SentEvalBackend
 
     return SentEvalBackend(_classifier_settings(settings, training), seed=settings.seed)
 
 
-def describe_probe(settings: Settings, training: Mapping[str, Any]) -> str:
-    """Return the probe with every setting that can move a score, for signatures."""
+def describe_probe(settings: Settings, training: Mapping[str, Any], n_rows: int) -> str:
+    """Return the probe with every setting that can move a score on a data set of this size, for signatures."""
     if settings.probe == "sklearn":
         return "sklearn"
     if settings.probe == "exact":
-        from medsenteval.probes.logistic import ExactBackend
+        from medsenteval.probes.logistic import default_tolerance
 
-        tolerance = ExactBackend().tolerance if settings.tolerance is None else settings.tolerance
+        tolerance = default_tolerance(n_rows) if settings.tolerance is None else settings.tolerance
         return f"exact(tol={tolerance:g})"
     chosen = vars(_classifier_settings(settings, training))
     return f"{settings.probe}({','.join(f'{key}={value}' for key, value in chosen.items())})"

@@ -12,9 +12,10 @@ pass over the rows, ``lbfgs`` walks every fold from strong to weak penalties, ``
 curvature M as ``M^-1 g``, would change its logits by less than ``tolerance`` of their size, both as root mean squares
 over the rows. This is a gradient norm relative to the solution, in the metric that matters for predictions: it does not
 change when features are scaled, rotated or repeated, and a value of r was seen to flip a share of at most r of the
-predictions. The default is for the search, where hundreds of fits compete; the few final fits, whose predictions are
-reported, are ten times as precise. ``FitReport`` holds the largest value and counts the fits that fell short. Below
-``1e-5`` all arithmetic is float64.
+predictions. It is meant for the search, where hundreds of fits compete; the few final fits, whose predictions are
+reported, are ten times as precise. On small data a single flipped item can change the chosen penalty and with it the
+score, and precision costs next to nothing, so the default is 1e-5 below a thousand rows and 1e-4 from there on.
+``FitReport`` holds the largest value and counts the fits that fell short. Below ``1e-5`` all arithmetic is float64.
 
 **No leaks.** A fit starts from class frequencies, from its own fold under a stronger penalty, or, for a final fit, from
 the search's fits to subsets of its own training rows. Nothing that has seen a fold's held-out labels enters its path.
@@ -41,7 +42,7 @@ from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Predict
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.batch import Batch, Fits
 
-__all__ = ["ExactBackend"]
+__all__ = ["ExactBackend", "default_tolerance"]
 
 Floats = NDArray[np.floating[Any]]
 Penalties = Sequence[Sequence[float]]
@@ -53,6 +54,11 @@ _FLOAT32_PASSES: Final = 400
 #: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
 _FINAL_PRECISION: Final = 10.0
 _FINEST_TOLERANCE: Final = 1e-7
+
+
+def default_tolerance(n_rows: int) -> float:
+    """Return the tolerance for a data set of this size, see above."""
+    return 1e-5 if n_rows < 1_000 else 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +87,13 @@ class ExactBackend:
     name = "exact"
 
     def __init__(
-        self, tolerance: float = 5e-4, engine: str = "auto", threads: int | None = None, max_passes: int = 1_000
+        self,
+        tolerance: float | None = None,
+        engine: str = "auto",
+        threads: int | None = None,
+        max_passes: int = 1_000,
     ) -> None:
-        if not tolerance > 0:
+        if tolerance is not None and not tolerance > 0:
             raise SettingsError(f"the tolerance of the exact probe must be positive, not {tolerance}")
         if engine not in ("auto", "numpy", "torch"):
             raise SettingsError(f"unknown engine {engine!r} for the exact probe; known: auto, numpy, torch")
@@ -119,7 +129,7 @@ class ExactBackend:
 
         with self._workers() as pool:
             accuracies = np.stack(list(pool.map(accuracy, range(len(folds)))))
-        return accuracies, self._report(fits, self.tolerance)
+        return accuracies, self._report(fits, self._tolerance_for(features))
 
     def predict(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
@@ -127,7 +137,8 @@ class ExactBackend:
         """Fit fold i with ``penalties[i]`` and predict its held-out rows."""
         if len(folds) != len(penalties):
             raise ProbeError(f"{len(folds)} folds were given {len(penalties)} penalties; each fold needs one")
-        tolerance = max(self.tolerance / _FINAL_PRECISION, min(self.tolerance, _FINEST_TOLERANCE))
+        searched = self._tolerance_for(features)
+        tolerance = max(searched / _FINAL_PRECISION, min(searched, _FINEST_TOLERANCE))
         single = [[penalty] for penalty in penalties]
         fits = self._fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
         self._search = None
@@ -138,7 +149,10 @@ class ExactBackend:
 
     def fit(self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Penalties) -> Fits:
         """Fit every fold with every penalty in its list; all lists have the same length."""
-        return self._fit(features, labels, n_classes, folds, penalties, self.tolerance)
+        return self._fit(features, labels, n_classes, folds, penalties, self._tolerance_for(features))
+
+    def _tolerance_for(self, features: Features) -> float:
+        return default_tolerance(features.n_rows) if self.tolerance is None else self.tolerance
 
     def _fit(
         self,
@@ -196,7 +210,7 @@ class ExactBackend:
 
     def _report(self, fits: Fits, tolerance: float) -> FitReport:
         unconverged = int((fits.errors > tolerance).sum())
-        return FitReport(fits.errors.size, unconverged, float(fits.errors.max()), self.tolerance)
+        return FitReport(fits.errors.size, unconverged, float(fits.errors.max()), tolerance)
 
 
 def _start_from_search(batch: Batch, search: _Search) -> None:
