@@ -16,8 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cores import available_cores
 from medsenteval.encoders.words import PackedWords, Search, WordIndex, as_bytes, pack
-from medsenteval.pooling import available_cores, worker_threads
+from medsenteval.pooling import worker_threads
 
 __all__ = ["TOKENIZERS", "TokenStore", "TokenisedTexts", "lowered", "token_store"]
 
@@ -26,7 +27,7 @@ _WORD_PATTERN: Final = re.compile(r"\w+(?:[-'\u2019]\w+)*|[^\w\s]")
 
 TOKENIZERS: Final[dict[str, Callable[[str], list[str]]]] = {"words": _WORD_PATTERN.findall, "whitespace": str.split}
 
-_CHARACTERS_A_GROUP: Final = 1 << 19
+_CHARACTERS_A_GROUP: Final = 1 << 20
 #: Beyond either, everything kept is forgotten before the next texts are split: about 250 MB.
 _MAX_TOKENS_KEPT: Final = 1 << 25
 _MAX_CHARACTERS_KEPT: Final = 1 << 27

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
+from medsenteval.cores import available_cores
 from medsenteval.errors import SettingsError
 
 __all__ = [
     "POOLINGS",
-    "available_cores",
     "common_directions",
     "pool",
     "pool_rows",
@@ -156,11 +156,6 @@ def _torch_sums(
     with torch.no_grad():
         summed: NDArray[np.float32] = torch.nn.functional.embedding_bag(numbers, table, starts, mode="sum").numpy()
     return summed
-
-
-def available_cores() -> int:
-    """Return how many processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def worker_threads() -> ThreadPoolExecutor:
