@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ POOLINGS: Final = ("mean", "max", "sif")
 _TEXTS_A_SLICE: Final = 65536
 
 
-class StaticEncoder:
+class StaticEncoder(ABC):
     """Pools vectors that do not depend on a token's neighbours; subclasses say where a token's vector is."""
 
     #: A batch of this size costs no more memory and far less time than many small ones.
@@ -104,9 +105,9 @@ class StaticEncoder:
     def _known(self, part: TokenisedTexts) -> NDArray[np.bool_]:
         return self._located(part)[1] >= 0
 
+    @abstractmethod
     def _located(self, part: TokenisedTexts) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Return a matrix and each token's row in it, -1 for unknown tokens."""
-        raise NotImplementedError
 
 
 class TypeRows:

@@ -32,12 +32,9 @@ def recorded_input(name: str) -> tuple[Matrix, Labels, int]:
     return rows.astype(np.float32), labels, k
 
 
-def test_accuracy(outcome: Outcome, labels: Labels) -> float:
+def mean_accuracy(outcome: Outcome, labels: Labels) -> float:
     folds = [round(100 * float(np.mean(fold.predicted == labels[fold.rows])), 2) for fold in outcome.folds]
     return float(np.round(np.mean(folds), 2))
-
-
-test_accuracy.__test__ = False  # type: ignore[attr-defined]
 
 
 def thirds(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
@@ -50,7 +47,7 @@ def thirds(n: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]
 def test_nested_equals_upstreams_record(name: str, dev: float, test: float) -> None:
     rows, labels, k = recorded_input(name)
     outcome = run_nested(ScikitBackend(), Features.from_array(rows), labels, k, n_folds=10)
-    assert (outcome.dev_accuracy, test_accuracy(outcome, labels)) == (dev, test)
+    assert (outcome.dev_accuracy, mean_accuracy(outcome, labels)) == (dev, test)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +62,7 @@ def test_kfold_equals_upstreams_record(name: str, dev: float, test: float, first
         ScikitBackend(), Features.from_array(rows), labels, k,
         train=everything[:cut], test=everything[cut:], n_folds=10, seed=1111,
     )  # fmt: skip
-    assert (outcome.dev_accuracy, test_accuracy(outcome, labels)) == (dev, test)
+    assert (outcome.dev_accuracy, mean_accuracy(outcome, labels)) == (dev, test)
     assert outcome.folds[0].predicted[:12].tolist() == list(map(int, first.split()))
 
 
@@ -74,7 +71,7 @@ def test_split_equals_upstreams_record(name: str, dev: float, test: float) -> No
     rows, labels, k = recorded_input(name)
     train, dev_rows, test_rows = thirds(len(rows))
     outcome = run_split(ScikitBackend(), Features.from_array(rows), labels, k, train=train, dev=dev_rows, test=test_rows)
-    assert (outcome.dev_accuracy, test_accuracy(outcome, labels)) == (dev, test)
+    assert (outcome.dev_accuracy, mean_accuracy(outcome, labels)) == (dev, test)
 
 
 def literal_nested(rows: Matrix, labels: Labels, k: int, seed: int) -> tuple[float, float, float]:
@@ -103,7 +100,7 @@ def test_nested_equals_a_literal_loop_for_other_seeds_and_sizes() -> None:
     rows = (labels[:, None] * 0.8 + rng.standard_normal((90, 6))).astype(np.float32)
     outcome = run_nested(ScikitBackend(seed=5), Features.from_array(rows), labels, 2, n_folds=4)
     dev, test, _ = literal_nested(rows, labels, 4, seed=5)
-    assert (outcome.dev_accuracy, test_accuracy(outcome, labels)) == (dev, test)
+    assert (outcome.dev_accuracy, mean_accuracy(outcome, labels)) == (dev, test)
 
 
 def test_ties_go_to_the_first_penalty_and_every_row_is_predicted_once() -> None:
