@@ -7,6 +7,7 @@ Third parties add theirs through the entry-point groups ``medsenteval.tasks`` (a
 from __future__ import annotations
 
 import difflib
+import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -196,10 +197,11 @@ def load_encoder(spec: str) -> Encoder:
         encoder = loader(argument, **options)
     except TypeError as error:
         # A wrong option name reaches the loader as an unexpected keyword; say so in the user's words.
-        if "unexpected keyword argument" not in str(error):
+        wrong = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if wrong is None:
             raise
-        wrong = str(error).rsplit("'", 2)[-2]
-        raise EncoderError(f"the encoder kind {kind!r} has no option {wrong!r} (in {spec!r})") from error
+        known = ", ".join([*list(inspect.signature(loader).parameters)[1:], "name"])
+        raise EncoderError(f"the encoder kind {kind!r} has no option {wrong[1]!r} (in {spec!r}); it has {known}") from error
     if not isinstance(encoder, Encoder):
         raise EncoderError(f"{spec!r} loaded a {type(encoder).__name__} that has no name, identity and encode")
     if name:
