@@ -94,15 +94,7 @@ class TokenStore:
         with self._lock:
             if self._n_ids > _MAX_TOKENS_KEPT or self._n_characters > _MAX_CHARACTERS_KEPT:
                 self._forget()
-            slot_of = self._slot_of
-            known = list(map(slot_of.get, texts))
-            if None in known:
-                new = dict.fromkeys(texts)
-                if known.count(None) < len(known):
-                    new = {text: None for text in new if text not in slot_of}
-                self._split(list(new))
-                known = list(map(slot_of.get, texts))
-            slots = np.array(known, dtype=np.int64)
+            slots = self._slots_of(texts)
             starts, counts = self._starts[slots], self._counts[slots]
             offsets = np.zeros(len(texts) + 1, dtype=np.int64)
             np.cumsum(counts, out=offsets[1:])
@@ -112,6 +104,21 @@ class TokenStore:
             else:
                 ids = self._ids[np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1])]
             return TokenisedTexts(self._types, ids, offsets)
+
+    def _slots_of(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """Return where each text's token numbers are, after splitting the texts not seen before."""
+        slot_of = self._slot_of
+        if slot_of:
+            known = list(map(slot_of.get, texts))
+            if None not in known:
+                return np.array(known, dtype=np.int64)
+        new = [text for text in dict.fromkeys(texts) if text not in slot_of]
+        first_slot = len(slot_of)
+        if new:
+            self._split(new)
+        if len(new) == len(texts):  # all new and all different: they lie one after the other
+            return np.arange(first_slot, first_slot + len(new))
+        return np.fromiter(map(slot_of.__getitem__, texts), dtype=np.int64, count=len(texts))
 
     def _split(self, texts: list[str]) -> None:
         """Split distinct new texts and keep their token numbers."""
