@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import MedSentEvalError
+from medsenteval.writing import write_atomically
 
 __all__ = ["BLOCK_ROWS", "CacheEntry", "CacheError", "CacheWarning", "EmbeddingCache", "cache_folder"]
 
@@ -136,7 +136,7 @@ class CacheEntry:
                 stream.write(payload)
                 stream.flush()
                 os.fsync(stream.fileno())
-            _write_atomically(self._record_path(block), _digest(self.key, block, payload))
+            write_atomically(self._record_path(block), _digest(self.key, block, payload))
         except OSError as error:
             raise CacheError(
                 f"{self.folder}: cannot be written: {error.strerror or error}; free some space (`medsenteval cache prune`), "
@@ -171,7 +171,7 @@ class CacheEntry:
             else:
                 stream.truncate(size)
         about = {**description, "layout": _LAYOUT, "key": self.key, "rows": self.n_rows, "dimension": dimension}
-        _write_atomically(self.folder / "about.json", json.dumps(about, ensure_ascii=False, indent=1))
+        write_atomically(self.folder / "about.json", json.dumps(about, ensure_ascii=False, indent=1))
 
     def _record_path(self, block: int) -> Path:
         return self.folder / f"block-{block:06d}"
@@ -225,16 +225,3 @@ class EmbeddingCache:
 def _digest(key: str, block: int, payload: bytes) -> str:
     """Hash a block together with where it belongs, so that a block of another place or entry never passes."""
     return hashlib.blake2b(payload, digest_size=20, key=f"{key[:40]}{block}".encode()[:64]).hexdigest()
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    descriptor, scratch = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(scratch, path)
-    except BaseException:
-        os.unlink(scratch)
-        raise

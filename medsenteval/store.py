@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,8 +13,9 @@ from typing import Any
 
 from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.results import SCHEMA, Result
+from medsenteval.writing import write_atomically
 
-__all__ = ["Failure", "ResultStore", "write_json"]
+__all__ = ["Failure", "ResultStore"]
 
 
 @dataclass(frozen=True)
@@ -54,9 +53,9 @@ class ResultStore:
         """Store a result or a failure; a result replaces the failure of the same job."""
         path = self.path(outcome.encoder, outcome.task, outcome.signature)
         if isinstance(outcome, Failure):
-            write_json(_failure_path(path), {"schema": SCHEMA, "failure": asdict(outcome)})
+            _write(_failure_path(path), {"schema": SCHEMA, "failure": asdict(outcome)})
             return _failure_path(path)
-        write_json(path, outcome.to_json())
+        _write(path, outcome.to_json())
         _failure_path(path).unlink(missing_ok=True)
         return path
 
@@ -90,20 +89,10 @@ def _read(path: Path) -> Result | Failure:
         raise DataError(f"{path}: not a result of this toolkit: {error}; remove it") from error
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write under a temporary name, flush and rename, so that no reader ever sees half a file."""
+def _write(path: Path, content: Any) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, scratch = tempfile.mkstemp(prefix=".writing-", suffix=".json", dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-                json.dump(content, stream, ensure_ascii=False, indent=1, allow_nan=False)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(scratch, path)
-        except BaseException:
-            os.unlink(scratch)
-            raise
+        write_atomically(path, json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False))
     except OSError as error:
         reason = error.strerror or error
         raise MedSentEvalError(f"{path}: cannot be written: {reason}; name another folder with --output") from error

@@ -10,7 +10,7 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
 from medsenteval.tasks.building import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.files import read_json
+from medsenteval.tasks.files import clean_text, read_json
 from medsenteval.tasks.layouts import tab_rows
 
 LABELS = ("no", "yes")
@@ -29,7 +29,7 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         for name in ("train", "test"):
             file, split = builder.require(f"BioASQ_{name}.txt"), builder.split(name)
             for number, (question, snippet, answer) in tab_rows(builder, file, split, ("question", "snippet", "yes|no")):
-                split.add(file, number, question, snippet, label=answer, group=" ".join(question.split()))
+                split.add(file, number, question, snippet, label=answer, group=clean_text(question))
         return builder.build()
     _read_questions(builder, builder.require("*trainingDataset6b.json"), builder.split("train"), snippets)
     for batch in range(1, 6):
@@ -59,7 +59,7 @@ def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder, sn
 
 def _snippet_text(snippet: Any) -> str:
     text = snippet.get("text") if isinstance(snippet, dict) else None
-    return " ".join(text.split()) if isinstance(text, str) else ""
+    return clean_text(text) if isinstance(text, str) else ""
 
 
 def _questions(file: Path, parsed: Any) -> Iterator[dict[str, Any]]:
