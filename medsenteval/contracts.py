@@ -241,6 +241,7 @@ class Task:
     ``metrics`` are those of the paper's table; a ``positive_label`` adds F1 to what is computed.
     ``options`` lists the reading options with their allowed values, the default first.
     ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
+    ``uses_probe`` is False where no shared probe is trained on the vectors (similarities, analogies, taggers of their own).
     """
 
     name: str
@@ -262,11 +263,12 @@ class Task:
     training: Mapping[str, Any] = field(default_factory=dict)
     senteval_name: str = ""
     groups_are: str = ""
+    uses_probe: bool = True
 
     def protocol_under(self, settings: Settings) -> str:
         """Return the protocol's full name; scores under different names are not comparable."""
-        if self.protocol == "cosine":
-            return "cosine" if settings.similarity is None else "own-similarity"
+        if not self.uses_probe:
+            return self.protocol if settings.similarity is None or self.protocol != "cosine" else "own-similarity"
         name = self.protocol if self.protocol == "split" else f"{self.protocol}-{settings.folds}"
         if settings.grouped:
             name += f"-grouped-by-{self.groups_are.replace(' ', '-')}"

@@ -33,7 +33,9 @@ __all__ = [
 ]
 
 #: Canonical task name -> (module:attribute, other names that resolve to it).
-SENTENCE_TASKS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+TaskTable = dict[str, tuple[str, tuple[str, ...]]]
+
+SENTENCE_TASKS: Final[TaskTable] = {
     "MedNLI": ("medsenteval.tasks.sentence.mednli:TASK", ()),
     "RQE": ("medsenteval.tasks.sentence.rqe:TASK", ()),
     "PubMed20K": ("medsenteval.tasks.sentence.pubmed20k:TASK", ("PubMed20KRCT", "PubMedRCT")),
@@ -62,7 +64,15 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
 }
 
-_GROUPS: Final[dict[str, tuple[str, ...]]] = {"sentence": tuple(SENTENCE_TASKS), "all": tuple(SENTENCE_TASKS)}
+#: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
+TASK_GROUPS: Final[dict[str, TaskTable]] = {
+    "sentence": SENTENCE_TASKS,
+}
+_TASKS: Final[TaskTable] = {name: entry for table in TASK_GROUPS.values() for name, entry in table.items()}
+_GROUPS: Final[dict[str, tuple[str, ...]]] = {
+    "all": tuple(_TASKS),
+    **{group: tuple(table) for group, table in TASK_GROUPS.items()},
+}
 
 
 @dataclass(frozen=True)
@@ -102,23 +112,20 @@ def _task_spellings() -> _Names:
     for name in _plugins("medsenteval.tasks"):
         canonical[_Names.key(name)] = name
     # Built-in names win over plug-ins, so that a score called MedNLI is always the same MedNLI.
-    for name, (_, aliases) in SENTENCE_TASKS.items():
+    for name, (_, aliases) in _TASKS.items():
         canonical.update({_Names.key(spelling): name for spelling in (name, *aliases)})
     return _Names("task", canonical)
 
 
 def task_names() -> tuple[str, ...]:
-    """Every known task: the ten sentence tasks in the paper's order, then those of plug-ins."""
-    return tuple(dict.fromkeys([*SENTENCE_TASKS, *_plugins("medsenteval.tasks")]))
+    """Every known task: those of the groups in order, then those of plug-ins."""
+    return tuple(dict.fromkeys([*_TASKS, *_plugins("medsenteval.tasks")]))
 
 
 def task(name: str) -> Task:
     """Return the task of this name or alias, in any case; an unknown name suggests the nearest known ones."""
     canonical = _task_spellings().resolve(name)
-    if canonical in SENTENCE_TASKS:
-        found = _import(SENTENCE_TASKS[canonical][0])
-    else:
-        found = _plugins("medsenteval.tasks")[canonical].load()
+    found = _import(_TASKS[canonical][0]) if canonical in _TASKS else _plugins("medsenteval.tasks")[canonical].load()
     if not isinstance(found, Task):
         raise SettingsError(f"the task {canonical!r} is a {type(found).__name__}, not a medsenteval Task")
     return found

@@ -76,7 +76,7 @@ def _versions() -> dict[str, str]:
 
 
 def _probe_name(task: Task, settings: Settings) -> str:
-    return "none" if task.protocol == "cosine" else settings.probe
+    return settings.probe if task.uses_probe else "none"
 
 
 def signature_of(task: Task, dataset: Dataset, encoder: Encoder, settings: Settings) -> str:

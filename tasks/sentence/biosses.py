@@ -82,6 +82,7 @@ TASK = Task(
     version="1",
     family="similarity",
     protocol="cosine",
+    uses_probe=False,
     metrics=("pearson", "spearman"),
     folders=("BIOSSES",),
     read=read,

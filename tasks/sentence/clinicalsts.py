@@ -39,6 +39,7 @@ TASK = Task(
     version="1",
     family="similarity",
     protocol="cosine",
+    uses_probe=False,
     metrics=("pearson", "spearman"),
     folders=("ClinicalSTS",),
     read=read,

@@ -1,0 +1,22 @@
+"""The commands of the command line, one module each; a module is imported when its command is called, not before."""
+
+from typing import Final
+
+__all__ = ["BAD_INPUT", "COMMANDS", "DATA_ABSENT"]
+
+#: Exit code for wrong usage, unreadable data or a broken encoder.
+BAD_INPUT: Final = 2
+#: Exit code when tasks were left out because their data is absent and all others were scored.
+DATA_ABSENT: Final = 3
+
+#: Command -> (module:attribute, what --help says of it without importing it).
+COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
+    "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
+    "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
+    "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),
+    "train-infersent": (
+        "medsenteval.encoders.infersent_training:train_infersent_command",
+        "Train InferSent on a data set in MedNLI's format.",
+    ),
+}

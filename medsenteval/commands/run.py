@@ -1,0 +1,135 @@
+"""``medsenteval run``: encoders times tasks into stored results and tables."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from medsenteval.commands import BAD_INPUT, DATA_ABSENT
+
+if TYPE_CHECKING:
+    from medsenteval.suite import SuiteOutcome
+
+__all__ = ["run"]
+
+
+@click.command()
+@click.argument("suite", required=False, metavar="[SUITE.toml]", type=click.Path(path_type=Path))
+@click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC",
+              help="KIND:ARGUMENT,OPTION=VALUE,... or a published encoder's name; repeat for several; default lexical. "
+                   "`medsenteval encoders` lists both.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES",
+              help="Tasks or groups of tasks, separated by commas: sentence,RQE; default sentence")  # fmt: skip
+@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path),
+              help="Where results are stored, a JSON file each; default results.")  # fmt: skip
+@click.option("--probe", metavar="NAME", help="exact (default), sklearn, senteval (SentEval's torch loop) or mlp")
+@click.option("--grid", metavar="NAME", help="Penalties to search: senteval (default) or wide")
+@click.option("--folds", type=int, metavar="K", help="Folds of cross-validation; default 10")
+@click.option("--grouped", is_flag=True, default=None, help="Keep all rows of a question, tweet or paper in one fold.")
+@click.option("--seed", "--seeds", "seeds", metavar="N,...", help="One seed or several (mean and spread); default 1111")
+@click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")
+@click.option("--batch-size", type=int, metavar="N", help="Texts handed to the encoder at once; default 128")
+@click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
+              help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
+@click.option("--force", is_flag=True, help="Run jobs again whose results are stored.")
+@click.option("--retry-failed", is_flag=True, help="Run jobs again that failed before.")
+@click.option("--plan", "plan_only", is_flag=True, help="Say what would be done, and stop.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
+def run(
+    suite: Path | None,
+    encoders: tuple[str, ...],
+    tasks: str | None,
+    data: str | None,
+    output: Path | None,
+    seeds: str | None,
+    options: tuple[str, ...],
+    force: bool,
+    retry_failed: bool,
+    plan_only: bool,
+    no_cache: bool,
+    quiet: bool,
+    **settings: str | int | bool | None,
+) -> None:
+    """Score encoders on tasks and print a table like the paper's Table 3.
+
+    Everything can stand in a SUITE.toml; options given here win over it. A rerun does only what is missing.
+    """
+    from medsenteval import registry
+    from medsenteval.cache import EmbeddingCache
+    from medsenteval.store import ResultStore
+    from medsenteval.suite import Suite
+    from medsenteval.suitefile import SuiteDescription, read_suite
+
+    described = SuiteDescription() if suite is None else read_suite(suite)
+    changes = {name: value for name, value in settings.items() if value is not None}
+    task_options = {**described.settings.task_options, **_task_options(options)}
+    selected = registry.select_tasks(tasks if tasks is not None else described.tasks)
+    chosen = described.settings.with_changes(**changes, task_options=task_options)
+    folder = output or described.output
+    to_run = Suite(
+        [registry.load_encoder(spec) for spec in encoders or described.encoders],
+        selected,
+        chosen,
+        described.seeds if seeds is None else _seeds(seeds),
+        data=data or described.data,
+        store=ResultStore(folder),
+        cache=None if no_cache else EmbeddingCache(),
+        force=force,
+        retry_failed=retry_failed,
+        progress=not quiet,
+        announce=lambda message: None if quiet else click.echo(message, err=True),
+    )
+    if plan_only:
+        click.echo(to_run.describe(to_run.plan()))
+        return
+    _show(to_run.run(), folder)
+
+
+def _show(outcome: SuiteOutcome, folder: Path) -> None:
+    """Print the tables and end with the exit code that the outcome calls for."""
+    from medsenteval.report.table import detail_table, score_table
+
+    if outcome.results:
+        click.echo()
+        click.echo(detail_table(outcome.results))
+        click.echo()
+        click.echo(score_table(outcome.results))
+        for note in dict.fromkeys(f"{result.task}: {note}" for result in outcome.results for note in result.notes):
+            click.echo(f"Note: {note}")
+        reused = f", {outcome.reused} of them from an earlier run" if outcome.reused else ""
+        click.echo(f"\n{len(outcome.results)} result(s) stored in {folder}{reused}")
+    if outcome.failed:
+        names = ", ".join(sorted({task for _, task in outcome.failed}))
+        click.echo(f"Failed: {names} (the reasons stand above)", err=True)
+        sys.exit(BAD_INPUT)
+    if outcome.skipped:
+        click.echo(f"Left out, data absent: {', '.join(outcome.skipped)} (how to get it stands above)", err=True)
+        sys.exit(DATA_ABSENT)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    from medsenteval.errors import SettingsError
+
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdigit() for part in parts):
+        raise SettingsError(f"--seeds is {text!r}; expected whole numbers separated by commas")
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def _task_options(options: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    from medsenteval import registry
+    from medsenteval.errors import SettingsError
+
+    collected: dict[str, dict[str, str]] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        task, dot, key = name.partition(".")
+        if not equals or not dot:
+            raise SettingsError(f"--option is {option!r}; expected TASK.NAME=VALUE, for example BioASQ.snippets=all")
+        collected.setdefault(registry.task(task).name, {})[key] = value
+    return collected
