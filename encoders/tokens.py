@@ -108,14 +108,14 @@ class TokenStore:
     def _slots_of(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return where each text's token numbers are, after splitting the texts not seen before."""
         slot_of = self._slot_of
-        if slot_of:
-            known = list(map(slot_of.get, texts))
-            if None not in known:
-                return np.array(known, dtype=np.int64)
-        new = [text for text in dict.fromkeys(texts) if text not in slot_of]
+        known = list(map(slot_of.get, texts)) if slot_of else [None] * len(texts)
+        n_unknown = known.count(None)
+        if not n_unknown:
+            return np.array(known, dtype=np.int64)
+        distinct = dict.fromkeys(texts)
+        new = list(distinct) if n_unknown == len(texts) else [text for text in distinct if text not in slot_of]
         first_slot = len(slot_of)
-        if new:
-            self._split(new)
+        self._split(new)
         if len(new) == len(texts):  # all new and all different: they lie one after the other
             return np.arange(first_slot, first_slot + len(new))
         return np.fromiter(map(slot_of.__getitem__, texts), dtype=np.int64, count=len(texts))

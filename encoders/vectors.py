@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -26,7 +27,7 @@ __all__ = ["CASES", "POOLINGS", "TOKENIZERS", "Frequencies", "StaticEncoder", "W
 CASES: Final = ("exact-then-lower", "exact", "lower")
 POOLINGS: Final = ("mean", "max", "sif")
 
-_TEXTS_A_SLICE: Final = 65536
+_TEXTS_A_SLICE: Final = 8192
 
 
 class StaticEncoder(ABC):
@@ -53,10 +54,15 @@ class StaticEncoder(ABC):
         """Return one row a text; a text without known words gets the zero vector, an empty one stands for a full stop."""
         pooled = np.empty((len(texts), self.dimension), dtype=np.float32)
         begin = 0
-        for part in self._tokenised(texts):
-            end = begin + len(part.offsets) - 1
-            self._pool(part, pooled[begin:end])
-            begin = end
+        # While one slice is pooled the next one is split: each alone leaves cores idle in between.
+        with ThreadPoolExecutor(1) as behind:
+            pooling: list[Future[None]] = []
+            for part in self._tokenised(texts):
+                end = begin + len(part.offsets) - 1
+                pooling.append(behind.submit(self._pool, part, pooled[begin:end]))
+                begin = end
+            for slice_ in pooling:
+                slice_.result()
         return pooled
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:

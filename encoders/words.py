@@ -79,12 +79,20 @@ def pack(words: Iterable[bytes]) -> PackedWords:
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Words that were looked up, with their first eight bytes, their hashes and the numbers found, -1 for none."""
+    """Words that were looked up: the numbers found, -1 for none, and the words that were not found, each of them once.
+
+    ``new`` are places of such words and ``missing`` the places that hold one of them: ``missing[i]`` holds the word at
+    ``new[which[i]]``. ``different`` are places of words that share their hash with another new word.
+    """
 
     wanted: PackedWords
     first: NDArray[np.uint64]
     hashed: NDArray[np.uint64]
     numbers: NDArray[np.int32]
+    new: NDArray[np.intp]
+    missing: NDArray[np.intp]
+    which: NDArray[np.intp]
+    different: NDArray[np.intp]
 
 
 class WordIndex:
@@ -152,22 +160,28 @@ class WordIndex:
         """Look words up without changing anything; threads may do so while one of them is in ``finish``."""
         first = wanted.block(0)
         hashed = wanted.hashes(first)
-        return Search(wanted, first, hashed, self._find(wanted, first, hashed))
+        numbers = self._find(wanted, first, hashed)
+        # Said once here, where threads work side by side, so that ``finish`` has little left to do.
+        missing = np.flatnonzero(numbers < 0)
+        _, one_each, which = np.unique(hashed[missing], return_index=True, return_inverse=True)
+        new = missing[one_each]
+        different = missing[~_equal_words(wanted, missing, new[which])]
+        return Search(wanted, first, hashed, numbers, new, missing, which, different)
 
     def finish(self, search: Search) -> NDArray[np.int32]:
         """Take in the words that ``begin`` did not find and return all numbers; one thread at a time."""
-        wanted, first, hashed, numbers = search.wanted, search.first, search.hashed, search.numbers
-        missing = np.flatnonzero(numbers < 0)
-        if len(missing):  # others may have brought some of them since
-            numbers[missing] = self._find(wanted.take(missing), first[missing], hashed[missing])
-            missing = missing[numbers[missing] < 0]
-        while len(missing):
-            # One word of each hash at a time: the second of two words with one hash is still missing in the next round.
-            _, one_each = np.unique(hashed[missing], return_index=True)
-            new = missing[np.sort(one_each)]
-            self._append(wanted.take(new), first[new], hashed[new])
-            numbers[missing] = self._find(wanted.take(missing), first[missing], hashed[missing])
-            missing = missing[numbers[missing] < 0]
+        wanted, first, hashed, numbers, new = search.wanted, search.first, search.hashed, search.numbers, search.new
+        if not len(new):
+            return numbers
+        # Others may have brought some of them since.
+        found = self._find(wanted.take(new), first[new], hashed[new])
+        absent = np.flatnonzero(found < 0)
+        if len(absent):
+            found[absent] = np.arange(self._count, self._count + len(absent), dtype=np.int32)
+            self._append(wanted.take(new[absent]), first[new[absent]], hashed[new[absent]])
+        numbers[search.missing] = found[search.which]
+        if len(search.different):
+            numbers[search.different] = self.add(wanted.take(search.different))
         return numbers
 
     def _find(self, wanted: PackedWords, first: NDArray[np.uint64], hashed: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -242,6 +256,14 @@ def _compare_further(
         longer = longer[equal & (lengths[longer] > 8 * number)]
     for at in longer.tolist():  # words of more than 64 bytes
         same[at] = words.word(int(candidate[at])) == wanted.word(at if asking is None else int(asking[at]))
+
+
+def _equal_words(words: PackedWords, some: NDArray[np.intp], others: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return where two words, given by their places, are the same."""
+    same: NDArray[np.bool_] = words.lengths[some] == words.lengths[others]
+    same &= words.block(0, some) == words.block(0, others)
+    _compare_further(same, words.lengths[some], words, others, words, some)
+    return same
 
 
 def _capacity(count: int) -> int:
