@@ -78,6 +78,7 @@ setup(
         "click>=8.1",
         "defusedxml>=0.7.1",
         "filelock>=3.12",
+        "packaging>=22",
         "tqdm>=4.66",
         'tomli>=2; python_version < "3.11"',
     ],

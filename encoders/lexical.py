@@ -40,7 +40,9 @@ class LexicalEncoder:
         self._projection = csr_array((signs.ravel(), columns.ravel(), starts), shape=(_BUCKETS, dimension))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        total = sum((view.transform(texts) @ self._projection).toarray() for view in self._views)
+        # Half a surrogate pair, which JSON can hold, has no bytes to be hashed by.
+        sound = [text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8") for text in texts]
+        total = sum((view.transform(sound) @ self._projection).toarray() for view in self._views)
         return np.asarray(total, dtype=np.float32)
 
 

@@ -12,6 +12,7 @@ DATA_ABSENT: Final = 3
 #: Command -> (module:attribute, what --help says of it without importing it).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
+    "doctor": ("medsenteval.commands.doctor:doctor", "Check the installation, the data and an encoder; say what to fix."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),

@@ -1,0 +1,213 @@
+"""Examining an encoder: does it keep the contract, and what does it see of a text?
+
+Everything is called on the encoder itself, not through the engine, because the engine mends what it can (float64, torch
+tensors) and stops at the first thing it cannot.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Encoder
+from medsenteval.doctor.findings import Finding
+from medsenteval.embedding import checked_rows
+from medsenteval.errors import EncoderError
+
+__all__ = ["PROBE_TEXTS", "examine_encoder"]
+
+Look = Callable[[Encoder, NDArray[np.float32]], Iterable[Finding]]
+
+#: Texts of our own that differ in length, case, script and order of words.
+PROBE_TEXTS: Final = (
+    "The patient denies chest pain and shortness of breath.",
+    "Aspirin lowers the risk of stroke but raises the risk of bleeding.",
+    "Fever",
+    "No evidence of metastatic disease was seen on the second scan of the abdomen and pelvis.",
+    "Blood pressure fell from 160/95 to 128/80 mmHg after 12 weeks of treatment with 10 mg of drug A.",
+    "TNF-\u03b1 and interleukin-6 were measured in serum at \u221280 \u00b0C.",
+    "Is it safe to take this vaccine during pregnancy?",
+    "The mutation causes loss of function in the BRCA1 gene.",
+)
+_REORDERED: Final = (
+    ("The drug reduced pain but not fever.", "The drug reduced fever but not pain."),
+    ("Diabetes causes kidney failure in some patients.", "Kidney failure causes diabetes in some patients."),
+    ("The left lung is clear and the right lung is not.", "The right lung is clear and the left lung is not."),
+)
+#: Vectors that differ by less than this share of their length are the same but for rounding in another order.
+_ROUNDING: Final = 1e-4
+_UNTROUBLED: Final = 1e-6
+
+
+def examine_encoder(encoder: Encoder) -> list[Finding]:
+    """Return what was found; the examination stops early where vectors are missing or not numbers."""
+    findings = [_identity(encoder)]
+    try:
+        prepare = getattr(encoder, "prepare", None)
+        if prepare is not None:
+            prepare(list(PROBE_TEXTS))
+        returned = encoder.encode(list(PROBE_TEXTS))
+        rows = checked_rows(returned, len(PROBE_TEXTS), None, "doctor")
+    except EncoderError as error:
+        return [*findings, _broken(error)]
+    except Exception as error:  # whatever a stranger's code raises is a finding about it
+        return [*findings, _raised(error)]
+    findings.append(_type_of(returned, rows))
+    for look in (_determinism, _batches, _difficult_texts, _zero_vectors, _word_order, _speed):
+        findings.extend(_looked(look, encoder, rows))
+    return findings
+
+
+def _looked(look: Look, encoder: Encoder, rows: NDArray[np.float32]) -> list[Finding]:
+    try:
+        return list(look(encoder, rows))
+    except EncoderError as error:
+        return [_broken(error)]
+    except Exception as error:
+        return [_raised(error)]
+
+
+def _identity(encoder: Encoder) -> Finding:
+    if encoder.identity:
+        return Finding("identity", "ok", f"{encoder.name}: {encoder.identity}")
+    return Finding(
+        "identity",
+        "note",
+        f"{encoder.name} has none: its vectors are not cached and its results are never reused",
+        "give the object an attribute `identity` that changes whenever a vector could, or pass identity= to evaluate",
+    )
+
+
+def _broken(error: EncoderError) -> Finding:
+    advice = "return a float32 array of shape (number of texts, dimension), row i for text i"
+    if "NaN" in str(error):
+        advice = "look for a division by the number of known words, or a logarithm, where there is none; return zeros instead"
+    return Finding("vectors", "problem", str(error), advice)
+
+
+def _raised(error: Exception) -> Finding:
+    said = f"{type(error).__name__}: {error}"
+    return Finding("vectors", "problem", f"encode raised {said:.300}", "encode must take any list of texts, in any order")
+
+
+def _type_of(returned: Any, rows: NDArray[np.float32]) -> Finding:
+    dtype = str(getattr(returned, "dtype", type(returned).__name__)).removeprefix("torch.")
+    found = f"{len(rows)} texts gave shape {rows.shape}, {dtype}"
+    if dtype == "float32" and isinstance(returned, np.ndarray):
+        return Finding("vectors", "ok", found)
+    what = dtype if isinstance(returned, np.ndarray) else f"{type(returned).__module__}.{type(returned).__name__} of {dtype}"
+    return Finding(
+        "vectors", "problem", f"{found}: a {what}, not a NumPy array of float32",
+        "runs convert it, at twice the memory or more; return np.asarray(vectors, dtype=np.float32)",
+    )  # fmt: skip
+
+
+def _encoded(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float64]:
+    return checked_rows(encoder.encode(list(texts)), len(texts), None, "doctor").astype(np.float64)
+
+
+def _relative_gap(rows: NDArray[Any], others: NDArray[Any]) -> float:
+    """Return the largest distance between two vectors of one text, as a share of its length."""
+    if rows.shape != others.shape:
+        return float("inf")
+    lengths = np.maximum(np.linalg.norm(rows, axis=1), np.linalg.norm(others, axis=1))
+    gaps = np.linalg.norm(np.asarray(rows, dtype=np.float64) - others, axis=1)
+    return float(np.max(np.divide(gaps, lengths, out=np.zeros_like(gaps), where=lengths > 0)))
+
+
+def _determinism(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+    gap = _relative_gap(rows, _encoded(encoder, PROBE_TEXTS))
+    if gap == 0.0:
+        yield Finding("repetition", "ok", "the same texts give the same vectors to the last bit")
+    elif gap < _UNTROUBLED:
+        yield Finding(
+            "repetition", "note", f"a second call differs by {gap:.1e} of a vector's length: rounding in another order"
+        )
+    else:
+        yield Finding(
+            "repetition", "problem", f"the same texts give other vectors on a second call (by {gap:.2g} of their length)",
+            "the encoder is nondeterministic: switch off dropout (model.eval()), and draw random numbers from a fixed seed",
+        )  # fmt: skip
+
+
+def _batches(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+    one_by_one = np.concatenate([_encoded(encoder, [text]) for text in PROBE_TEXTS])
+    reversed_order = _encoded(encoder, PROBE_TEXTS[::-1])[::-1]
+    gap = max(_relative_gap(rows, one_by_one), _relative_gap(rows, reversed_order))
+    if gap < _ROUNDING:
+        yield Finding("batches", "ok", f"a text's vector does not depend on its neighbours (largest gap {gap:.1e})")
+    else:
+        yield Finding(
+            "batches", "problem", f"a text gets another vector alone or in another order (by {gap:.2g} of its length)",
+            "the encoder is batch-dependent: mask padding, and normalise by nothing that is computed over the batch",
+        )  # fmt: skip
+
+
+def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+    cases: dict[str, str] = {
+        "an empty text": "",
+        "white space only": " \t ",
+        "2,000 words": "pain " * 2000,
+        "no known script": "\u0416\u0414\u042f \u4e2d\u6587 \U0001f600",
+        "half a surrogate pair": "a \ud800 b",
+    }
+    said = {name: _refusal(encoder, text, rows.shape[1]) for name, text in cases.items()}
+    refused = [f"{name} ({reason})" for name, reason in said.items() if reason]
+    if refused:
+        yield Finding(
+            "odd texts", "problem", "no vector for " + "; ".join(refused),
+            "data sets hold such texts; return a vector for them, zeros if nothing in the text is known",
+        )  # fmt: skip
+    else:
+        yield Finding("odd texts", "ok", ", ".join(cases) + ": a vector for each")
+
+
+def _refusal(encoder: Encoder, text: str, width: int) -> str:
+    """Return why a text gets no vector; nothing if it gets one."""
+    try:
+        checked_rows(encoder.encode([text]), 1, width, "doctor")
+    except Exception as error:  # whatever it is, it would have ended a run
+        return f"{type(error).__name__}: {error!s:.120}"
+    return ""
+
+
+def _zero_vectors(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+    zero = int((~rows.any(axis=1)).sum())
+    same = len(np.unique(rows, axis=0)) == 1
+    if same:
+        yield Finding(
+            "variety", "problem", f"all {len(rows)} texts have the same vector",
+            "look whether the texts reach the model: wrong vocabulary, wrong column, or a constant output",
+        )  # fmt: skip
+    elif zero:
+        yield Finding(
+            "variety", "note", f"{zero} of {len(rows)} texts have a vector of zeros: nothing in them is known",
+            "check case and tokeniser of the vocabulary; coverage is shown with every score",
+        )  # fmt: skip
+    else:
+        yield Finding("variety", "ok", "different texts have different vectors")
+
+
+def _word_order(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+    left, right = (_encoded(encoder, [pair[side] for pair in _REORDERED]) for side in (0, 1))
+    if _relative_gap(left, right) < _ROUNDING:
+        yield Finding(
+            "word order", "note", "sentences of the same words in another order have the same vector: a bag of words",
+            "expected of averaged static word vectors; of a contextual encoder it means that word order is lost on the way",
+        )  # fmt: skip
+    else:
+        yield Finding("word order", "ok", "is seen")
+
+
+def _speed(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+    texts = [f"{text} {number}" for number in range(16) for text in PROBE_TEXTS]
+    started = time.perf_counter()
+    encoder.encode(texts)
+    rate = len(texts) / max(1e-9, time.perf_counter() - started)
+    whole = 260_000 / rate  # distinct sentences of the ten tasks, without PICO
+    told = f"{whole / 3600:.1f} hours" if whole > 5400 else f"{whole / 60:.0f} minutes" if whole > 90 else f"{whole:.0f} s"
+    yield Finding("speed", "ok", f"about {rate:,.0f} texts a second; the ten tasks without PICO would take about {told}")

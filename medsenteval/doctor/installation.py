@@ -1,0 +1,113 @@
+"""Examining the installation: versions, optional parts, where things are kept."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Final
+
+from medsenteval import __version__
+from medsenteval.cache import EmbeddingCache
+from medsenteval.cores import available_cores
+from medsenteval.doctor.findings import Finding
+
+__all__ = ["examine_installation"]
+
+#: Extra -> the package that tells whether it is there, and what it is for.
+_EXTRAS: Final = {
+    "torch": ("torch", "faster probes and pooling; the probes senteval and mlp"),
+    "transformers": ("transformers", "BERT, BioBERT, SciBERT, GPT and sentence-transformers"),
+    "elmo": ("h5py", "ELMo"),
+    "use": ("tensorflow", "the Universal Sentence Encoder"),
+    "dask": ("distributed", "clusters"),
+    "mteb": ("mteb", "mteb's models and tasks"),
+    "report": ("matplotlib", "figures and the report page"),
+}
+_FEW_FREE_BYTES: Final = 2e9
+
+
+def examine_installation() -> list[Finding]:
+    """Return what was found of Python, packages, the processor and the cache folder."""
+    findings = [
+        Finding(
+            "medsenteval", "ok", f"{__version__} on Python {platform.python_version()}, {sys.platform}, {platform.machine()}"
+        ),
+        Finding("processor", "ok", f"{available_cores()} core(s) to use of {os.cpu_count()}"),
+        *_required(),
+        *_optional(),
+        _cache_folder(),
+    ]
+    return findings
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _required() -> list[Finding]:
+    from packaging.requirements import Requirement
+
+    try:
+        stated = requires("medsenteval") or []
+    except PackageNotFoundError:
+        return [
+            Finding(
+                "packages", "problem", "medsenteval itself is not installed, it only lies in the path",
+                "pip install . in its folder, so that its requirements are installed too",
+            )
+        ]  # fmt: skip
+    wrong = []
+    core = [r for r in map(Requirement, stated) if r.marker is None or r.marker.evaluate({"extra": ""})]
+    for requirement in core:
+        found = _version(requirement.name)
+        if not found:
+            wrong.append(f"{requirement.name} is missing")
+        elif not requirement.specifier.contains(found, prereleases=True):
+            wrong.append(f"{requirement.name} is {found}, needed {requirement.specifier}")
+    if wrong:
+        return [Finding("packages", "problem", "; ".join(wrong), "pip install --upgrade medsenteval")]
+    listed = ", ".join(f"{requirement.name} {_version(requirement.name)}" for requirement in core)
+    return [Finding("packages", "ok", listed)]
+
+
+def _optional() -> list[Finding]:
+    findings = []
+    for extra, (package, purpose) in _EXTRAS.items():
+        found = _version(package) or (_version("tensorflow-cpu") if package == "tensorflow" else "")
+        if found:
+            findings.append(Finding(f"[{extra}]", "ok", f"{package} {found}: {purpose}"))
+        else:
+            advice = f"only if you need it: pip install 'medsenteval[{extra}]'"
+            findings.append(Finding(f"[{extra}]", "note", f"not installed: {purpose}", advice))
+    return findings
+
+
+def _cache_folder() -> Finding:
+    folder = EmbeddingCache().folder
+    place = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            pass
+    except OSError as error:
+        return Finding(
+            "cache", "problem", f"{folder} cannot be written: {error.strerror or error}",
+            "set MEDSENTEVAL_CACHE to a folder that can, or run with --no-cache",
+        )  # fmt: skip
+    free = shutil.disk_usage(place).free
+    used = sum(file.stat().st_size for file in _files(folder))
+    found = f"{folder}: {used / 1e6:,.0f} MB used, {free / 1e9:,.1f} GB free"
+    if free < _FEW_FREE_BYTES:
+        return Finding("cache", "problem", found, "free some space: `medsenteval cache prune`, or set MEDSENTEVAL_CACHE")
+    return Finding("cache", "ok", found)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []

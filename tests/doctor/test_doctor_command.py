@@ -1,0 +1,90 @@
+"""``medsenteval doctor`` as a user meets it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from medsenteval.cli import main
+from medsenteval.doctor import installation
+
+Write = Callable[..., Path]
+
+
+def doctor(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["doctor", *arguments], catch_exceptions=False)
+
+
+def test_everything_is_well_on_the_sample() -> None:
+    outcome = doctor("-e", "lexical", "-t", "BIOSSES,RQE")
+    assert outcome.exit_code == 0
+    assert "BIOSSES      synthetic sample, all 100" in outcome.stdout
+    assert "numpy" in outcome.stdout
+    assert outcome.stdout.endswith("No problems.\n")
+
+
+def test_problems_end_in_2_with_advice(write: Write) -> None:
+    root = write({"RQE/RQE_Train_8588_AMIA2016.xml": "<r>", "ClinicalSTS/clinicalSTS.test.txt": "a b\ta\t1\nb\tc\t2\n"})
+    outcome = doctor("-d", str(root), "-e", "vectors:absent.txt")
+    assert outcome.exit_code == 2
+    assert "PROBLEM RQE" in outcome.stdout
+    assert "`medsenteval tasks RQE` says what it should be" in outcome.stdout
+    assert "absent       MedNLI, PubMed20K" in outcome.stdout
+    assert "test has 2 rows, 318 are published" in outcome.stdout
+    assert "absent.txt" in outcome.stdout
+    assert outcome.stdout.endswith("2 problem(s)\n")
+
+
+def test_a_missing_data_folder_is_a_problem() -> None:
+    outcome = doctor("-d", "/no/such/folder")
+    assert outcome.exit_code == 2
+    assert "does not exist" in outcome.stdout
+
+
+def test_a_cache_that_cannot_be_written_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("x")
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(blocked / "cache"))
+    finding = installation._cache_folder()
+    assert finding.severity == "problem"
+    assert "MEDSENTEVAL_CACHE" in finding.advice
+
+
+def test_a_full_disk_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "_FEW_FREE_BYTES", float("inf"))
+    assert "cache prune" in installation._cache_folder().advice
+
+
+def test_missing_and_old_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "requires", lambda name: ["numpy>=999", "no-such-package>1", 'other; extra == "x"'])
+    (finding,) = installation._required()
+    assert finding.severity == "problem"
+    assert "needed >=999" in finding.found
+    assert "no-such-package is missing" in finding.found
+    assert "other" not in finding.found
+
+
+def test_a_bare_clone_is_told_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(name: str) -> list[str]:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(installation, "requires", absent)
+    assert "pip install ." in installation._required()[0].advice
+
+
+def test_absent_extras_are_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "_version", lambda package: "")
+    findings = installation._optional()
+    assert {finding.severity for finding in findings} == {"note"}
+    assert "medsenteval[torch]" in findings[0].advice
+
+
+def test_the_module_runs_as_a_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "medsenteval", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("medsenteval, version ") or done.stdout.startswith("python -m medsenteval, version ")

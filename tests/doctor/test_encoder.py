@@ -1,0 +1,158 @@
+"""The doctor finds what is wrong with an encoder, and says what helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from medsenteval import registry
+from medsenteval.doctor.encoder import PROBE_TEXTS, examine_encoder
+from medsenteval.doctor.findings import Finding, describe, worst
+
+Encode = Callable[[Sequence[str]], Any]
+
+
+class Patient:
+    """An encoder with one thing wrong with it."""
+
+    name = "patient"
+    identity = "patient-1"
+
+    def __init__(self, encode: Encode) -> None:
+        self._encode = encode
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        return self._encode(texts)
+
+
+def healthy(texts: Sequence[str]) -> Any:
+    """Sums of character codes and positions: sees the order, needs no state, depends on the text alone."""
+    rows = np.zeros((len(texts), 8), dtype=np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        for place, character in enumerate(text):
+            row[place % 8] += ord(character) % 97
+    return rows
+
+
+def findings_of(encode: Encode) -> dict[str, Finding]:
+    return {finding.subject: finding for finding in examine_encoder(Patient(encode))}
+
+
+def test_a_healthy_encoder_has_no_problem() -> None:
+    found = findings_of(healthy)
+    assert {finding.severity for finding in found.values()} == {"ok"}
+    assert set(found) == {"identity", "vectors", "repetition", "batches", "odd texts", "variety", "word order", "speed"}
+
+
+def test_the_embedded_encoder_has_no_problem() -> None:
+    assert worst(examine_encoder(registry.load_encoder("lexical"))) == "ok"
+
+
+def test_a_nondeterministic_encoder_is_caught() -> None:
+    rng = np.random.default_rng(0)
+    found = findings_of(lambda texts: healthy(texts) + rng.normal(size=(len(texts), 8)).astype(np.float32))
+    assert found["repetition"].severity == "problem"
+    assert "dropout" in found["repetition"].advice
+
+
+def test_rounding_in_another_order_is_only_noted() -> None:
+    calls = iter(range(100))
+    found = findings_of(lambda texts: healthy(texts) * np.float32(1 + 1e-7 * (next(calls) % 2)))
+    assert found["repetition"].severity == "note"
+
+
+def test_a_batch_dependent_encoder_is_caught() -> None:
+    found = findings_of(lambda texts: healthy(texts) - healthy(texts).mean(axis=0))
+    assert found["repetition"].severity == "ok"
+    assert found["batches"].severity == "problem"
+    assert "padding" in found["batches"].advice
+
+
+def test_float64_is_caught() -> None:
+    found = findings_of(lambda texts: healthy(texts).astype(np.float64))
+    assert found["vectors"].severity == "problem"
+    assert "float64" in found["vectors"].found
+    assert "float32" in found["vectors"].advice
+
+
+def test_a_list_of_lists_is_caught() -> None:
+    found = findings_of(lambda texts: healthy(texts).tolist())
+    assert found["vectors"].severity == "problem"
+    assert "list" in found["vectors"].found
+
+
+@pytest.mark.parametrize(
+    ("encode", "said"),
+    [
+        (lambda texts: healthy(texts)[:-1], "shape (7, 8) for 8 texts"),
+        (lambda texts: healthy(texts).ravel(), "shape (64,) for 8 texts"),
+        (lambda texts: healthy(texts) * np.float32("nan"), "NaN or infinity in 8 of 8 rows"),
+        (lambda texts: [str(text) for text in texts], "array of <U"),
+    ],
+)
+def test_a_wrong_shape_or_nan_ends_the_examination(encode: Encode, said: str) -> None:
+    found = findings_of(encode)
+    assert said in found["vectors"].found
+    assert found["vectors"].severity == "problem"
+    assert found["vectors"].advice
+    assert set(found) == {"identity", "vectors"}
+
+
+def test_an_encoder_that_raises_is_a_finding_not_a_crash() -> None:
+    def fail(texts: Sequence[str]) -> Any:
+        raise RuntimeError("no such layer")
+
+    assert "RuntimeError: no such layer" in findings_of(fail)["vectors"].found
+
+
+def test_raising_later_is_a_finding_too() -> None:
+    def only_whole_batches(texts: Sequence[str]) -> Any:
+        if len(texts) != len(PROBE_TEXTS):
+            raise RuntimeError("batch of another size")
+        return healthy(texts)
+
+    found = examine_encoder(Patient(only_whole_batches))
+    assert any("batch of another size" in finding.found for finding in found)
+    assert worst(found) == "problem"
+
+
+def test_a_bag_of_words_is_noted() -> None:
+    def bag(texts: Sequence[str]) -> Any:
+        return np.array([healthy([" ".join(sorted(text.lower().strip(".").split()))])[0] for text in texts])
+
+    found = findings_of(bag)
+    assert found["word order"].severity == "note"
+    assert "bag of words" in found["word order"].found
+
+
+def test_refused_texts_and_a_constant_answer_are_caught() -> None:
+    def picky(texts: Sequence[str]) -> Any:
+        if "" in texts:
+            raise ValueError("empty")
+        return np.ones((len(texts), 3), dtype=np.float32)
+
+    found = findings_of(picky)
+    assert "an empty text (ValueError: empty)" in found["odd texts"].found
+    assert "same vector" in found["variety"].found
+    assert found["odd texts"].severity == found["variety"].severity == "problem"
+
+
+def test_zero_vectors_and_a_missing_identity_are_noted() -> None:
+    class Nameless(Patient):
+        identity = ""
+
+    found = {
+        finding.subject: finding
+        for finding in examine_encoder(Nameless(lambda texts: healthy([t if "pain" in t else "" for t in texts])))
+    }
+    assert found["identity"].severity == found["variety"].severity == "note"
+    assert "7 of 8 texts" in found["variety"].found
+
+
+def test_findings_are_described_with_their_advice() -> None:
+    text = describe([Finding("a", "ok", "fine"), Finding("longer", "problem", "bad", "mend it")])
+    assert text == "ok      a       fine\nPROBLEM longer  bad\n                -> mend it"
+    assert worst([]) == "ok"
