@@ -1,5 +1,7 @@
 """How similar two vectors, or two bags of vectors, are."""
 
 from medsenteval.similarity.cosine import paired_cosine
+from medsenteval.similarity.measures import CONTEXTUAL_MEASURES, MEASURES, term_similarities
+from medsenteval.similarity.terms import Terms
 
-__all__ = ["paired_cosine"]
+__all__ = ["CONTEXTUAL_MEASURES", "MEASURES", "Terms", "paired_cosine", "term_similarities"]

@@ -1,5 +1,80 @@
-"""The statistics that every comparison in the toolkit rests on."""
+"""The statistics that every comparison in the toolkit rests on; docs/statistics.md says in plain words which to use when."""
 
+from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement
+from medsenteval.statistics.association import Association, associate
+from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
+from medsenteval.statistics.dependent import (
+    compare_independent,
+    fisher_interval,
+    steiger_disjoint_test,
+    steiger_test,
+    williams_test,
+)
 from medsenteval.statistics.intervals import bootstrap_correlation, bootstrap_counts, correlation, f1_from_counts
+from medsenteval.statistics.outcomes import Interval, Significance
+from medsenteval.statistics.paired import (
+    mcnemar,
+    mcnemar_matrix,
+    mcnemar_p_values,
+    permutation_correlation,
+    permutation_f1,
+    permutation_mean,
+)
+from medsenteval.statistics.ranking import FriedmanOutcome, critical_difference, friedman, wilcoxon_over_tasks
+from medsenteval.statistics.resampling import Bootstrap, bootstrap
+from medsenteval.statistics.weighted import (
+    Accuracies,
+    Correlation,
+    F1Scores,
+    KendallTaus,
+    Means,
+    Pearsons,
+    Spearmans,
+    WeightedScore,
+    correlations,
+)
 
-__all__ = ["bootstrap_correlation", "bootstrap_counts", "correlation", "f1_from_counts"]
+__all__ = [
+    "CORRECTIONS",
+    "Accuracies",
+    "Association",
+    "Bootstrap",
+    "Correlation",
+    "F1Scores",
+    "FriedmanOutcome",
+    "Interval",
+    "KendallTaus",
+    "Means",
+    "Pearsons",
+    "Significance",
+    "Spearmans",
+    "WeightedScore",
+    "agreement_with_others",
+    "associate",
+    "benjamini_hochberg",
+    "bonferroni",
+    "bootstrap",
+    "bootstrap_correlation",
+    "bootstrap_counts",
+    "compare_independent",
+    "correct",
+    "correlation",
+    "correlations",
+    "critical_difference",
+    "f1_from_counts",
+    "fisher_interval",
+    "friedman",
+    "holm",
+    "krippendorff_alpha",
+    "mcnemar",
+    "mcnemar_matrix",
+    "mcnemar_p_values",
+    "pairwise_agreement",
+    "permutation_correlation",
+    "permutation_f1",
+    "permutation_mean",
+    "steiger_disjoint_test",
+    "steiger_test",
+    "wilcoxon_over_tasks",
+    "williams_test",
+]

@@ -7,17 +7,17 @@ costs the same as one of 100, and is the same distribution.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.statistics.resampling import bootstrap
+from medsenteval.statistics.weighted import Correlation, correlations
+
 __all__ = ["bootstrap_correlation", "bootstrap_counts", "correlation", "f1_from_counts"]
 
 Counts = NDArray[np.int64]
-Correlation = Literal["pearson", "spearman"]
-
-_LARGEST_BLOCK = 4_000_000
 
 
 def f1_from_counts(counts: NDArray[np.integer | np.floating]) -> NDArray[np.float64]:
@@ -53,7 +53,12 @@ def correlation(kind: Correlation, x: NDArray[np.float64], y: NDArray[np.float64
 
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return 0.0, 1.0
-    result = stats.pearsonr(x, y) if kind == "pearson" else stats.spearmanr(x, y)
+    functions: dict[str, Callable[..., Any]] = {
+        "pearson": stats.pearsonr,
+        "spearman": stats.spearmanr,
+        "kendall": stats.kendalltau,
+    }
+    result = functions[kind](x, y)
     return float(result.statistic), float(result.pvalue)
 
 
@@ -68,30 +73,11 @@ def bootstrap_correlation(
 ) -> tuple[float, float]:
     """Return the percentile interval of a correlation, pairs resampled together.
 
-    A resample in which one side is constant has no correlation and counts as 0, like the score itself.
+    Ranks are taken anew within each resample, because resampling makes ties. A resample in which one side is constant has no
+    correlation and counts as 0, like the score itself.
     """
-    from scipy import stats
-
-    n = len(x)
-    block = max(1, _LARGEST_BLOCK // n)
-    values = []
-    for start in range(0, resamples, block):
-        drawn = rng.integers(0, n, size=(min(block, resamples - start), n))
-        first, second = x[drawn], y[drawn]
-        if kind == "spearman":
-            # Ranks are taken anew within each resample, because resampling makes ties.
-            first, second = stats.rankdata(first, axis=1), stats.rankdata(second, axis=1)
-        values.append(_row_correlation(first, second))
-    return _percentiles(np.concatenate(values), confidence)
-
-
-def _row_correlation(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    x = x - x.mean(axis=1, keepdims=True)
-    y = y - y.mean(axis=1, keepdims=True)
-    scale = np.sqrt(np.einsum("ij,ij->i", x, x) * np.einsum("ij,ij->i", y, y))
-    products = np.einsum("ij,ij->i", x, y)
-    correlations: NDArray[np.float64] = np.divide(products, scale, out=np.zeros(len(products)), where=scale > 0)
-    return correlations
+    found = bootstrap(correlations(kind, x, y), resamples=resamples, rng=rng).interval(confidence=confidence)
+    return found.low, found.high
 
 
 def _percentiles(values: NDArray[np.float64], confidence: float) -> tuple[float, float]:

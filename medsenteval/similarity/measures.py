@@ -1,0 +1,267 @@
+"""Ten similarities of two terms, each a bag of word vectors, for hundreds of thousands of pairs of terms at once.
+
+The ten are those of Schulz and Juric 2020: cosine, Pearson, Spearman and Kendall across coordinates, once of the terms' mean
+vectors (``avg_...``) and once as the mean over all pairs of words (``pair_...``), and the Jaccard similarities of fuzzy sets of
+Zhelezniak et al. 2019, ``fuzzy_jaccard`` (DynaMax) and ``max_jaccard`` (MaxPool).
+
+A mean over pairs of words of a product is the product of means, so cosine, Pearson and Spearman of all pairs of words cost no
+more than those of mean vectors: words are brought to unit length once and averaged. Undefined similarities (a zero or constant
+vector, a term without words) are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.cores import available_cores
+from medsenteval.errors import SettingsError, UnknownNameError
+from medsenteval.similarity.kendall import Floats, Rows, SignPlanes, doubled_ranks, plane_bytes
+from medsenteval.similarity.terms import Terms
+
+__all__ = ["CONTEXTUAL_MEASURES", "MEASURES", "term_similarities"]
+
+#: Pairs of terms whose mean vectors fit into a core's cache together.
+_PAIRS_AT_ONCE: Final = 1024
+#: Pairs of words that are looked at together to compute repeated ones once.
+_WORD_PAIRS_AT_ONCE: Final = 1 << 20
+#: Bits of all words are kept up to this size, and computed anew for each block of pairs beyond it.
+_LARGEST_PLANES: Final = 1 << 30
+
+#: From (words, terms, left terms, right terms) of a block to similarities.
+Score = Callable[[Terms, Rows, Rows], Floats]
+Matrix = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """``prepare`` works once on the words (rows that occur) and returns what scores a block of pairs."""
+
+    prepare: Callable[[Matrix], Score]
+    pairs_at_once: int = _PAIRS_AT_ONCE
+
+
+def _unit(rows: Floats) -> Floats:
+    """Scale rows to length 1; a zero row stays zero."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+    return unit
+
+
+def _as_is(rows: Floats) -> Floats:
+    return rows
+
+
+def _centred(rows: Floats) -> Floats:
+    centred: Floats = rows - rows.mean(axis=1, keepdims=True)
+    # Rounding must not turn a constant vector into a direction.
+    centred[np.ptp(rows, axis=1) == 0] = 0.0
+    return centred
+
+
+def _ranks(rows: Floats) -> Floats:
+    ranks, _ = doubled_ranks(rows)
+    centred: Floats = ranks - (rows.shape[1] + 1.0)
+    return centred
+
+
+def _products(first: Floats, second: Floats) -> Floats:
+    products: Floats = np.einsum("ij,ij->i", first, second)
+    return products
+
+
+def _sides(represent: Callable[[Terms], Floats], terms: Terms, left: Rows, right: Rows) -> tuple[Floats, Floats]:
+    """Represent each term of a block once and lay the two sides of its pairs beside each other."""
+    occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+    represented = represent(terms.take(occurring))
+    return represented[places[: len(left)]], represented[places[len(left) :]]
+
+
+def _of_means(transform: Callable[[Floats], Floats]) -> Callable[[Matrix], Score]:
+    """Cosine of the transformed mean vectors."""
+
+    def prepare(matrix: Matrix) -> Score:
+        def score(terms: Terms, left: Rows, right: Rows) -> Floats:
+            return _products(*_sides(lambda block: _unit(transform(block.means(matrix))), terms, left, right))
+
+        return score
+
+    return prepare
+
+
+def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Callable[[Matrix], Score]:
+    """Mean cosine over all pairs of transformed words, as the product of the means of unit vectors."""
+
+    def prepare(matrix: Matrix) -> Score:
+        units = np.empty(matrix.shape)
+        for start in range(0, len(matrix), _PAIRS_AT_ONCE):
+            block = slice(start, start + _PAIRS_AT_ONCE)
+            units[block] = _unit(transform(matrix[block].astype(np.float64)))
+
+        def score(terms: Terms, left: Rows, right: Rows) -> Floats:
+            return _products(*_sides(lambda block: block.means(units), terms, left, right))
+
+        return score
+
+    return prepare
+
+
+def _tau_of_means(matrix: Matrix) -> Score:
+    def score(terms: Terms, left: Rows, right: Rows) -> Floats:
+        occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+        planes = SignPlanes.of(terms.take(occurring).means(matrix))
+        return planes.taus(places[: len(left)], places[len(left) :])
+
+    return score
+
+
+def _tau_of_word_pairs(matrix: Matrix) -> Score:
+    n_words = len(matrix)
+    kept = None
+    if n_words * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES:
+        kept = SignPlanes.of(matrix.astype(np.float64))
+
+    def score(terms: Terms, left: Rows, right: Rows) -> Floats:
+        counts = terms.lengths[left] * terms.lengths[right]
+        means = np.zeros(len(left))
+        filled = np.flatnonzero(counts)
+        # Blocks of pairs of terms with about so many pairs of words, in which repeated ones are computed once.
+        edges = np.flatnonzero(np.diff(np.cumsum(counts[filled]) // _WORD_PAIRS_AT_ONCE)) + 1
+        for members in np.split(filled, edges):
+            if len(members):
+                means[members] = _mean_taus(kept, matrix, n_words, terms, left[members], right[members])
+        return means
+
+    return score
+
+
+def _mean_taus(kept: SignPlanes | None, matrix: Matrix, n_words: int, terms: Terms, left: Rows, right: Rows) -> Floats:
+    first, second, ends = _word_pairs(terms, left, right)
+    # Tau is symmetric: one code for both orders.
+    codes = np.minimum(first, second) * n_words + np.maximum(first, second)
+    distinct, places = np.unique(codes, return_inverse=True)
+    one, other = distinct // n_words, distinct % n_words
+    planes = kept
+    if planes is None:
+        occurring, rows = np.unique(np.concatenate([one, other]), return_inverse=True)
+        planes = SignPlanes.of(matrix[occurring].astype(np.float64))
+        one, other = rows[: len(one)], rows[len(one) :]
+    taus = planes.taus(one, other)[places]
+    return np.add.reduceat(taus, ends[:-1]) / np.diff(ends)
+
+
+def _word_pairs(terms: Terms, left: Rows, right: Rows) -> tuple[Rows, Rows, Rows]:
+    """List every word of the left term with every word of the right one; pair i owns places ``ends[i]`` to ``ends[i + 1]``."""
+    m, n = terms.lengths[left], terms.lengths[right]
+    ends = np.concatenate([[0], np.cumsum(m * n)])
+    within = np.arange(ends[-1]) - np.repeat(ends[:-1], m * n)
+    width = np.repeat(n, m * n)
+    first = terms.rows[np.repeat(terms.offsets[left], m * n) + within // width]
+    second = terms.rows[np.repeat(terms.offsets[right], m * n) + within % width]
+    return first, second, ends
+
+
+def _max_jaccard(matrix: Matrix) -> Score:
+    def score(terms: Terms, left: Rows, right: Rows) -> Floats:
+        first, second = _sides(lambda block: block.positive_maxima(matrix), terms, left, right)
+        joint = np.minimum(first, second).sum(axis=1)
+        # min + max = sum of both.
+        return _share(joint, first.sum(axis=1) + second.sum(axis=1) - joint)
+
+    return score
+
+
+def _fuzzy_jaccard(matrix: Matrix) -> Score:
+    def score(terms: Terms, left: Rows, right: Rows) -> Floats:
+        joint, united = np.zeros(len(left)), np.zeros(len(left))
+        lengths = np.stack([terms.lengths[left], terms.lengths[right]])
+        for m, n in np.unique(lengths, axis=1).T:
+            members = np.flatnonzero((lengths[0] == m) & (lengths[1] == n) & (m * n > 0))
+            if len(members):
+                joint[members], united[members] = _fuzzy_sums(matrix, terms, left[members], right[members], int(m), int(n))
+        return _share(joint, united)
+
+    return score
+
+
+def _fuzzy_sums(matrix: Matrix, terms: Terms, left: Rows, right: Rows, m: int, n: int) -> tuple[Floats, Floats]:
+    """Sum the smaller and the larger membership over the universe, which is the words of both terms."""
+    x = matrix[terms.rows[terms.offsets[left][:, None] + np.arange(m)]].astype(np.float64)
+    y = matrix[terms.rows[terms.offsets[right][:, None] + np.arange(n)]].astype(np.float64)
+    across = x @ y.transpose(0, 2, 1)
+    # Memberships in a term: the largest product of a word of the universe with one of the term's words, at least 0.
+    in_own = [np.maximum((side @ side.transpose(0, 2, 1)).max(axis=1), 0.0) for side in (x, y)]
+    in_other = [np.maximum(across.max(axis=2), 0.0), np.maximum(across.max(axis=1), 0.0)]
+    joint = sum(np.minimum(own, other).sum(axis=1) for own, other in zip(in_own, in_other, strict=True))
+    united = sum(np.maximum(own, other).sum(axis=1) for own, other in zip(in_own, in_other, strict=True))
+    return np.asarray(joint), np.asarray(united)
+
+
+def _share(joint: Floats, united: Floats) -> Floats:
+    share: Floats = np.divide(joint, united, out=np.zeros_like(joint), where=united > 0)
+    return share
+
+
+#: Name of a measure -> how it is computed.
+MEASURES: Final[dict[str, _Measure]] = {
+    "avg_cos": _Measure(_of_means(_as_is)),
+    "avg_r": _Measure(_of_means(_centred)),
+    "avg_rho": _Measure(_of_means(_ranks)),
+    "avg_tau": _Measure(_tau_of_means),
+    "pair_cos": _Measure(_of_word_pairs(_as_is)),
+    "pair_r": _Measure(_of_word_pairs(_centred)),
+    "pair_rho": _Measure(_of_word_pairs(_ranks)),
+    "pair_tau": _Measure(_tau_of_word_pairs, pairs_at_once=1 << 16),
+    "fuzzy_jaccard": _Measure(_fuzzy_jaccard),
+    "max_jaccard": _Measure(_max_jaccard),
+}
+#: What makes sense for encoders that give one vector a term.
+CONTEXTUAL_MEASURES: Final = ("avg_cos", "avg_r", "avg_rho", "avg_tau")
+
+
+def term_similarities(
+    measures: str | Iterable[str],
+    matrix: NDArray[np.floating],
+    terms: Terms,
+    left: NDArray[np.integer],
+    right: NDArray[np.integer],
+) -> dict[str, Floats]:
+    """Return for each named measure the similarity of terms ``left[i]`` and ``right[i]`` for every i.
+
+    ``matrix`` has a row for each word; ``terms`` says which rows belong to which term (``Terms.single`` where a row stands for
+    a whole term). Sums are float64 whatever the matrix is.
+    """
+    names = [measures] if isinstance(measures, str) else list(measures)
+    for name in names:
+        if name not in MEASURES:
+            raise UnknownNameError(f"no similarity measure is called {name!r}; known: {', '.join(MEASURES)}")
+    first, second = np.asarray(left, dtype=np.intp), np.asarray(right, dtype=np.intp)
+    if first.shape != second.shape or first.ndim != 1:
+        raise SettingsError(f"left terms of shape {first.shape} and right terms of shape {second.shape} are no pairs")
+    # Only words that occur are prepared.
+    occurring, rows = np.unique(terms.rows, return_inverse=True)
+    words, own = matrix[occurring], Terms(rows.astype(np.intp), terms.offsets)
+    return {name: _scored(MEASURES[name], words, own, first, second) for name in names}
+
+
+def _scored(measure: _Measure, words: Matrix, terms: Terms, left: Rows, right: Rows) -> Floats:
+    from threadpoolctl import threadpool_limits
+
+    values = np.empty(len(left))
+    cores = available_cores()
+    step = max(1, min(measure.pairs_at_once, -(-len(left) // cores)))
+    score = measure.prepare(words)
+
+    def fill(start: int) -> None:
+        block = slice(start, start + step)
+        values[block] = score(terms, left[block], right[block])
+
+    # NumPy lets go of the interpreter in these loops; blocks share nothing.
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+        list(pool.map(fill, range(0, len(left), step)))
+    return values

@@ -1,0 +1,102 @@
+"""How far do annotators agree? Krippendorff's alpha, and the two averages of correlations that word similarity sets report.
+
+Ratings are (annotators, items) matrices in which NaN marks an item that an annotator did not rate.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics.intervals import correlation
+from medsenteval.statistics.weighted import Correlation, Floats
+
+__all__ = ["agreement_with_others", "krippendorff_alpha", "pairwise_agreement"]
+
+Level = Literal["nominal", "ordinal", "interval"]
+
+
+def krippendorff_alpha(ratings: ArrayLike, level: Level = "nominal") -> float:
+    """Return Krippendorff's alpha: 1 for full agreement, 0 for agreement by chance.
+
+    Items with fewer than two ratings say nothing and are left out. If every rating is the same, there was nothing to agree on
+    and alpha is undefined: that is an error, not a 1.
+    """
+    matrix = _ratings(ratings)
+    if level not in ("nominal", "ordinal", "interval"):
+        raise SettingsError(f"the level of measurement is {level!r}; it can be nominal, ordinal or interval")
+    values, coded = np.unique(matrix[~np.isnan(matrix)], return_inverse=True)
+    rated = np.nonzero(~np.isnan(matrix))
+    counts = np.zeros((matrix.shape[1], len(values)))
+    np.add.at(counts, (rated[1], coded), 1.0)
+    per_item = counts.sum(axis=1)
+    counts = counts[per_item >= 2]
+    per_item = per_item[per_item >= 2]
+    if not len(counts):
+        raise SettingsError("no item has two ratings: agreement cannot be measured")
+    # Pairs of values within items, each item counting as many times as it has ratings.
+    scaled = counts / (per_item - 1)[:, None]
+    coincidences = counts.T @ scaled - np.diag(scaled.sum(axis=0))
+    totals = coincidences.sum(axis=0)
+    distance = _distances(values, totals, level)
+    expected = float((np.outer(totals, totals) * distance).sum()) / float(totals.sum() - 1)
+    if expected == 0:
+        raise SettingsError("all ratings are the same: agreement beyond chance is undefined")
+    return 1.0 - float((coincidences * distance).sum()) / expected
+
+
+def pairwise_agreement(ratings: ArrayLike, kind: Correlation = "spearman") -> float:
+    """Return the mean correlation over all pairs of annotators, on the items that both rated (IAA-1)."""
+    matrix = _ratings(ratings)
+    n = len(matrix)
+    found = [_common_correlation(matrix[i], matrix[j], kind) for i in range(n) for j in range(i + 1, n)]
+    return _mean(found)
+
+
+def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman") -> float:
+    """Return the mean over annotators of the correlation with the mean rating of all others (IAA-2)."""
+    matrix = _ratings(ratings)
+    found = []
+    for i in range(len(matrix)):
+        others = np.delete(matrix, i, axis=0)
+        rated = ~np.isnan(others)
+        sums, n_others = np.where(rated, others, 0.0).sum(axis=0), rated.sum(axis=0)
+        means = np.divide(sums, n_others, out=np.full(len(sums), np.nan), where=n_others > 0)
+        found.append(_common_correlation(matrix[i], means, kind))
+    return _mean(found)
+
+
+def _ratings(ratings: ArrayLike) -> Floats:
+    matrix = np.asarray(ratings, dtype=np.float64)
+    if matrix.ndim != 2 or len(matrix) < 2:
+        raise SettingsError(f"ratings of shape {matrix.shape}; (annotators, items) with at least two annotators are expected")
+    if np.isinf(matrix).any():
+        raise SettingsError("a rating is infinite; NaN marks a missing one")
+    return matrix
+
+
+def _distances(values: Floats, totals: Floats, level: Level) -> Floats:
+    if level == "nominal":
+        return 1.0 - np.eye(len(values))
+    # Ordinal values are as far apart as the ratings between their middles.
+    places = np.cumsum(totals) - totals / 2 if level == "ordinal" else values
+    squares: Floats = (places[:, None] - places[None, :]) ** 2
+    return squares
+
+
+def _common_correlation(first: Floats, second: Floats, kind: Correlation) -> float | None:
+    common = ~np.isnan(first) & ~np.isnan(second)
+    if common.sum() < 3:
+        return None
+    return correlation(kind, first[common], second[common])[0]
+
+
+def _mean(found: list[float | None]) -> float:
+    """Average what could be measured; pairs of annotators who share fewer than three items could not."""
+    measured = [value for value in found if value is not None]
+    if not measured:
+        raise SettingsError("no two annotators rated three items in common: agreement cannot be measured")
+    return float(np.mean(measured))

@@ -1,0 +1,124 @@
+"""Comparing correlations: Fisher's z for one or two samples, Williams and Steiger for two encoders against one gold standard.
+
+Two encoders' correlations with the same gold scores are not independent; how far they move together depends on how the encoders
+correlate with each other. See Steiger 1980, Tests for comparing elements of a correlation matrix, Psychological Bulletin 87.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics.outcomes import Interval, Significance
+from medsenteval.statistics.weighted import Correlation
+
+__all__ = ["compare_independent", "fisher_interval", "steiger_disjoint_test", "steiger_test", "williams_test"]
+
+
+def fisher_interval(r: float, n: int, *, confidence: float = 0.95, kind: Correlation = "pearson") -> Interval:
+    """Return the interval of a correlation through Fisher's z.
+
+    The variance of z is 1 / (n - 3) for Pearson, (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and Wright 2000) and
+    0.437 / (n - 4) for Kendall (Fieller, Hartley and Pearson 1957).
+    """
+    from scipy.special import ndtri
+
+    _check(n, 5, r)
+    variances = {"pearson": 1 / (n - 3), "spearman": (1 + r * r / 2) / (n - 3), "kendall": 0.437 / (n - 4)}
+    if kind not in variances:
+        raise SettingsError(f"the correlation is {kind!r}; it can be {', '.join(variances)}")
+    if abs(r) == 1:
+        return Interval(r, r, r, confidence, "Fisher z", n)
+    half = float(ndtri((1 + confidence) / 2)) * math.sqrt(variances[kind])
+    z = math.atanh(r)
+    return Interval(r, math.tanh(z - half), math.tanh(z + half), confidence, "Fisher z", n)
+
+
+def compare_independent(r1: float, n1: int, r2: float, n2: int) -> Significance:
+    """Test two correlations from different items with Fisher's z."""
+    _check(min(n1, n2), 4, r1, r2)
+    z = (_z(r1) - _z(r2)) / math.sqrt(1 / (n1 - 3) + 1 / (n2 - 3))
+    return Significance("Fisher z, independent", z, _normal_p(z), n1 + n2)
+
+
+def williams_test(r_first: float, r_second: float, r_between: float, n: int) -> Significance:
+    """Test two encoders' correlations with one gold standard: Williams' T2 with n - 3 degrees of freedom.
+
+    ``r_between`` is the correlation of the two encoders with each other. Steiger 1980 recommends it for small samples.
+    """
+    from scipy import stats
+
+    _check(n, 4, r_first, r_second, r_between)
+    determinant = 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
+    _check_possible(determinant, r_first, r_second, r_between)
+    mean = (r_first + r_second) / 2
+    below = 2 * (n - 1) / (n - 3) * max(determinant, 0.0) + mean**2 * (1 - r_between) ** 3
+    difference = r_first - r_second
+    if difference == 0:
+        return Significance("Williams", 0.0, 1.0, n)
+    t = difference * math.sqrt((n - 1) * (1 + r_between) / below) if below > 0 else math.copysign(math.inf, difference)
+    return Significance("Williams", t, 2 * float(stats.t.sf(abs(t), n - 3)), n)
+
+
+def steiger_test(r_first: float, r_second: float, r_between: float, n: int) -> Significance:
+    """Test two encoders' correlations with one gold standard: Steiger's z with the mean of the two in the covariance."""
+    _check(n, 4, r_first, r_second, r_between)
+    _check_possible(
+        1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between, r_first, r_second, r_between
+    )
+    if r_first == r_second:
+        return Significance("Steiger", 0.0, 1.0, n)
+    mean = (r_first + r_second) / 2
+    covariance = r_between * (1 - 2 * mean**2) - mean**2 * (1 - 2 * mean**2 - r_between**2) / 2
+    return _steiger(r_first, r_second, covariance / (1 - mean**2) ** 2, n, "Steiger")
+
+
+def steiger_disjoint_test(r_12: float, r_34: float, r_13: float, r_14: float, r_23: float, r_24: float, n: int) -> Significance:
+    """Test two correlations without a common variable on the same items: Steiger's z for r_12 against r_34.
+
+    For example encoder 1 with gold standard 2 against encoder 3 with gold standard 4.
+    """
+    _check(n, 4, r_12, r_34, r_13, r_14, r_23, r_24)
+    together = [[1.0, r_12, r_13, r_14], [r_12, 1.0, r_23, r_24], [r_13, r_23, 1.0, r_34], [r_14, r_24, r_34, 1.0]]
+    _check_possible(float(np.linalg.eigvalsh(together)[0]), r_12, r_34, r_13, r_14, r_23, r_24)
+    if r_12 == r_34:
+        return Significance("Steiger, disjoint", 0.0, 1.0, n)
+    mean = (r_12 + r_34) / 2
+    covariance = (
+        (r_13 - mean * r_23) * (r_24 - r_23 * mean)
+        + (r_14 - r_13 * mean) * (r_23 - mean * r_13)
+        + (r_13 - r_14 * mean) * (r_24 - mean * r_14)
+        + (r_14 - mean * r_24) * (r_23 - r_24 * mean)
+    ) / 2
+    return _steiger(r_12, r_34, covariance / (1 - mean**2) ** 2, n, "Steiger, disjoint")
+
+
+def _steiger(r_first: float, r_second: float, covariance: float, n: int, name: str) -> Significance:
+    gap = _z(r_first) - _z(r_second)
+    z = gap * math.sqrt((n - 3) / (2 - 2 * covariance)) if covariance < 1 else math.copysign(math.inf, gap)
+    return Significance(name, z, _normal_p(z), n)
+
+
+def _z(r: float) -> float:
+    return math.atanh(r) if abs(r) < 1 else math.copysign(math.inf, r)
+
+
+def _normal_p(z: float) -> float:
+    # Two perfect correlations are equal.
+    return 1.0 if math.isnan(z) else math.erfc(abs(z) / math.sqrt(2))
+
+
+def _check(n: int, smallest: int, *correlations: float) -> None:
+    if n < smallest:
+        raise SettingsError(f"{n} items; the test needs at least {smallest}")
+    for r in correlations:
+        if not -1 <= r <= 1:
+            raise SettingsError(f"{r} is no correlation: it must lie between -1 and 1")
+
+
+def _check_possible(determinant: float, *correlations: float) -> None:
+    if determinant < -1e-9:
+        listed = ", ".join(f"{r:g}" for r in correlations)
+        raise SettingsError(f"no data can have the correlations {listed} together; were they computed on the same items?")

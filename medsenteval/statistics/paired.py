@@ -1,0 +1,211 @@
+"""Are two encoders that were scored on the same items really different? Paired tests, fast at any number of items.
+
+The paired bootstrap is ``bootstrap(...).test(first, second)``. Here are McNemar's test and permutation tests, in which each
+item's two answers change places with probability one half.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics.outcomes import Significance
+from medsenteval.statistics.weighted import Floats
+
+__all__ = [
+    "mcnemar",
+    "mcnemar_matrix",
+    "mcnemar_p_values",
+    "permutation_correlation",
+    "permutation_f1",
+    "permutation_mean",
+]
+
+Variant = Literal["auto", "exact", "corrected"]
+Bools = NDArray[np.bool_]
+
+#: Below this many discordant items the chi-square approximation is not trusted.
+_SMALLEST_CORRECTED: Final = 25
+_BLOCK: Final = 1 << 22
+
+
+def mcnemar_p_values(first_only: NDArray[np.integer], second_only: NDArray[np.integer], variant: Variant = "auto") -> Floats:
+    """Return McNemar's two-sided p for arrays of counts: items that only the first, and only the second, got right.
+
+    ``exact`` is the binomial test, ``corrected`` the chi-square test with continuity correction; ``auto`` takes the exact one
+    below 25 discordant items. Without a discordant item p is 1.
+    """
+    from scipy.special import bdtr
+    from scipy.stats import chi2
+
+    if variant not in ("auto", "exact", "corrected"):
+        raise SettingsError(f"McNemar's variant is {variant!r}; it can be auto, exact or corrected")
+    b, c = np.broadcast_arrays(np.asarray(first_only, dtype=np.float64), np.asarray(second_only, dtype=np.float64))
+    if (b < 0).any() or (c < 0).any():
+        raise SettingsError("a negative count of discordant items")
+    total = b + c
+    exact = np.minimum(2 * bdtr(np.minimum(b, c), total.astype(np.int64), 0.5), 1.0)
+    if variant == "exact":
+        p: Floats = exact
+    else:
+        corrected = chi2.sf(_corrected_statistic(b, c), 1)
+        p = corrected if variant == "corrected" else np.where(total < _SMALLEST_CORRECTED, exact, corrected)
+    return np.where(total == 0, 1.0, p)
+
+
+def mcnemar(first: Bools, second: Bools, variant: Variant = "auto") -> Significance:
+    """Test whether two encoders that were right (True) or wrong on the same items differ in accuracy."""
+    first, second = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    _check_same_items(first, second)
+    b, c = int(np.sum(first & ~second)), int(np.sum(~first & second))
+    p = float(mcnemar_p_values(np.array(b), np.array(c), variant))
+    exact = variant == "exact" or (variant == "auto" and b + c < _SMALLEST_CORRECTED)
+    statistic = float(min(b, c)) if exact else float(_corrected_statistic(np.array(b), np.array(c)))
+    return Significance(f"McNemar, {'exact' if exact else 'corrected'}", statistic, p, len(first))
+
+
+def mcnemar_matrix(correct: Bools, variant: Variant = "auto") -> Floats:
+    """Return McNemar's p values for every pair of encoders from an (encoders, items) matrix of right and wrong."""
+    right = np.asarray(correct, dtype=np.float64)
+    if right.ndim != 2:
+        raise SettingsError(f"right and wrong of shape {right.shape} where (encoders, items) are expected")
+    only = np.rint(right @ (1.0 - right).T).astype(np.int64)
+    return mcnemar_p_values(only, only.T, variant)
+
+
+def permutation_mean(first: Floats, second: Floats, *, resamples: int, rng: np.random.Generator) -> Significance:
+    """Test the difference of means of any per-item value; right and wrong as 1 and 0 give the test of accuracy.
+
+    All assignments are tried where there are no more than ``resamples`` of them.
+    """
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    _check_same_items(np.asarray(first), np.asarray(second))
+    # Equal answers change nothing when they change places.
+    moving = differences[differences != 0]
+    observed = float(differences.sum())
+    swapped = [(1.0 - 2.0 * swaps) @ moving for swaps in _swaps(len(moving), resamples, rng)]
+    p, _ = _two_sided(observed, np.concatenate(swapped), 2 ** len(moving) <= resamples)
+    return Significance("paired permutation of means", observed / len(differences), p, len(differences))
+
+
+def permutation_f1(gold: Bools, first: Bools, second: Bools, *, resamples: int, rng: np.random.Generator) -> Significance:
+    """Test the difference of F1 (of True) of two encoders' answers.
+
+    Only items on which the two disagree matter, and only how many of each gold label change places: counts are drawn, which
+    is the same distribution as swapping items and costs the same for any number of them.
+    """
+    gold, first, second = (np.asarray(side, dtype=bool) for side in (gold, first, second))
+    _check_same_items(gold, first)
+    _check_same_items(gold, second)
+    positives = float(gold.sum())
+
+    def f1(true_positive: Floats, predicted: Floats) -> Floats:
+        below = predicted + positives
+        return np.divide(2 * true_positive, below, out=np.zeros_like(below), where=below > 0)
+
+    cells = {
+        (truth, side): int(np.sum((gold == truth) & (mine & ~other)))
+        for truth in (True, False)
+        for side, mine, other in ((0, first, second), (1, second, first))
+    }
+
+    def difference(moved: dict[tuple[bool, int], Floats]) -> Floats:
+        """Return F1 of the first minus the second after ``moved`` of each cell's answers changed places."""
+        scores = []
+        for side in (0, 1):
+            mine = (first, second)[side]
+            base_true, base_all = float(np.sum(mine & gold)), float(mine.sum())
+            gained = {truth: moved[truth, 1 - side] - moved[truth, side] for truth in (True, False)}
+            scores.append(f1(base_true + gained[True], base_all + gained[True] + gained[False]))
+        return scores[0] - scores[1]
+
+    observed = float(difference({cell: np.zeros(1) for cell in cells})[0])
+    drawn = {cell: rng.binomial(count, 0.5, size=resamples).astype(np.float64) for cell, count in cells.items()}
+    p, _ = _two_sided(observed, difference(drawn), False)
+    return Significance("paired permutation of F1", observed, p, len(gold))
+
+
+def permutation_correlation(
+    kind: Literal["pearson", "spearman"],
+    gold: Floats,
+    first: Floats,
+    second: Floats,
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Significance:
+    """Test the difference of two encoders' correlations with the gold scores.
+
+    Predictions are brought to one scale first, or they could not change places: standard scores for Pearson, ranks for
+    Spearman (ranks are not taken anew after a swap).
+    """
+    from scipy.stats import rankdata
+
+    if kind not in ("pearson", "spearman"):
+        raise SettingsError(f"the correlation is {kind!r}; a permutation test takes pearson or spearman")
+    _check_same_items(np.asarray(gold), np.asarray(first))
+    _check_same_items(np.asarray(gold), np.asarray(second))
+    prepare = rankdata if kind == "spearman" else np.asarray
+    y, a, b = (_standard(prepare(np.asarray(side, dtype=np.float64))) for side in (gold, first, second))
+    # Correlations of swapped columns need their sums, sums of squares and sums of products with y only.
+    moves = np.stack([b - a, b * b - a * a, (b - a) * y], axis=1)
+    start_a, start_b = (np.array([side.sum(), (side * side).sum(), (side * y).sum()]) for side in (a, b))
+    n, spread_y = len(y), float((y * y).sum())
+
+    def correlate(sums: Floats) -> Floats:
+        spread = (sums[:, 1] - sums[:, 0] ** 2 / n) * spread_y
+        defined = spread > 1e-12
+        root = np.sqrt(spread, where=defined, out=np.ones_like(spread))
+        return np.divide(sums[:, 2], root, where=defined, out=np.zeros(len(sums)))
+
+    observed = float((correlate(start_a[None]) - correlate(start_b[None]))[0])
+    found = []
+    for swaps in _swaps(n, resamples, rng):
+        moved = swaps @ moves
+        found.append(correlate(start_a + moved) - correlate(start_b - moved))
+    p, _ = _two_sided(observed, np.concatenate(found), 2**n <= resamples)
+    return Significance(f"paired permutation of {kind}", observed, p, n)
+
+
+def _swaps(n: int, resamples: int, rng: np.random.Generator) -> list[Floats]:
+    """Return 0 / 1 matrices of which items change places, in blocks: every assignment if these are few, else random ones."""
+    if resamples < 1:
+        raise SettingsError(f"resamples is {resamples}; it must be at least 1")
+    if 2**n <= resamples:
+        return [(np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)]
+    step = max(1, _BLOCK // n)
+    # 8 swaps from every random byte.
+    sizes = [min(step, resamples - start) for start in range(0, resamples, step)]
+    return [
+        np.unpackbits(rng.integers(0, 256, size=(size, -(-n // 8)), dtype=np.uint8), axis=1, count=n).astype(np.float64)
+        for size in sizes
+    ]
+
+
+def _two_sided(observed: float, drawn: Floats, complete: bool) -> tuple[float, int]:
+    """Return the share of differences at least as large as the observed one; a random draw counts the observed one as well."""
+    reached = int(np.sum(np.abs(drawn) >= abs(observed) * (1 - 1e-9) - 1e-15))
+    p = reached / len(drawn) if complete else (reached + 1) / (len(drawn) + 1)
+    return p, reached
+
+
+def _corrected_statistic(b: NDArray[np.integer | np.floating], c: NDArray[np.integer | np.floating]) -> Floats:
+    total = np.asarray(b + c, dtype=np.float64)
+    # |b - c| - 1 would be negative for b = c, and its square not 0.
+    gap = np.maximum(np.abs(b - c) - 1.0, 0.0)
+    statistic: Floats = np.divide(gap**2, total, out=np.zeros_like(total), where=total > 0)
+    return statistic
+
+
+def _standard(values: Floats) -> Floats:
+    spread = float(values.std())
+    standard: Floats = (values - values.mean()) / (spread if spread > 0 else 1.0)
+    return standard
+
+
+def _check_same_items(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:
+    if first.ndim != 1 or first.shape != second.shape or first.size == 0:
+        raise SettingsError(f"a paired test needs the same items twice; got shapes {first.shape} and {second.shape}")

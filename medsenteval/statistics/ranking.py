@@ -1,0 +1,107 @@
+"""Are encoders different over a whole set of tasks? Wilcoxon for two, Friedman with Nemenyi's critical difference for several.
+
+See Demšar 2006, Statistical comparisons of classifiers over multiple data sets, JMLR 7.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics.outcomes import Significance
+from medsenteval.statistics.weighted import Floats
+
+__all__ = ["FriedmanOutcome", "critical_difference", "friedman", "wilcoxon_over_tasks"]
+
+
+@dataclass(frozen=True, eq=False)
+class FriedmanOutcome:
+    """Friedman's chi-square and Iman and Davenport's F over tasks, mean ranks (1 is best) and Nemenyi's critical difference.
+
+    Two encoders differ at ``level`` where their mean ranks lie more than ``critical_difference`` apart; ``nemenyi`` has the p
+    value of every pair.
+    """
+
+    statistic: float
+    p_value: float
+    f_statistic: float
+    f_p_value: float
+    mean_ranks: Floats
+    critical_difference: float
+    nemenyi: Floats
+    level: float
+    n_tasks: int
+    n_encoders: int
+
+
+def wilcoxon_over_tasks(first: ArrayLike, second: ArrayLike) -> Significance:
+    """Test two encoders' scores on the same tasks with Wilcoxon's signed ranks; equal scores are split between both sides.
+
+    The p value is exact up to 50 tasks without ties among the differences and a normal approximation otherwise, as scipy does.
+    """
+    from scipy import stats
+
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if a.ndim != 1 or a.shape != b.shape or not a.size:
+        raise SettingsError(f"a test over tasks needs the same tasks twice; got shapes {a.shape} and {b.shape}")
+    if not np.isfinite(a - b).all():
+        raise SettingsError("a score is not finite; leave tasks out that one of the two lacks")
+    if np.all(a == b):
+        return Significance("Wilcoxon", 0.0, 1.0, a.size)
+    found = stats.wilcoxon(a, b, zero_method="zsplit")
+    return Significance("Wilcoxon", float(found.statistic), float(found.pvalue), a.size)
+
+
+def critical_difference(n_encoders: int, n_tasks: int, level: float = 0.05) -> float:
+    """Return how far mean ranks must lie apart in Nemenyi's test."""
+    from scipy import stats
+
+    if n_encoders < 2 or n_tasks < 1:
+        raise SettingsError(f"{n_encoders} encoder(s) on {n_tasks} task(s): nothing to rank")
+    if not 0 < level < 1:
+        raise SettingsError(f"the level is {level}; it must lie between 0 and 1")
+    q = float(stats.studentized_range.ppf(1 - level, n_encoders, np.inf)) / math.sqrt(2)
+    return q * math.sqrt(n_encoders * (n_encoders + 1) / (6 * n_tasks))
+
+
+def friedman(scores: ArrayLike, level: float = 0.05) -> FriedmanOutcome:
+    """Rank encoders on each task from a (tasks, encoders) matrix in which higher is better, and test their mean ranks."""
+    from scipy import stats
+
+    matrix = np.asarray(scores, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] < 2 or matrix.shape[1] < 3:
+        raise SettingsError(
+            f"scores of shape {matrix.shape}; Friedman's test needs at least 2 tasks and 3 encoders (Wilcoxon compares two)"
+        )
+    if not np.isfinite(matrix).all():
+        raise SettingsError("a score is not finite; leave tasks or encoders out until every cell is filled")
+    n_tasks, k = matrix.shape
+    ranks = stats.rankdata(-matrix, axis=1)
+    mean_ranks = ranks.mean(axis=0)
+    if np.all(ranks == ranks[:, :1]):
+        statistic, p_value = 0.0, 1.0
+    else:
+        found = stats.friedmanchisquare(*matrix.T)
+        statistic, p_value = float(found.statistic), float(found.pvalue)
+    below = n_tasks * (k - 1) - statistic
+    f = (n_tasks - 1) * statistic / below if below > 1e-9 else math.inf
+    gaps = np.abs(mean_ranks[:, None] - mean_ranks[None, :]) / math.sqrt(k * (k + 1) / (6 * n_tasks))
+    # sf integrates numerically and can leave 0 to 1 by a rounding.
+    nemenyi = np.clip(stats.studentized_range.sf(gaps * math.sqrt(2), k, np.inf), 0.0, 1.0)
+    np.fill_diagonal(nemenyi, 1.0)
+    return FriedmanOutcome(
+        statistic=statistic,
+        p_value=p_value,
+        f_statistic=f,
+        f_p_value=float(stats.f.sf(f, k - 1, (k - 1) * (n_tasks - 1))),
+        mean_ranks=mean_ranks,
+        critical_difference=critical_difference(k, n_tasks, level),
+        nemenyi=nemenyi,
+        level=level,
+        n_tasks=n_tasks,
+        n_encoders=k,
+    )

@@ -1,0 +1,161 @@
+"""The bootstrap: scores of many encoders over the same resamples of the items, so that differences are resampled jointly."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.cores import available_cores
+from medsenteval.errors import SettingsError
+from medsenteval.statistics.outcomes import Interval, Significance
+from medsenteval.statistics.weighted import Floats, WeightedScore
+
+__all__ = ["Bootstrap", "Method", "bootstrap"]
+
+Method = Literal["bca", "percentile"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Scores of encoders on the items as they are (``observed``) and on every resample (``values``, a row each)."""
+
+    score: WeightedScore
+    observed: Floats
+    values: Floats
+
+    @property
+    def n(self) -> int:
+        return self.score.n
+
+    @cached_property
+    def jackknife(self) -> Floats:
+        """The scores with one item left out, a row for each item; computed when BCa first needs it."""
+        step = self.score.rows_at_once
+        parts = []
+        for start in range(0, self.n, step):
+            weights = np.ones((min(step, self.n - start), self.n))
+            weights[np.arange(len(weights)), start + np.arange(len(weights))] = 0.0
+            parts.append(self.score(weights))
+        return np.concatenate(parts)
+
+    def interval(self, encoder: int = 0, *, confidence: float = 0.95, method: Method = "percentile") -> Interval:
+        """Return the interval of one encoder's score."""
+        return self._interval(np.eye(len(self.observed))[encoder], confidence, method)
+
+    def difference(self, first: int, second: int, *, confidence: float = 0.95, method: Method = "bca") -> Interval:
+        """Return the interval of the first encoder's score minus the second's, both on the same resamples."""
+        return self._interval(self._contrast(first, second), confidence, method)
+
+    def test(self, first: int, second: int) -> Significance:
+        """Test two encoders on the same resamples: how often is a centred difference as large as the observed one?
+
+        Centring makes the null hypothesis true (Berg-Kirkpatrick et al. 2012); the observed sample counts as one resample, so
+        p is never 0.
+        """
+        contrast = self._contrast(first, second)
+        observed = float(self.observed @ contrast)
+        moved = np.abs(self.values @ contrast - observed)
+        # Equal up to rounding is equal.
+        reached = int(np.sum(moved >= abs(observed) * (1 - 1e-9) - 1e-15))
+        return Significance("paired bootstrap", observed, (1 + reached) / (1 + len(self.values)), self.n)
+
+    def p_values(self) -> Floats:
+        """Return the two-sided p values of ``test`` for every pair of encoders, 1 on the diagonal."""
+        k = len(self.observed)
+        found = np.ones((k, k))
+        for first in range(k):
+            for second in range(first + 1, k):
+                found[first, second] = found[second, first] = self.test(first, second).p_value
+        return found
+
+    def _contrast(self, first: int, second: int) -> Floats:
+        contrast = np.zeros(len(self.observed))
+        contrast[first] += 1.0
+        contrast[second] -= 1.0
+        return contrast
+
+    def _interval(self, contrast: Floats, confidence: float, method: Method) -> Interval:
+        if not 0 < confidence < 1:
+            raise SettingsError(f"confidence is {confidence}; it must lie between 0 and 1")
+        if method not in ("bca", "percentile"):
+            raise SettingsError(f"the interval's method is {method!r}; it can be bca or percentile")
+        estimate, values = float(self.observed @ contrast), self.values @ contrast
+        levels = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+        if method == "bca":
+            levels = bca_levels(levels, estimate, values, self.jackknife @ contrast)
+        low, high = np.quantile(values, levels)
+        return Interval(estimate, float(low), float(high), confidence, method, self.n)
+
+
+def bca_levels(levels: Floats, estimate: float, values: Floats, jackknife: Floats) -> Floats:
+    """Return the levels at which BCa reads the resampled distribution (Efron 1987): corrected for bias and acceleration.
+
+    A distribution that is all on one side of the estimate, or a score that no single item moves, has no correction; the plain
+    levels are returned then.
+    """
+    from scipy.special import ndtr, ndtri
+
+    # Half of the resamples that equal the estimate count as below it, as in scipy.
+    share = (np.sum(values < estimate) + np.sum(values <= estimate)) / (2 * len(values))
+    deviations = jackknife.mean() - jackknife
+    spread = np.sum(deviations**2) ** 1.5
+    if not 0 < share < 1 or spread == 0:
+        return levels
+    bias = ndtri(share)
+    acceleration = np.sum(deviations**3) / (6 * spread)
+    moved = bias + ndtri(levels)
+    corrected: Floats = ndtr(bias + moved / (1 - acceleration * moved))
+    return corrected
+
+
+def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator) -> Bootstrap:
+    """Resample items with replacement, within their folds, and score every encoder on each resample.
+
+    With one fold the draws are those of ``scipy.stats.bootstrap(..., paired=True)`` with the same generator.
+    """
+    from threadpoolctl import threadpool_limits
+
+    if resamples < 1:
+        raise SettingsError(f"resamples is {resamples}; it must be at least 1")
+    folds, n, cores = score.folds, score.n, available_cores()
+    observed = score(np.ones((1, n)))[0]
+    values = np.empty((resamples, len(observed)))
+    step = score.rows_at_once
+
+    def fill(start: int, drawn: list[NDArray[np.int64]]) -> None:
+        values[start : start + len(drawn[0])] = score(_weights(n, folds, drawn))
+
+    # Draws come from one stream in order; counting and scoring them is spread over the cores. The queue is bounded, or the
+    # draws of a large data set would fill the memory.
+    running: deque[Future[None]] = deque()
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+        for start in range(0, resamples, step):
+            size = min(step, resamples - start)
+            drawn = [rng.integers(0, len(fold), size=(size, len(fold))) for fold in folds]
+            running.append(pool.submit(fill, start, drawn))
+            if len(running) > 2 * cores:
+                running.popleft().result()
+        for future in running:
+            future.result()
+    return Bootstrap(score, observed, values)
+
+
+def _weights(n: int, folds: tuple[NDArray[np.intp], ...], drawn: list[NDArray[np.int64]]) -> Floats:
+    """Count how often each item was drawn in each resample."""
+    rows = len(drawn[0])
+    weights = np.empty((rows, n))
+    for fold, items in zip(folds, drawn, strict=True):
+        size = len(fold)
+        items += size * np.arange(rows)[:, None]
+        counts = np.bincount(items.ravel(), minlength=rows * size).reshape(rows, size)
+        if size == n:
+            weights[:] = counts
+        else:
+            weights[:, fold] = counts
+    return weights

@@ -1,0 +1,356 @@
+"""Scores as functions of item weights: how often each item was drawn.
+
+A bootstrap resample is a vector of counts, and a jackknife leaves one item out, so a score that takes weights serves both, for
+any number of encoders on the same items at once. Sums become matrix products. Ranks need no sorting: the order of the items is
+sorted once, and an item's rank in a resample is the weight before it in that order, so a cumulative sum replaces each sort.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.errors import SettingsError
+
+__all__ = [
+    "Accuracies",
+    "Correlation",
+    "F1Scores",
+    "KendallTaus",
+    "Means",
+    "Pearsons",
+    "Spearmans",
+    "WeightedScore",
+    "correlations",
+]
+
+Correlation = Literal["pearson", "spearman", "kendall"]
+Floats = NDArray[np.float64]
+
+_CACHED_WEIGHTS: Final = 1 << 16
+
+
+class WeightedScore(Protocol):
+    """One score for each of several encoders as a function of the weights of the same n items.
+
+    ``folds`` says which items belong to which fold; items are resampled within their fold.
+    """
+
+    @property
+    def n(self) -> int: ...
+
+    @property
+    def folds(self) -> tuple[NDArray[np.intp], ...]: ...
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many resamples one call handles best."""
+        ...
+
+    def __call__(self, weights: Floats) -> Floats:
+        """Turn (resamples, n) weights into (resamples, encoders) scores."""
+        ...
+
+
+def _rows_at_once(n: int, fewest: int) -> int:
+    """Return as many rows of weights as stay in a core's own cache, but no fewer than make a matrix product worth its start."""
+    return max(fewest, _CACHED_WEIGHTS // n)
+
+
+def _one_fold(n: int) -> tuple[NDArray[np.intp], ...]:
+    return (np.arange(n, dtype=np.intp),)
+
+
+def _split_folds(n: int, folds: NDArray[np.intp] | None) -> tuple[NDArray[np.intp], ...]:
+    if folds is None:
+        return _one_fold(n)
+    if len(folds) != n:
+        raise SettingsError(f"{len(folds)} fold numbers for {n} items")
+    return tuple(np.flatnonzero(folds == fold) for fold in np.unique(folds))
+
+
+def _columns(values: NDArray[np.floating | np.integer | np.bool_], n: int | None = None) -> Floats:
+    """Return (encoders, items) as a float64 matrix; a single row of items is one encoder."""
+    matrix = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    if matrix.ndim != 2 or (n is not None and matrix.shape[1] != n) or matrix.shape[1] == 0:
+        expected = "at least one" if n is None else str(n)
+        raise SettingsError(f"scores of shape {np.shape(values)} where (encoders, {expected} items) are expected")
+    if not np.isfinite(matrix).all():
+        raise SettingsError("a score of an item is not finite; leave such items out for all encoders")
+    return matrix
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """The mean over items of any per-item value, the mean of fold means where there are folds."""
+
+    values: Floats
+    folds: tuple[NDArray[np.intp], ...]
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating | np.bool_], folds: NDArray[np.intp] | None = None) -> Means:
+        matrix = _columns(values)
+        return cls(matrix, _split_folds(matrix.shape[1], folds))
+
+    @property
+    def n(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def rows_at_once(self) -> int:
+        return _rows_at_once(self.n, 64)
+
+    @cached_property
+    def _by_fold(self) -> tuple[Floats, ...]:
+        return tuple(np.ascontiguousarray(self.values[:, fold].T) for fold in self.folds)
+
+    def __call__(self, weights: Floats) -> Floats:
+        totals = np.zeros((len(weights), len(self.values)))
+        for fold, values in zip(self.folds, self._by_fold, strict=True):
+            drawn = weights if len(self.folds) == 1 else weights[:, fold]
+            # A jackknife may empty a fold of one item; its mean is then undefined and counts as 0.
+            size = drawn.sum(axis=1, keepdims=True)
+            totals += np.divide(drawn @ values, size, out=np.zeros_like(totals), where=size > 0)
+        return totals / len(self.folds)
+
+
+#: Accuracy is the mean of right (1) and wrong (0).
+Accuracies = Means
+
+
+@dataclass(frozen=True, eq=False)
+class F1Scores:
+    """F1 of the positive class, the mean over folds where there are folds; 0 where it is undefined."""
+
+    gold: Floats
+    predicted: Floats
+    folds: tuple[NDArray[np.intp], ...]
+
+    @classmethod
+    def of(cls, gold: NDArray[np.bool_], predicted: NDArray[np.bool_], folds: NDArray[np.intp] | None = None) -> F1Scores:
+        truth = np.asarray(gold, dtype=np.float64)
+        return cls(truth, _columns(predicted, len(truth)), _split_folds(len(truth), folds))
+
+    @property
+    def n(self) -> int:
+        return len(self.gold)
+
+    @property
+    def rows_at_once(self) -> int:
+        return _rows_at_once(self.n, 64)
+
+    @cached_property
+    def _by_fold(self) -> tuple[Floats, ...]:
+        """For each fold the true positives and the predicted positives of each encoder, and the gold positives, as columns."""
+        columns = np.concatenate([self.predicted * self.gold, self.predicted, self.gold[None]])
+        return tuple(np.ascontiguousarray(columns[:, fold].T) for fold in self.folds)
+
+    def __call__(self, weights: Floats) -> Floats:
+        k = len(self.predicted)
+        totals = np.zeros((len(weights), k))
+        for fold, columns in zip(self.folds, self._by_fold, strict=True):
+            counts = (weights if len(self.folds) == 1 else weights[:, fold]) @ columns
+            # F1 = 2 TP / (predicted positives + gold positives).
+            below = counts[:, k : 2 * k] + counts[:, [-1]]
+            totals += np.divide(2 * counts[:, :k], below, out=np.zeros_like(below), where=below > 0)
+        return totals / len(self.folds)
+
+
+@dataclass(frozen=True, eq=False)
+class Pearsons:
+    """Pearson correlations of several encoders' predictions with the gold scores."""
+
+    predicted: Floats
+    gold: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.gold)
+
+    @property
+    def rows_at_once(self) -> int:
+        return _rows_at_once(self.n, 64)
+
+    @cached_property
+    def folds(self) -> tuple[NDArray[np.intp], ...]:
+        return _one_fold(self.n)
+
+    @cached_property
+    def _moments(self) -> Floats:
+        """Columns whose weighted sums give every covariance: x, x squared and x y for each encoder, y, y squared."""
+        x = _standardised(self.predicted)
+        y = _standardised(self.gold[None])[0]
+        return np.ascontiguousarray(np.concatenate([x, x * x, x * y, [y], [y * y]]).T)
+
+    def __call__(self, weights: Floats) -> Floats:
+        sums = weights @ self._moments / weights.sum(axis=1, keepdims=True)
+        k = len(self.predicted)
+        x, xx, xy, y, yy = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k], sums[:, [-2]], sums[:, [-1]]
+        return _ratio(xy - x * y, (xx - x * x) * (yy - y * y), 1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class _Order:
+    """Items sorted by a value: their order, the last place of each run of equal values, and each item's run."""
+
+    order: NDArray[np.intp]
+    last: NDArray[np.intp] | None
+    run_of_item: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: Floats) -> _Order:
+        order = np.argsort(values, kind="stable")
+        ascending = values[order]
+        ends = np.append(ascending[1:] != ascending[:-1], True)
+        run_of_item = np.empty(len(values), dtype=np.intp)
+        run_of_item[order] = np.cumsum(ends) - ends
+        return cls(order, None if ends.all() else np.flatnonzero(ends), run_of_item)
+
+    def centred_ranks(self, weights: Floats, totals: Floats) -> tuple[Floats, Floats | None]:
+        """Return twice each item's mid-rank minus its mean, and the weight of each run of ties (None where all are single)."""
+        # Clipping spares a copy that take would make to check every index.
+        upto = np.take(weights, self.order, axis=1, mode="clip")
+        np.cumsum(upto, axis=1, out=upto)
+        sizes = None
+        if self.last is not None:
+            upto = np.take(upto, self.last, axis=1, mode="clip")
+            sizes = np.diff(upto, axis=1, prepend=0.0)
+        middle = upto - totals
+        middle[:, 1:] += upto[:, :-1]
+        return np.take(middle, self.run_of_item, axis=1, mode="clip"), sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Spearmans:
+    """Spearman correlations (mid-ranks, so corrected for ties) of several encoders' predictions with the gold scores."""
+
+    predicted: Floats
+    gold: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.gold)
+
+    @property
+    def rows_at_once(self) -> int:
+        return _rows_at_once(self.n, 16)
+
+    @cached_property
+    def folds(self) -> tuple[NDArray[np.intp], ...]:
+        return _one_fold(self.n)
+
+    @cached_property
+    def _orders(self) -> tuple[_Order, ...]:
+        return tuple(_Order.of(values) for values in (self.gold, *self.predicted))
+
+    def __call__(self, weights: Floats) -> Floats:
+        totals = weights.sum(axis=1, keepdims=True)
+        cubes = totals[:, 0] ** 3
+        # Drawn twice, an item is tied with itself: without other ties the runs are the items.
+        untied: Floats = cubes - np.einsum("bi,bi,bi->b", weights, weights, weights)
+
+        def spread_of(sizes: Floats | None) -> Floats:
+            if sizes is None:
+                return untied
+            spread: Floats = cubes - np.einsum("bi,bi,bi->b", sizes, sizes, sizes)
+            return spread
+
+        gold, sizes = self._orders[0].centred_ranks(weights, totals)
+        spread_gold = spread_of(sizes)
+        gold *= weights
+        found = np.empty((len(weights), len(self.predicted)))
+        for column, order in enumerate(self._orders[1:]):
+            ranks, sizes = order.centred_ranks(weights, totals)
+            # Sums of squares of twice the centred mid-ranks are (N^3 - sum of t^3) / 3 for runs of t ties.
+            found[:, column] = _ratio(3 * np.einsum("bi,bi->b", ranks, gold), spread_of(sizes) * spread_gold, 0.5)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class KendallTaus:
+    """Kendall's tau-b of several encoders' predictions with the gold scores.
+
+    Concordant minus discordant pairs are a quadratic form of the weights, so a block of resamples is one matrix product.
+    """
+
+    predicted: Floats
+    gold: Floats
+
+    @property
+    def n(self) -> int:
+        return len(self.gold)
+
+    @property
+    def rows_at_once(self) -> int:
+        return _rows_at_once(self.n, 512)
+
+    @cached_property
+    def folds(self) -> tuple[NDArray[np.intp], ...]:
+        return _one_fold(self.n)
+
+    @cached_property
+    def _gold_signs(self) -> NDArray[np.float32]:
+        return _signs(self.gold)
+
+    def __call__(self, weights: Floats) -> Floats:
+        totals = weights.sum(axis=1)
+        pairs = totals * totals
+        narrow = weights.astype(np.float32)
+        untied_gold = pairs - _tied_pairs(weights, self.gold)
+        found = np.empty((len(weights), len(self.predicted)))
+        for column, values in enumerate(self.predicted):
+            # Whole numbers below 2^24, so float32 is exact here; the last sum is float64.
+            agreement = np.einsum("bi,bi->b", narrow @ (_signs(values) * self._gold_signs), weights, dtype=np.float64)
+            found[:, column] = _ratio(agreement, (pairs - _tied_pairs(weights, values)) * untied_gold, 0.5)
+        return found
+
+
+def correlations(
+    kind: Correlation, predicted: NDArray[np.floating], gold: NDArray[np.floating]
+) -> Pearsons | Spearmans | KendallTaus:
+    """Return the correlations of (encoders, items) predictions with gold scores as a function of item weights."""
+    kinds: dict[str, type[Pearsons] | type[Spearmans] | type[KendallTaus]] = {
+        "pearson": Pearsons,
+        "spearman": Spearmans,
+        "kendall": KendallTaus,
+    }
+    if kind not in kinds:
+        raise SettingsError(f"the correlation is {kind!r}; it can be {', '.join(kinds)}")
+    truth = _columns(gold)
+    if len(truth) != 1:
+        raise SettingsError(f"gold scores of shape {np.shape(gold)} where one row of items is expected")
+    return kinds[kind](_columns(predicted, truth.shape[1]), truth[0])
+
+
+def _standardised(rows: Floats) -> Floats:
+    """Shift and scale rows, which no correlation sees, so that sums of squares lose no digits."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    scale = centred.std(axis=1, keepdims=True)
+    standard: Floats = np.divide(centred, scale, out=np.zeros_like(centred), where=scale > 0)
+    return standard
+
+
+def _ratio(covariance: Floats, variances: Floats, smallest: float) -> Floats:
+    """Divide by the root of the product of variances; a constant side has no correlation and gives 0."""
+    defined = variances > smallest
+    ratio = np.divide(covariance, np.sqrt(variances, where=defined, out=np.ones_like(variances)), where=defined,
+                      out=np.zeros_like(covariance))  # fmt: skip
+    return np.clip(ratio, -1.0, 1.0)
+
+
+def _signs(values: Floats) -> NDArray[np.float32]:
+    return np.sign(values[:, None] - values[None, :]).astype(np.float32)
+
+
+def _tied_pairs(weights: Floats, values: Floats) -> Floats:
+    """Return the sum of squared sizes of the runs of equal values, an item drawn twice being tied with itself."""
+    order = _Order.of(values)
+    sizes = weights
+    if order.last is not None:
+        sizes = np.add.reduceat(weights[:, order.order], np.append(0, order.last[:-1] + 1), axis=1)
+    squares: Floats = np.einsum("bi,bi->b", sizes, sizes)
+    return squares

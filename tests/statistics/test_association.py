@@ -1,0 +1,56 @@
+"""Correlations over few encoders against scipy's exact permutations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics import associate
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+@pytest.mark.parametrize("n", [3, 4, 6])
+def test_all_orders_equal_scipys_exact_permutation_test(kind: str, n: int) -> None:
+    rng = np.random.default_rng(n)
+    x, y = np.round(rng.standard_normal((2, n)), 1)
+    found = associate(x, y, kind)  # type: ignore[arg-type]
+    function = stats.pearsonr if kind == "pearson" else stats.spearmanr
+    expected = stats.permutation_test(
+        (y,), lambda column: abs(function(x, column)[0]), permutation_type="pairings", alternative="greater"
+    )
+    assert found.complete
+    assert found.permutation_p == pytest.approx(expected.pvalue)
+    assert (found.coefficient, found.p_value) == pytest.approx(tuple(function(x, y)))
+
+
+def test_more_points_are_shuffled_at_random() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(25)
+    y = 0.4 * x + rng.standard_normal(25)
+    found = associate(x, y, resamples=80_000)
+    assert not found.complete
+    assert found.permutation_p == pytest.approx(found.p_value, abs=0.01)
+    low, high = stats.pearsonr(x, y).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((low, high))
+
+
+def test_one_point_can_carry_a_correlation() -> None:
+    x, y = np.array([0.0, 1, 0, 1, 10]), np.array([1.0, 0, 0, 1, 10])
+    found = associate(x, y)
+    assert found.coefficient > 0.95
+    assert found.most_influential == 4
+    assert found.leave_one_out[4] == pytest.approx(0.0, abs=1e-12)
+    for i in range(5):
+        rows = np.arange(5) != i
+        assert found.leave_one_out[i] == pytest.approx(stats.pearsonr(x[rows], y[rows])[0], abs=1e-12)
+
+
+def test_too_little_to_correlate_is_refused() -> None:
+    with pytest.raises(SettingsError, match="three or more points"):
+        associate([1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(SettingsError, match="not finite"):
+        associate([1.0, 2.0, np.nan], [1.0, 2.0, 3.0])
+    with pytest.raises(SettingsError, match="it can be pearson or spearman"):
+        associate([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], "kendall")

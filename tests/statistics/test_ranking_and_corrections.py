@@ -1,0 +1,121 @@
+"""Tests over tasks against scipy and Demšar's worked example; corrections against statsmodels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics import (
+    benjamini_hochberg,
+    bonferroni,
+    correct,
+    critical_difference,
+    friedman,
+    holm,
+    wilcoxon_over_tasks,
+)
+
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(P_VALUES)
+def test_corrections_equal_those_of_statsmodels(p: list[float]) -> None:
+    for ours, theirs in ((bonferroni, "bonferroni"), (holm, "holm"), (benjamini_hochberg, "fdr_bh")):
+        assert ours(p) == pytest.approx(multipletests(p, method=theirs)[1], abs=1e-12)
+
+
+@given(P_VALUES)
+def test_corrections_are_ordered(p: list[float]) -> None:
+    raw, by_rank, plain = correct(p, "bh"), correct(p, "holm"), correct(p, "bonferroni")
+    assert (correct(p, "none") <= raw + 1e-12).all()
+    assert (raw <= by_rank + 1e-12).all()
+    assert (by_rank <= plain + 1e-12).all()
+
+
+def test_wrong_p_values_are_refused() -> None:
+    with pytest.raises(SettingsError, match="outside 0 to 1"):
+        holm([0.5, 1.5])
+    with pytest.raises(SettingsError, match="one list"):
+        bonferroni([[0.5]])
+    with pytest.raises(SettingsError, match="correction is 'sidak'"):
+        correct([0.5], "sidak")
+    assert benjamini_hochberg([]).size == 0
+
+
+def test_critical_differences_are_those_of_demsars_table() -> None:
+    """Demšar 2006, Table 5(a): q at 0.05 for two to ten classifiers."""
+    published = [1.960, 2.343, 2.569, 2.728, 2.850, 2.949, 3.031, 3.102, 3.164]
+    for k, q in enumerate(published, start=2):
+        assert critical_difference(k, 6) / np.sqrt(k * (k + 1) / 36) == pytest.approx(q, abs=1e-3)
+    # His worked example: four classifiers, 14 data sets.
+    assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
+
+
+def test_friedman_equals_scipy_and_the_closed_forms() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.standard_normal((14, 4)) + np.array([0.0, 0.8, 0.1, 0.9])
+    found = friedman(scores)
+    assert (found.statistic, found.p_value) == pytest.approx(tuple(stats.friedmanchisquare(*scores.T)))
+    ranks = np.array([[1 + np.sum(row > value) for value in row] for row in scores]).mean(axis=0)
+    assert found.mean_ranks == pytest.approx(ranks)
+    chi_square = 12 * 14 / 20 * (np.sum(ranks**2) - 4 * 25 / 4)
+    assert found.statistic == pytest.approx(chi_square)
+    assert found.f_statistic == pytest.approx(13 * chi_square / (14 * 3 - chi_square))
+    assert found.f_p_value == pytest.approx(stats.f.sf(found.f_statistic, 3, 39))
+    # A pair exactly as far apart as the critical difference has p = 0.05.
+    for i in range(4):
+        for j in range(4):
+            apart = abs(ranks[i] - ranks[j])
+            assert (found.nemenyi[i, j] < 0.05) == (apart > found.critical_difference)
+
+
+def test_demsars_example_from_its_mean_ranks() -> None:
+    """Mean ranks 3.143, 2.000, 2.893, 1.964 over 14 data sets give chi-square 9.28 and F 3.69."""
+    sums = np.array([44.0, 28.0, 40.5, 27.5])
+    assert sums / 14 == pytest.approx([3.143, 2.0, 2.893, 1.964], abs=6e-4)
+    chi_square = 12 / (14 * 20) * np.sum(sums**2) - 3 * 14 * 5
+    assert chi_square == pytest.approx(9.28, abs=0.01)
+    assert 13 * chi_square / (42 - chi_square) == pytest.approx(3.69, abs=0.01)
+
+
+def test_encoders_that_always_tie_do_not_differ() -> None:
+    found = friedman(np.tile([[1.0], [2.0]], (1, 3)))
+    assert (found.statistic, found.p_value, found.f_statistic) == (0.0, 1.0, 0.0)
+    assert found.nemenyi.tolist() == np.ones((3, 3)).tolist()
+
+
+def test_encoders_in_the_same_order_everywhere() -> None:
+    found = friedman(np.tile([1.0, 2.0, 3.0], (5, 1)))
+    assert found.mean_ranks.tolist() == [3.0, 2.0, 1.0]
+    assert found.f_statistic == np.inf
+    assert found.f_p_value == 0.0
+
+
+def test_wilcoxon_is_scipys() -> None:
+    rng = np.random.default_rng(1)
+    first = rng.standard_normal(10)
+    second = first + rng.standard_normal(10)
+    found = wilcoxon_over_tasks(first, second)
+    assert (found.statistic, found.p_value) == pytest.approx(tuple(stats.wilcoxon(first, second)))
+    assert found.n == 10
+    assert wilcoxon_over_tasks([1.0, 2.0], [1.0, 2.0]).p_value == 1.0
+
+
+def test_scores_that_cannot_be_ranked_are_refused() -> None:
+    with pytest.raises(SettingsError, match="at least 2 tasks and 3 encoders"):
+        friedman([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(SettingsError, match="not finite"):
+        friedman([[1.0, np.nan, 2.0], [1.0, 2.0, 3.0]])
+    with pytest.raises(SettingsError, match="same tasks twice"):
+        wilcoxon_over_tasks([1.0], [1.0, 2.0])
+    with pytest.raises(SettingsError, match="not finite"):
+        wilcoxon_over_tasks([1.0, np.nan], [1.0, 2.0])
+    with pytest.raises(SettingsError, match="nothing to rank"):
+        critical_difference(1, 5)
+    with pytest.raises(SettingsError, match="level is 1"):
+        critical_difference(3, 5, 1.0)
