@@ -150,12 +150,9 @@ class WindowTagger:
         rows = [part.rows(seen) for part, seen in zip(self._parts, windows, strict=False)]
         hidden, slope = self._activated(rows)
         if settings.dropout:
-            # Sixteen random bits decide about a unit; what is kept is scaled up, so that prediction needs no change.
-            kept = self._rng.integers(0, 1 << 16, hidden.shape, dtype=np.uint16) >= round(settings.dropout * (1 << 16))
-            scaled = kept.astype(np.float32)
-            scaled *= np.float32(1 / (1 - settings.dropout))
-            hidden *= scaled
-            slope = slope * scaled
+            kept = self._kept_units(hidden.shape)
+            hidden *= kept
+            slope = slope * kept
         probabilities = self._softmax(hidden)
         each = np.arange(len(tags))
         loss = -float(np.log(np.maximum(probabilities[each, tags], _TINY)).sum())
@@ -169,6 +166,13 @@ class WindowTagger:
             part.descend(seen, row, step)
         self._bias -= step.sum(axis=0)
         return loss
+
+    def _kept_units(self, shape: tuple[int, ...]) -> Floats:
+        """Draw which units dropout keeps (sixteen random bits for each), scaled up so that prediction needs no change."""
+        dropout = self.settings.dropout
+        kept = (self._rng.integers(0, 1 << 16, shape, dtype=np.uint16) >= round(dropout * (1 << 16))).astype(np.float32)
+        kept *= np.float32(1 / (1 - dropout))
+        return kept
 
     def _activated(self, rows: list[Floats]) -> tuple[Floats, Floats | NDArray[np.bool_]]:
         """Return the hidden units and the slope of their activation."""
