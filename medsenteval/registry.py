@@ -48,6 +48,13 @@ SENTENCE_TASKS: Final[TaskTable] = {
     "BIOSSES": ("medsenteval.tasks.sentence.biosses:TASK", ()),
 }
 
+NER_TASKS: Final[TaskTable] = {
+    "AnatEM": ("medsenteval.tasks.ner.anatem:TASK", ()),
+    "BC2GM": ("medsenteval.tasks.ner.bc2gm:TASK", ()),
+    "BC4CHEMD": ("medsenteval.tasks.ner.bc4chemd:TASK", ("CHEMDNER",)),
+    "JNLPBA": ("medsenteval.tasks.ner.jnlpba:TASK", ()),
+}
+
 #: Kind of encoder -> (module:loader, what its argument is).
 ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
@@ -67,6 +74,7 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
 #: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
 TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "sentence": SENTENCE_TASKS,
+    "ner": NER_TASKS,
 }
 _TASKS: Final[TaskTable] = {name: entry for table in TASK_GROUPS.values() for name, entry in table.items()}
 _GROUPS: Final[dict[str, tuple[str, ...]]] = {

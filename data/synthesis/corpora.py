@@ -1,4 +1,4 @@
-"""The ten data sets of the sample: how many rows each has, and which quirks of the real files it carries."""
+"""The data sets of the sample: how many rows each has, and which quirks of the real files it carries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from .abstracts import PICO_HEADINGS, mask_digits, write_abstracts
-from .formats import abstracts_tabbed, bioc_xml, json_document, lines, mednli_jsonl, rqe_xml, word_table
+from .formats import abstracts_tabbed, bioc_xml, json_document, lines, mednli_jsonl, rqe_xml, tagged_tokens, word_table
+from .mentions import MENTION_CORPORA, write_mentions
 from .notes import write_inferences
 from .opinions import write_citations, write_tweets
 from .questions import Snippet, write_closed_question, write_open_question, write_question_pairs, write_reviews
@@ -25,7 +26,7 @@ def build_files(seed: int) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for build in (_mednli, _rqe, _pubmed20k, _pico, _clinicalsa, _citationsa, _bioasq, _bioc, _clinicalsts, _biosses):
         files.update(build(seed))
-    return files
+    return files | _ner(seed)
 
 
 def _mednli(seed: int) -> dict[str, bytes]:
@@ -198,3 +199,15 @@ def _quirky(writer: Writer, text: str) -> str:
     if writer.chance(0.08):
         text += "\n"
     return text
+
+
+def _ner(seed: int) -> dict[str, bytes]:
+    """Return the corpora of named entities; JNLPBA marks its documents, the others do not."""
+    return {
+        f"{corpus}/{split}.tsv": tagged_tokens(
+            write_mentions(Writer(seed, f"{corpus}/{split}"), corpus, n_sentences),
+            sentences_a_document=8 if corpus == "JNLPBA" else 0,
+        )
+        for corpus in MENTION_CORPORA
+        for split, n_sentences in (("train", 160), ("devel", 40), ("test", 80))
+    }

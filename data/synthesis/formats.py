@@ -1,4 +1,4 @@
-"""The official layouts of the ten data sets, with the quirks that real files have and readers must survive."""
+"""The official layouts of the data sets, with the quirks that real files have and readers must survive."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final
 from xml.sax.saxutils import escape, quoteattr
 
 from .abstracts import Abstract
+from .mentions import TaggedSentence
 from .notes import Inference
 from .questions import Claim, QuestionPair
 from .wording import tokenise
@@ -22,6 +23,7 @@ __all__ = [
     "lines",
     "mednli_jsonl",
     "rqe_xml",
+    "tagged_tokens",
     "word_table",
 ]
 
@@ -32,6 +34,17 @@ _XML_HEADER: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 def lines(rows: Iterable[str]) -> bytes:
     """Return UTF-8 text with one row per line."""
     return "".join(f"{row}\n" for row in rows).encode()
+
+
+def tagged_tokens(sentences: Iterable[TaggedSentence], sentences_a_document: int) -> bytes:
+    """Return token TAB tag a line, a blank line after each sentence, and a mark before each document if it has a size."""
+    rows: list[str] = []
+    for number, sentence in enumerate(sentences):
+        if sentences_a_document and number % sentences_a_document == 0:
+            rows += ["-DOCSTART-\tO", ""]
+        rows += [f"{token}\t{tag}" for token, tag in sentence]
+        rows.append("")
+    return lines(rows)
 
 
 def json_document(value: object) -> bytes:

@@ -1,0 +1,1 @@
+"""Named entities: tagging tasks that show what word vectors are worth to a tagger."""
