@@ -48,6 +48,41 @@ SENTENCE_TASKS: Final[TaskTable] = {
     "BIOSSES": ("medsenteval.tasks.sentence.biosses:TASK", ()),
 }
 
+#: SentEval's own tasks, under SentEval's names.
+GENERAL_TASKS: Final[TaskTable] = {
+    "MR": ("medsenteval.tasks.general.binary:MR", ()),
+    "CR": ("medsenteval.tasks.general.binary:CR", ()),
+    "SUBJ": ("medsenteval.tasks.general.binary:SUBJ", ()),
+    "MPQA": ("medsenteval.tasks.general.binary:MPQA", ()),
+    "SST2": ("medsenteval.tasks.general.sst:SST2", ()),
+    "SST5": ("medsenteval.tasks.general.sst:SST5", ()),
+    "TREC": ("medsenteval.tasks.general.trec:TASK", ()),
+    "MRPC": ("medsenteval.tasks.general.mrpc:TASK", ()),
+    "SNLI": ("medsenteval.tasks.general.snli:TASK", ()),
+    "SICKEntailment": ("medsenteval.tasks.general.sick:ENTAILMENT", ("SICK-E",)),
+    "SICKRelatedness": ("medsenteval.tasks.general.sick:RELATEDNESS", ("SICK-R",)),
+    "STSBenchmark": ("medsenteval.tasks.general.stsbenchmark:SUPERVISED", ("STSB",)),
+    "STSBenchmarkCosine": ("medsenteval.tasks.general.stsbenchmark:COSINE", ("STSB-cosine",)),
+    "STS12": ("medsenteval.tasks.general.sts:STS12", ()),
+    "STS13": ("medsenteval.tasks.general.sts:STS13", ()),
+    "STS14": ("medsenteval.tasks.general.sts:STS14", ()),
+    "STS15": ("medsenteval.tasks.general.sts:STS15", ()),
+    "STS16": ("medsenteval.tasks.general.sts:STS16", ()),
+}
+
+PROBING_TASKS: Final[TaskTable] = {
+    "Length": ("medsenteval.tasks.general.probing:LENGTH", ()),
+    "WordContent": ("medsenteval.tasks.general.probing:WORD_CONTENT", ()),
+    "Depth": ("medsenteval.tasks.general.probing:DEPTH", ()),
+    "TopConstituents": ("medsenteval.tasks.general.probing:TOP_CONSTITUENTS", ()),
+    "BigramShift": ("medsenteval.tasks.general.probing:BIGRAM_SHIFT", ()),
+    "Tense": ("medsenteval.tasks.general.probing:TENSE", ()),
+    "SubjNumber": ("medsenteval.tasks.general.probing:SUBJ_NUMBER", ()),
+    "ObjNumber": ("medsenteval.tasks.general.probing:OBJ_NUMBER", ()),
+    "OddManOut": ("medsenteval.tasks.general.probing:ODD_MAN_OUT", ()),
+    "CoordinationInversion": ("medsenteval.tasks.general.probing:COORDINATION_INVERSION", ()),
+}
+
 #: Kind of encoder -> (module:loader, what its argument is).
 ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
@@ -67,6 +102,8 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
 #: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
 TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "sentence": SENTENCE_TASKS,
+    "general": GENERAL_TASKS,
+    "probing": PROBING_TASKS,
 }
 _TASKS: Final[TaskTable] = {name: entry for table in TASK_GROUPS.values() for name, entry in table.items()}
 _GROUPS: Final[dict[str, tuple[str, ...]]] = {
