@@ -30,7 +30,8 @@ def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embe
     sizes = [float(len(numbers)) for numbers in rows.values()]
     senteval: dict[str, Any] = {name: {"nsamples": len(numbers)} for name, numbers in rows.items()}
     summary: dict[str, dict[str, float]] = {}
-    means, others = [], []
+    means: list[Metric] = []
+    others: list[Metric] = []
     for kind in _KINDS:
         for name, numbers in rows.items():
             senteval[name][kind] = correlation(kind, predicted[numbers], gold[numbers])

@@ -1,10 +1,10 @@
 """Regression of a graded relation between two texts on the features of the pair.
 
-SentEval's way, for SICK-R and STSBenchmark: a softmax over the grades 1 to 5, trained with Adam on the squared difference to a
-two-point distribution whose mean is the gold score; every 50 passes the Pearson correlation on the development rows is taken, the
-best model is kept, and training ends at the fourth check without gain or after 1,000 passes. A prediction is the mean grade.
-The same grades are used for scores from 0 to 5 (STSBenchmark), where scores below 1 lose mass; that is kept too. Random draws are
-SentEval's in SentEval's order, so that scores differ from it on a CPU by rounding only.
+SentEval's way, for SICK-R and STSBenchmark: a softmax over the grades 1 to 5, trained with Adam on the squared difference to
+a two-point distribution whose mean is the gold score; every 50 passes the Pearson correlation on the development rows is
+taken, the best model is kept, and training ends at the fourth check without gain or after more than 1,000 passes. A prediction
+is the mean grade. The same grades serve for scores from 0 to 5 (STSBenchmark), where scores below 1 lose mass; that is kept
+too. Random draws are SentEval's in SentEval's order, so that scores differ from it on a CPU by rounding only.
 
 Ridge regression is the deterministic alternative: no seed, no torch, one decomposition for all penalties.
 """
@@ -60,7 +60,13 @@ def two_point_targets(scores: Scores) -> NDArray[np.float32]:
 
 
 def fit_softmax(
-    features: Features, train: RowNumbers, train_scores: Scores, dev: RowNumbers, dev_scores: Scores, test: RowNumbers, seed: int
+    features: Features,
+    train: RowNumbers,
+    train_scores: Scores,
+    dev: RowNumbers,
+    dev_scores: Scores,
+    test: RowNumbers,
+    seed: int,
 ) -> RelatednessFit:
     """Train SentEval's relatedness model and predict the test rows."""
     try:
@@ -92,11 +98,11 @@ def fit_softmax(
         while without_gain < _CHECKS_WITHOUT_GAIN and passes <= _MOST_PASSES:
             for _ in range(_PASSES_A_CHECK):
                 order = torch.from_numpy(stream.permutation(len(train)))
-                for batch in order.split(_BATCH):
+                for batch in torch.split(order, _BATCH):
                     belief = torch.softmax(torch.nn.functional.linear(inputs[batch], weight, bias), dim=-1)
                     loss = torch.nn.functional.mse_loss(belief, targets[batch])
                     optimiser.zero_grad()
-                    loss.backward()
+                    loss.backward()  # type: ignore[no-untyped-call]
                     optimiser.step()
             passes += _PASSES_A_CHECK
             pearson, _ = correlation("pearson", predict("dev", (weight, bias)), dev_scores)
