@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from medsenteval.encoders.recipes import Recipe
 
 __all__ = [
+    "canonical_task_name",
     "encoder_kinds",
     "encoder_loader",
     "encoder_name",
@@ -71,16 +72,16 @@ GENERAL_TASKS: Final[TaskTable] = {
 }
 
 PROBING_TASKS: Final[TaskTable] = {
-    "Length": ("medsenteval.tasks.general.probing:LENGTH", ()),
-    "WordContent": ("medsenteval.tasks.general.probing:WORD_CONTENT", ()),
-    "Depth": ("medsenteval.tasks.general.probing:DEPTH", ()),
-    "TopConstituents": ("medsenteval.tasks.general.probing:TOP_CONSTITUENTS", ()),
-    "BigramShift": ("medsenteval.tasks.general.probing:BIGRAM_SHIFT", ()),
+    "Length": ("medsenteval.tasks.general.probing:LENGTH", ("SentLen",)),
+    "WordContent": ("medsenteval.tasks.general.probing:WORD_CONTENT", ("WC",)),
+    "Depth": ("medsenteval.tasks.general.probing:DEPTH", ("TreeDepth",)),
+    "TopConstituents": ("medsenteval.tasks.general.probing:TOP_CONSTITUENTS", ("TopConst",)),
+    "BigramShift": ("medsenteval.tasks.general.probing:BIGRAM_SHIFT", ("BShift",)),
     "Tense": ("medsenteval.tasks.general.probing:TENSE", ()),
-    "SubjNumber": ("medsenteval.tasks.general.probing:SUBJ_NUMBER", ()),
-    "ObjNumber": ("medsenteval.tasks.general.probing:OBJ_NUMBER", ()),
-    "OddManOut": ("medsenteval.tasks.general.probing:ODD_MAN_OUT", ()),
-    "CoordinationInversion": ("medsenteval.tasks.general.probing:COORDINATION_INVERSION", ()),
+    "SubjNumber": ("medsenteval.tasks.general.probing:SUBJ_NUMBER", ("SubjNum",)),
+    "ObjNumber": ("medsenteval.tasks.general.probing:OBJ_NUMBER", ("ObjNum",)),
+    "OddManOut": ("medsenteval.tasks.general.probing:ODD_MAN_OUT", ("SOMO",)),
+    "CoordinationInversion": ("medsenteval.tasks.general.probing:COORDINATION_INVERSION", ("CoordInv",)),
 }
 
 #: Kind of encoder -> (module:loader, what its argument is).
@@ -159,9 +160,14 @@ def task_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_TASKS, *_plugins("medsenteval.tasks")]))
 
 
+def canonical_task_name(name: str) -> str:
+    """Return a task's own name for this spelling of it, without importing the task."""
+    return _task_spellings().resolve(name)
+
+
 def task(name: str) -> Task:
     """Return the task of this name or alias, in any case; an unknown name suggests the nearest known ones."""
-    canonical = _task_spellings().resolve(name)
+    canonical = canonical_task_name(name)
     found = _import(_TASKS[canonical][0]) if canonical in _TASKS else _plugins("medsenteval.tasks")[canonical].load()
     if not isinstance(found, Task):
         raise SettingsError(f"the task {canonical!r} is a {type(found).__name__}, not a medsenteval Task")

@@ -13,6 +13,10 @@ DATA_ABSENT: Final = 3
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
+    "published": (
+        "medsenteval.commands.published:published",
+        "Show the literature's numbers, with source, protocol and doubts.",
+    ),
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),
     "train-infersent": (
