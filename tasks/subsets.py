@@ -8,8 +8,8 @@ import numpy as np
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
 from medsenteval.settings import Settings
-from medsenteval.statistics import bootstrap_correlation, correlation
-from medsenteval.statistics.intervals import Correlation
+from medsenteval.statistics import Correlation, bootstrap, correlation, correlations
+from medsenteval.statistics.subsets import SubsetCorrelations
 from medsenteval.tasks.families import concatenate_splits, predict_similarity
 
 __all__ = ["evaluate_similarity_by_subset"]
@@ -38,22 +38,15 @@ def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embe
         values = [senteval[name][kind][0] for name in rows]
         summary[kind] = {"mean": float(np.mean(values)), "wmean": float(np.average(values, weights=sizes))}
         pooled = correlation(kind, predicted, gold)[0]
-        for suffix, value, subsets, weights in (
-            ("", summary[kind]["mean"], list(rows.values()), None),
-            ("_weighted", summary[kind]["wmean"], list(rows.values()), sizes),
-            ("_pooled", pooled, None, None),
+        subsets = list(rows.values())
+        for suffix, value, score in (
+            ("", summary[kind]["mean"], SubsetCorrelations.of(kind, predicted, gold, subsets)),
+            ("_weighted", summary[kind]["wmean"], SubsetCorrelations.of(kind, predicted, gold, subsets, sizes)),
+            ("_pooled", pooled, correlations(kind, predicted, gold)),
         ):
-            low, high = bootstrap_correlation(
-                kind,
-                predicted,
-                gold,
-                resamples=settings.resamples,
-                confidence=settings.confidence,
-                rng=np.random.default_rng(settings.seed),
-                subsets=subsets,
-                weights=weights,
-            )
-            metric = Metric(kind + suffix, value, low, high, 0.0, "fraction", len(gold))
+            drawn = bootstrap(score, resamples=settings.resamples, rng=np.random.default_rng(settings.seed))
+            interval = drawn.interval(confidence=settings.confidence)
+            metric = Metric(kind + suffix, value, interval.low, interval.high, 0.0, "fraction", len(gold))
             (others if suffix else means).append(metric)
     subset_of = [name for name, split in dataset.splits.items() for _ in range(len(split))]
     return Scores(

@@ -11,8 +11,7 @@ from medsenteval.errors import DataError
 from medsenteval.features import Features
 from medsenteval.probes.relatedness import fit_ridge, fit_softmax
 from medsenteval.settings import Settings
-from medsenteval.statistics import bootstrap_correlation, correlation
-from medsenteval.statistics.intervals import Correlation
+from medsenteval.statistics import Correlation, bootstrap_correlation, correlation
 from medsenteval.tasks.families import senteval_order
 
 __all__ = ["REGRESSIONS", "evaluate_relatedness"]
