@@ -67,8 +67,8 @@ setup(
     package_data={
         "medsenteval": ["py.typed"],
         "medsenteval.encoders": ["*.toml"],
-        "medsenteval.published": ["*.csv"],
-        "medsenteval.sample": ["*.txt", "*.md", "*/*.*"],
+        "medsenteval.published": ["*.csv", "*.toml"],
+        "medsenteval.sample": ["*.txt", "*.md", "*/*.*", "downstream/**/*", "probing/*.txt"],
     },
     install_requires=[
         "numpy>=1.26",

@@ -241,6 +241,7 @@ class Task:
     ``metrics`` are those of the paper's table; a ``positive_label`` adds F1 to what is computed.
     ``options`` lists the reading options with their allowed values, the default first.
     ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
+    ``pair_features`` names how two sentence vectors become one row of probe input (``medsenteval.features``).
     ``uses_probe`` is False where no shared probe is trained on the vectors (similarities, analogies, taggers of their own).
     """
 
@@ -264,6 +265,7 @@ class Task:
     senteval_name: str = ""
     groups_are: str = ""
     uses_probe: bool = True
+    pair_features: str = "u,v,|u-v|,u*v"
 
     def protocol_under(self, settings: Settings) -> str:
         """Return the protocol's full name; scores under different names are not comparable."""

@@ -38,16 +38,33 @@ def data_root(data: str | Path | None = None) -> Path:
 
 
 def locate(task: Task, root: Path) -> Path:
-    """Return the task's own folder below ``root``, whatever its case, or ``root`` itself if it has one of those names."""
-    names = [name.casefold() for name in task.folders]
-    folders = sorted(entry for entry in root.iterdir() if entry.is_dir())
-    for name in names:
-        for folder in folders:
-            if folder.name.casefold() == name:
-                return folder
-    if root.resolve().name.casefold() in names:
+    """Return the task's own folder below ``root``, whatever its case, or ``root`` itself if it has one of those names.
+
+    A folder name may have several parts ("downstream/MR"); ``root`` may then be any folder on that way. A task without folders
+    brings its items along and gets ``root``, where a user may have put others.
+    """
+    if not task.folders:
         return root
+    for name in task.folders:
+        parts = name.casefold().split("/")
+        for start in range(len(parts) + 1):
+            if parts[:start] == _last_parts(root, start) and (found := _descend(root, parts[start:])) is not None:
+                return found
     raise DataMissingError(f"{task.name}: no folder {' or '.join(task.folders)} in {root}. To get it: {task.obtain}")
+
+
+def _last_parts(folder: Path, count: int) -> list[str]:
+    return [part.casefold() for part in folder.resolve().parts[-count:]] if count else []
+
+
+def _descend(folder: Path, parts: list[str]) -> Path | None:
+    """Follow folder names downwards in any case; of two that differ in case alone the first in order is taken."""
+    for part in parts:
+        below = sorted(entry for entry in folder.iterdir() if entry.is_dir() and entry.name.casefold() == part)
+        if not below:
+            return None
+        folder = below[0]
+    return folder
 
 
 def load_dataset(task: Task, root: Path, settings: Settings) -> Dataset:

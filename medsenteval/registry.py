@@ -15,6 +15,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final
 
+from medsenteval.catalogue import ENCODER_KINDS, TASK_GROUPS, TaskTable
 from medsenteval.contracts import Encoder, Task
 from medsenteval.errors import EncoderError, SettingsError, UnknownNameError
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from medsenteval.encoders.recipes import Recipe
 
 __all__ = [
+    "canonical_task_name",
     "encoder_kinds",
     "encoder_loader",
     "encoder_name",
@@ -32,50 +34,6 @@ __all__ = [
     "task_names",
 ]
 
-#: Canonical task name -> (module:attribute, other names that resolve to it).
-TaskTable = dict[str, tuple[str, tuple[str, ...]]]
-
-SENTENCE_TASKS: Final[TaskTable] = {
-    "MedNLI": ("medsenteval.tasks.sentence.mednli:TASK", ()),
-    "RQE": ("medsenteval.tasks.sentence.rqe:TASK", ()),
-    "PubMed20K": ("medsenteval.tasks.sentence.pubmed20k:TASK", ("PubMed20KRCT", "PubMedRCT")),
-    "PICO": ("medsenteval.tasks.sentence.pico:TASK", ("PubMedPICO",)),
-    "VaccineSA": ("medsenteval.tasks.sentence.vaccinesa:TASK", ("ClinicalSA", "PatientSA", "Vac.SA")),
-    "CitationSA": ("medsenteval.tasks.sentence.citationsa:TASK", ("Cit.SA",)),
-    "BioC": ("medsenteval.tasks.sentence.bioc:TASK", ("BioContradiction",)),
-    "BioASQ": ("medsenteval.tasks.sentence.bioasq:TASK", ()),
-    "ClinicalSTS": ("medsenteval.tasks.sentence.clinicalsts:TASK", ("C-STS",)),
-    "BIOSSES": ("medsenteval.tasks.sentence.biosses:TASK", ()),
-}
-
-NER_TASKS: Final[TaskTable] = {
-    "AnatEM": ("medsenteval.tasks.ner.anatem:TASK", ()),
-    "BC2GM": ("medsenteval.tasks.ner.bc2gm:TASK", ()),
-    "BC4CHEMD": ("medsenteval.tasks.ner.bc4chemd:TASK", ("CHEMDNER",)),
-    "JNLPBA": ("medsenteval.tasks.ner.jnlpba:TASK", ()),
-}
-
-#: Kind of encoder -> (module:loader, what its argument is).
-ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
-    "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
-    "vectors": ("medsenteval.encoders.vectors:load", "PATH of GloVe, word2vec or fastText .vec word vectors"),
-    "fasttext": ("medsenteval.encoders.fasttext:load", "PATH of a fastText .bin model, subwords included"),
-    "transformers": ("medsenteval.encoders.transformer:load", "model ID or PATH: BERT, BioBERT, SciBERT, RoBERTa, GPT, ..."),
-    "elmo": ("medsenteval.encoders.elmo:load", "OPTIONS.json+WEIGHTS.hdf5 of AllenNLP"),
-    "flair": ("medsenteval.encoders.flair:load", "FORWARD.pt+BACKWARD.pt language models"),
-    "infersent": ("medsenteval.encoders.infersent:load", "ENCODER.pkl+VECTORS"),
-    "use": ("medsenteval.encoders.use:load", "PATH or address of a TensorFlow Hub sentence encoder"),
-    "sentence-transformers": ("medsenteval.encoders.sentence_transformer:load", "model ID or PATH"),
-    "model2vec": ("medsenteval.encoders.model2vec:load", "PATH of a static model of the model2vec kind"),
-    "endpoint": ("medsenteval.encoders.endpoint:load", "URL#MODEL of an OpenAI-compatible embeddings server"),
-    "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
-}
-
-#: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
-TASK_GROUPS: Final[dict[str, TaskTable]] = {
-    "sentence": SENTENCE_TASKS,
-    "ner": NER_TASKS,
-}
 _TASKS: Final[TaskTable] = {name: entry for table in TASK_GROUPS.values() for name, entry in table.items()}
 _GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "all": tuple(_TASKS),
@@ -130,9 +88,14 @@ def task_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_TASKS, *_plugins("medsenteval.tasks")]))
 
 
+def canonical_task_name(name: str) -> str:
+    """Return a task's own name for this spelling of it, without importing the task."""
+    return _task_spellings().resolve(name)
+
+
 def task(name: str) -> Task:
     """Return the task of this name or alias, in any case; an unknown name suggests the nearest known ones."""
-    canonical = _task_spellings().resolve(name)
+    canonical = canonical_task_name(name)
     found = _import(_TASKS[canonical][0]) if canonical in _TASKS else _plugins("medsenteval.tasks")[canonical].load()
     if not isinstance(found, Task):
         raise SettingsError(f"the task {canonical!r} is a {type(found).__name__}, not a medsenteval Task")

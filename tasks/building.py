@@ -21,7 +21,9 @@ class SplitBuilder:
     """The rows of one split while they are read."""
 
     def __init__(self, label_names: tuple[str, ...], rejected: list[RejectedRow], pairs: bool) -> None:
+        # A label is matched as it is written first, so that two labels may differ in case alone (probing tasks on words).
         self._label_number = {name.casefold(): number for number, name in enumerate(label_names)}
+        self._label_number |= {name: number for number, name in enumerate(label_names)}
         self._label_names = label_names
         self._rejected = rejected
         self._pairs = pairs
@@ -56,7 +58,7 @@ class SplitBuilder:
         """
         number, value = 0, 0.0
         if label is not None:
-            found = self._label_number.get(label.strip().casefold())
+            found = self._label_number.get(label.strip(), self._label_number.get(label.strip().casefold()))
             if found is None:
                 known = ", ".join(self._label_names)
                 self.reject(file, line, f"unknown label {label.strip()!r}; known: {known}", item)

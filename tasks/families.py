@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,15 @@ from medsenteval.settings import Settings
 from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import bootstrap_correlation, bootstrap_counts, correlation, f1_from_counts
 
-__all__ = ["evaluate_classification", "evaluate_similarity"]
+__all__ = [
+    "accuracy_metric",
+    "concatenate_splits",
+    "evaluate_classification",
+    "evaluate_similarity",
+    "predict_similarity",
+    "predict_split",
+    "senteval_order",
+]
 
 Labels = NDArray[np.int64]
 
@@ -24,7 +33,7 @@ Labels = NDArray[np.int64]
 def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Train a probe on the frozen vectors under the task's protocol and score its predictions."""
     splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
-    features, labels, rows = _stack(splits, embeddings)
+    features, labels, rows = _stack(splits, embeddings, task.pair_features)
     groups = _group_numbers(task, splits) if settings.grouped else None
     backend = choose_backend(settings, task.training)
     n_classes, penalties = len(dataset.label_names), choose_penalties(settings, task.training)
@@ -48,19 +57,8 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
 
 def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Correlate the cosine of each pair's vectors, or the caller's own similarity, with the gold score; nothing is trained."""
-    split = _concatenate(list(dataset.splits.values()))
-    if split.texts2 is None or split.scores is None:
-        raise DataError(f"{task.name}: a similarity task needs pairs of texts with scores")
-    left, right = embeddings.rows(split.texts), embeddings.rows(split.texts2)
-    if settings.similarity is None:
-        predicted, degenerate = paired_cosine(embeddings.matrix, left, right)
-    else:
-        vectors = embeddings.matrix
-        predicted = np.array([float(settings.similarity(vectors[i], vectors[j])) for i, j in zip(left, right, strict=True)])
-        degenerate = int((~np.isfinite(predicted)).sum())
-        if degenerate:
-            raise DataError(f"{task.name}: the given similarity is not finite for {degenerate} of {len(predicted)} pairs")
-    gold = split.scores
+    split = concatenate_splits(list(dataset.splits.values()))
+    predicted, gold, degenerate = predict_similarity(task, split, embeddings, settings)
     metrics, pairs = [], {}
     for kind in ("pearson", "spearman"):
         value, p = correlation(kind, predicted, gold)
@@ -82,6 +80,42 @@ def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, se
     )
 
 
+def predict_split(
+    task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, tested: Sequence[str]
+) -> tuple[dict[str, Labels], dict[str, Any]]:
+    """Train a probe on train and dev and return its answers to the rows of other splits, with how the fit went."""
+    splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items() if name in ("train", "dev")}
+    splits |= {name: dataset.splits[name] for name in tested}
+    features, labels, rows = _stack(splits, embeddings, task.pair_features)
+    outcome = run_split(
+        choose_backend(settings, task.training), features, labels, len(dataset.label_names),
+        train=rows["train"], dev=rows["dev"], test=np.concatenate([rows[name] for name in tested]),
+        penalties=choose_penalties(settings, task.training),
+    )  # fmt: skip
+    (fold,) = outcome.folds
+    answers = np.split(fold.predicted, np.cumsum([len(rows[name]) for name in tested])[:-1])
+    details = {"dev_accuracy": outcome.dev_accuracy, "penalties": [fold.penalty], "fits": vars(outcome.report)}
+    return dict(zip(tested, answers, strict=True)), details
+
+
+def predict_similarity(
+    task: Task, split: Split, embeddings: Embeddings, settings: Settings
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Return each pair's similarity, its gold score, and how many pairs have a vector of zeros."""
+    if split.texts2 is None or split.scores is None:
+        raise DataError(f"{task.name}: a similarity task needs pairs of texts with scores")
+    left, right = embeddings.rows(split.texts), embeddings.rows(split.texts2)
+    if settings.similarity is None:
+        predicted, degenerate = paired_cosine(embeddings.matrix, left, right)
+    else:
+        vectors = embeddings.matrix
+        predicted = np.array([float(settings.similarity(vectors[i], vectors[j])) for i, j in zip(left, right, strict=True)])
+        degenerate = int((~np.isfinite(predicted)).sum())
+        if degenerate:
+            raise DataError(f"{task.name}: the given similarity is not finite for {degenerate} of {len(predicted)} pairs")
+    return predicted, split.scores, degenerate
+
+
 def senteval_order(split: Split) -> list[int]:
     """Return the rows sorted as SentEval sorts them before it encodes: by numbers of tokens, then by label.
 
@@ -93,7 +127,8 @@ def senteval_order(split: Split) -> list[int]:
     return sorted(range(len(split)), key=lambda i: (*(column[i] for column in lengths), targets[i]))
 
 
-def _concatenate(splits: list[Split]) -> Split:
+def concatenate_splits(splits: list[Split]) -> Split:
+    """Lay splits one after the other; groups and labels are left behind."""
     if len(splits) == 1:
         return splits[0]
 
@@ -110,7 +145,9 @@ def _concatenate(splits: list[Split]) -> Split:
     )
 
 
-def _stack(splits: dict[str, Split], embeddings: Embeddings) -> tuple[Features, Labels, dict[str, NDArray[np.intp]]]:
+def _stack(
+    splits: dict[str, Split], embeddings: Embeddings, combination: str
+) -> tuple[Features, Labels, dict[str, NDArray[np.intp]]]:
     """Lay the splits one after the other: features, labels, and which rows belong to which split."""
     parts = list(splits.values())
     left = np.concatenate([embeddings.rows(part.texts) for part in parts])
@@ -119,7 +156,7 @@ def _stack(splits: dict[str, Split], embeddings: Embeddings) -> tuple[Features, 
     labels = np.concatenate([part.labels for part in parts if part.labels is not None])
     ends = np.cumsum([0, *map(len, parts)])
     rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(splits)}
-    return Features(embeddings.matrix, left, right), labels, rows
+    return Features(embeddings.matrix, left, right, combination), labels, rows
 
 
 def _group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
@@ -141,7 +178,7 @@ def _classification_scores(
 ) -> Scores:
     gold = [labels[fold.rows] for fold in outcome.folds]
     predicted = [fold.predicted for fold in outcome.folds]
-    metrics = [_accuracy(gold, predicted, settings)]
+    metrics = [accuracy_metric(gold, predicted, settings)]
     fold_accuracies = [round(100 * float(np.mean(g == p)), 2) for g, p in zip(gold, predicted, strict=True)]
     tested = np.concatenate([fold.rows for fold in outcome.folds])
     n_test = len(tested)
@@ -181,7 +218,8 @@ def _classification_scores(
     )
 
 
-def _accuracy(gold: list[Labels], predicted: list[Labels], settings: Settings) -> Metric:
+def accuracy_metric(gold: list[Labels], predicted: list[Labels], settings: Settings, name: str = "acc") -> Metric:
+    """Return the mean accuracy over folds with its interval, beside that of the best constant answer."""
     right = [int(np.sum(g == p)) for g, p in zip(gold, predicted, strict=True)]
     counts = np.array([[r, len(g) - r] for r, g in zip(right, gold, strict=True)], dtype=np.int64)
     low, high = bootstrap_counts(
@@ -195,7 +233,7 @@ def _accuracy(gold: list[Labels], predicted: list[Labels], settings: Settings) -
     # The best constant answer on the very items that are scored: a train majority can be a test minority (RQE).
     baseline = 100 * float(np.bincount(everything).max()) / len(everything)
     value = 100 * float(np.mean(counts[:, 0] / counts.sum(axis=1)))
-    return Metric("acc", value, 100 * low, 100 * high, baseline, "percent", len(everything))
+    return Metric(name, value, 100 * low, 100 * high, baseline, "percent", len(everything))
 
 
 def _f1(gold: list[Labels], predicted: list[Labels], positive: int, settings: Settings) -> tuple[Metric, float, list[float]]:

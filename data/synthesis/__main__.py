@@ -30,7 +30,7 @@ def differing(files: dict[str, bytes], folder: Path) -> list[str]:
     """Return the names of files that are missing, changed, or lie beside the generated ones without belonging there."""
     wrong = {name for name, content in files.items() if not _equals(folder / name, content)}
     for subfolder in {name.split("/")[0] for name in files}:
-        found = {path.relative_to(folder).as_posix() for path in (folder / subfolder).glob("*") if path.is_file()}
+        found = {path.relative_to(folder).as_posix() for path in (folder / subfolder).rglob("*") if path.is_file()}
         wrong |= found - files.keys()
     return sorted(wrong)
 

@@ -9,7 +9,7 @@ from typing import Final
 from .vocabulary import CELLS, CONDITIONS, DRUGS, GENES, OUTCOMES, PROCESSES, SYMPTOMS, Concept
 from .wording import Writer
 
-__all__ = ["SimilarPair", "write_clinical_pairs", "write_literature_pairs"]
+__all__ = ["SimilarPair", "write_clinical_pairs", "write_literature_pairs", "write_pair"]
 
 
 @dataclass(frozen=True)
@@ -117,12 +117,12 @@ _SAME_NAME: Final = 0.4
 
 def write_clinical_pairs(writer: Writer, n_pairs: int) -> list[SimilarPair]:
     """Return pairs of clinical note sentences."""
-    return [_write_pair(writer, _CLINICAL_FRAMES, _clinical_scene, ("d", "s", "c"), 0.15) for _ in range(n_pairs)]
+    return [write_pair(writer, _CLINICAL_FRAMES, _clinical_scene, ("d", "s", "c"), 0.15) for _ in range(n_pairs)]
 
 
 def write_literature_pairs(writer: Writer, n_pairs: int) -> list[SimilarPair]:
     """Return pairs of sentences on genes, cells and diseases."""
-    return [_write_pair(writer, _LITERATURE_FRAMES, _literature_scene, ("g", "p", "k"), 0.0) for _ in range(n_pairs)]
+    return [write_pair(writer, _LITERATURE_FRAMES, _literature_scene, ("g", "p", "k"), 0.0) for _ in range(n_pairs)]
 
 
 def _clinical_scene(writer: Writer) -> dict[str, Concept]:
@@ -149,13 +149,14 @@ def _literature_scene(writer: Writer) -> dict[str, Concept]:
     }
 
 
-def _write_pair(
+def write_pair(
     writer: Writer,
     frames: tuple[tuple[str, ...], ...],
     make_scene: Callable[[Writer], dict[str, Concept]],
     subjects: tuple[str, ...],
     plain: float,
 ) -> SimilarPair:
+    """Return two sentences, the second made from the first by one of the plans; a frame is a statement in several wordings."""
     frame, scene = writer.pick(frames), make_scene(writer)
     template = writer.pick(frame)
     named = _named(writer, scene, {}, plain)

@@ -14,6 +14,10 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
     "doctor": ("medsenteval.commands.doctor:doctor", "Check the installation, the data and an encoder; say what to fix."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
+    "published": (
+        "medsenteval.commands.published:published",
+        "Show the literature's numbers, with source, protocol and doubts.",
+    ),
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),
     "train-infersent": (

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import medsenteval
+from medsenteval.catalogue import SENTENCE_TASKS
 from medsenteval.encoders.lexical import LexicalEncoder, load
 from medsenteval.errors import EncoderError
-from medsenteval.registry import SENTENCE_TASKS
 
 
 def test_vectors_do_not_depend_on_neighbours_and_are_finite_for_anything() -> None:

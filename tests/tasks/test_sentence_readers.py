@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from medsenteval.catalogue import SENTENCE_TASKS
 from medsenteval.contracts import Dataset
 from medsenteval.errors import DataError, DataMissingError
-from medsenteval.registry import SENTENCE_TASKS, task
+from medsenteval.registry import task
 from tests.tasks.test_files import docx
 
 Write = Callable[..., Path]

@@ -1,0 +1,103 @@
+"""The catalogue: every task and kind of encoder by name, and where its module is; ``registry`` looks names up in it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["DIAGNOSTIC_TASKS", "ENCODER_KINDS", "SENTENCE_TASKS", "TASK_GROUPS", "TaskTable"]
+
+#: Canonical task name -> (module:attribute, other names that resolve to it).
+TaskTable = dict[str, tuple[str, tuple[str, ...]]]
+
+SENTENCE_TASKS: Final[TaskTable] = {
+    "MedNLI": ("medsenteval.tasks.sentence.mednli:TASK", ()),
+    "RQE": ("medsenteval.tasks.sentence.rqe:TASK", ()),
+    "PubMed20K": ("medsenteval.tasks.sentence.pubmed20k:TASK", ("PubMed20KRCT", "PubMedRCT")),
+    "PICO": ("medsenteval.tasks.sentence.pico:TASK", ("PubMedPICO",)),
+    "VaccineSA": ("medsenteval.tasks.sentence.vaccinesa:TASK", ("ClinicalSA", "PatientSA", "Vac.SA")),
+    "CitationSA": ("medsenteval.tasks.sentence.citationsa:TASK", ("Cit.SA",)),
+    "BioC": ("medsenteval.tasks.sentence.bioc:TASK", ("BioContradiction",)),
+    "BioASQ": ("medsenteval.tasks.sentence.bioasq:TASK", ()),
+    "ClinicalSTS": ("medsenteval.tasks.sentence.clinicalsts:TASK", ("C-STS",)),
+    "BIOSSES": ("medsenteval.tasks.sentence.biosses:TASK", ()),
+}
+
+NER_TASKS: Final[TaskTable] = {
+    "AnatEM": ("medsenteval.tasks.ner.anatem:TASK", ()),
+    "BC2GM": ("medsenteval.tasks.ner.bc2gm:TASK", ()),
+    "BC4CHEMD": ("medsenteval.tasks.ner.bc4chemd:TASK", ("CHEMDNER",)),
+    "JNLPBA": ("medsenteval.tasks.ner.jnlpba:TASK", ()),
+}
+
+#: SentEval's own tasks, under SentEval's names.
+GENERAL_TASKS: Final[TaskTable] = {
+    "MR": ("medsenteval.tasks.general.binary:MR", ()),
+    "CR": ("medsenteval.tasks.general.binary:CR", ()),
+    "SUBJ": ("medsenteval.tasks.general.binary:SUBJ", ()),
+    "MPQA": ("medsenteval.tasks.general.binary:MPQA", ()),
+    "SST2": ("medsenteval.tasks.general.sst:SST2", ()),
+    "SST5": ("medsenteval.tasks.general.sst:SST5", ()),
+    "TREC": ("medsenteval.tasks.general.trec:TASK", ()),
+    "MRPC": ("medsenteval.tasks.general.mrpc:TASK", ()),
+    "SNLI": ("medsenteval.tasks.general.snli:TASK", ()),
+    "SICKEntailment": ("medsenteval.tasks.general.sick:ENTAILMENT", ("SICK-E",)),
+    "SICKRelatedness": ("medsenteval.tasks.general.sick:RELATEDNESS", ("SICK-R",)),
+    "STSBenchmark": ("medsenteval.tasks.general.stsbenchmark:SUPERVISED", ("STSB",)),
+    "STSBenchmarkCosine": ("medsenteval.tasks.general.stsbenchmark:COSINE", ("STSB-cosine",)),
+    "STS12": ("medsenteval.tasks.general.sts:STS12", ()),
+    "STS13": ("medsenteval.tasks.general.sts:STS13", ()),
+    "STS14": ("medsenteval.tasks.general.sts:STS14", ()),
+    "STS15": ("medsenteval.tasks.general.sts:STS15", ()),
+    "STS16": ("medsenteval.tasks.general.sts:STS16", ()),
+}
+
+PROBING_TASKS: Final[TaskTable] = {
+    "Length": ("medsenteval.tasks.general.probing:LENGTH", ("SentLen",)),
+    "WordContent": ("medsenteval.tasks.general.probing:WORD_CONTENT", ("WC",)),
+    "Depth": ("medsenteval.tasks.general.probing:DEPTH", ("TreeDepth",)),
+    "TopConstituents": ("medsenteval.tasks.general.probing:TOP_CONSTITUENTS", ("TopConst",)),
+    "BigramShift": ("medsenteval.tasks.general.probing:BIGRAM_SHIFT", ("BShift",)),
+    "Tense": ("medsenteval.tasks.general.probing:TENSE", ()),
+    "SubjNumber": ("medsenteval.tasks.general.probing:SUBJ_NUMBER", ("SubjNum",)),
+    "ObjNumber": ("medsenteval.tasks.general.probing:OBJ_NUMBER", ("ObjNum",)),
+    "OddManOut": ("medsenteval.tasks.general.probing:ODD_MAN_OUT", ("SOMO",)),
+    "CoordinationInversion": ("medsenteval.tasks.general.probing:COORDINATION_INVERSION", ("CoordInv",)),
+}
+
+DIAGNOSTIC_TASKS: Final[TaskTable] = {
+    "FunctionWords": ("medsenteval.tasks.diagnostics.changes:FUNCTION_WORDS", ()),
+    "Typos": ("medsenteval.tasks.diagnostics.changes:TYPOS", ()),
+    "CaseNoise": ("medsenteval.tasks.diagnostics.changes:CASE_NOISE", ()),
+    "NegationFlip": ("medsenteval.tasks.diagnostics.changes:NEGATION_FLIP", ()),
+    "DrugSwap": ("medsenteval.tasks.diagnostics.changes:DRUG_SWAP", ()),
+    "DoseSwap": ("medsenteval.tasks.diagnostics.changes:DOSE_SWAP", ()),
+    "LateralitySwap": ("medsenteval.tasks.diagnostics.changes:LATERALITY_SWAP", ()),
+    "WordOrder": ("medsenteval.tasks.diagnostics.changes:WORD_ORDER", ()),
+    "Abbreviations": ("medsenteval.tasks.diagnostics.inferences:ABBREVIATIONS", ()),
+    "MedicalKnowledge": ("medsenteval.tasks.diagnostics.inferences:MEDICAL_KNOWLEDGE", ()),
+}
+
+#: Kind of encoder -> (module:loader, what its argument is).
+ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
+    "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
+    "vectors": ("medsenteval.encoders.vectors:load", "PATH of GloVe, word2vec or fastText .vec word vectors"),
+    "fasttext": ("medsenteval.encoders.fasttext:load", "PATH of a fastText .bin model, subwords included"),
+    "transformers": ("medsenteval.encoders.transformer:load", "model ID or PATH: BERT, BioBERT, SciBERT, RoBERTa, GPT, ..."),
+    "elmo": ("medsenteval.encoders.elmo:load", "OPTIONS.json+WEIGHTS.hdf5 of AllenNLP"),
+    "flair": ("medsenteval.encoders.flair:load", "FORWARD.pt+BACKWARD.pt language models"),
+    "infersent": ("medsenteval.encoders.infersent:load", "ENCODER.pkl+VECTORS"),
+    "use": ("medsenteval.encoders.use:load", "PATH or address of a TensorFlow Hub sentence encoder"),
+    "sentence-transformers": ("medsenteval.encoders.sentence_transformer:load", "model ID or PATH"),
+    "model2vec": ("medsenteval.encoders.model2vec:load", "PATH of a static model of the model2vec kind"),
+    "endpoint": ("medsenteval.encoders.endpoint:load", "URL#MODEL of an OpenAI-compatible embeddings server"),
+    "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
+}
+
+#: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
+TASK_GROUPS: Final[dict[str, TaskTable]] = {
+    "sentence": SENTENCE_TASKS,
+    "ner": NER_TASKS,
+    "general": GENERAL_TASKS,
+    "probing": PROBING_TASKS,
+    "diagnostics": DIAGNOSTIC_TASKS,
+}

@@ -1,0 +1,62 @@
+"""Supervised similarity: a regression on the features of a pair, for SICK-R and STSBenchmark."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
+from medsenteval.errors import DataError
+from medsenteval.features import Features
+from medsenteval.probes.relatedness import fit_ridge, fit_softmax
+from medsenteval.settings import Settings
+from medsenteval.statistics import Correlation, bootstrap_correlation, correlation
+from medsenteval.tasks.families import senteval_order
+
+__all__ = ["REGRESSIONS", "evaluate_relatedness"]
+
+#: SentEval's softmax over five grades (needs torch; drawn from the seed), or ridge regression (deterministic).
+REGRESSIONS: Final = {"regression": ("senteval", "ridge")}
+
+_KINDS: tuple[Correlation, ...] = ("pearson", "spearman")
+
+
+def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Train on train, stop or choose the penalty on dev, correlate the predictions for test with the gold scores."""
+    splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
+    left, right, gold = [], [], []
+    for name in ("train", "dev", "test"):
+        split = splits[name]
+        if split.texts2 is None or split.scores is None:
+            raise DataError(f"{task.name}: a relatedness task needs pairs of texts with scores")
+        left.append(embeddings.rows(split.texts))
+        right.append(embeddings.rows(split.texts2))
+        gold.append(split.scores)
+    features = Features(embeddings.matrix, np.concatenate(left), np.concatenate(right), task.pair_features)
+    ends = np.cumsum([0, *map(len, gold)])
+    train, dev, test = (np.arange(ends[i], ends[i + 1], dtype=np.intp) for i in range(3))
+    if dataset.options.get("regression") == "ridge":
+        fit = fit_ridge(features, train, gold[0], dev, gold[1], test)
+    else:
+        fit = fit_softmax(features, train, gold[0], dev, gold[1], test, settings.seed)
+    metrics = []
+    legacy: dict[str, Any] = {"devpearson": fit.dev_pearson}
+    for kind in _KINDS:
+        value, _ = correlation(kind, fit.predicted, gold[2])
+        rng = np.random.default_rng(settings.seed)
+        low, high = bootstrap_correlation(
+            kind, fit.predicted, gold[2], resamples=settings.resamples, confidence=settings.confidence, rng=rng
+        )
+        metrics.append(Metric(kind, value, low, high, 0.0, "fraction", len(test)))
+        legacy[kind] = value
+    mse = float(np.mean((fit.predicted - gold[2]) ** 2))
+    predicted = fit.predicted.tolist()
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=len(train),
+        n_test=len(test),
+        items={"id": splits["test"].ids, "gold": gold[2].tolist(), "predicted": predicted},
+        senteval={**legacy, "mse": mse, "yhat": predicted, "ndev": len(dev), "ntest": len(test)},
+        details={"mse": mse, "dev_pearson": fit.dev_pearson, **fit.details},
+    )
