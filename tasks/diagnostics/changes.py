@@ -1,0 +1,127 @@
+"""What one change to a sentence does to its vector: function words, negation, drug, dose, side, order, typing, case.
+
+Cosines alone do not compare encoders, since in some all sentences lie close together. A change is therefore measured
+as a share of the distance between unrelated sentences of the same test: 0 if the vector stays where it is, 1 if the changed
+sentence is as far away as a different one. Where the meaning changes, this share is the score (``sensitivity``); where it does
+not, what is left to 1 (``robustness``). The cosine of the paper's first test (Tawfik and Spruit 2020, section 4.1) comes too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
+from medsenteval.errors import DataError
+from medsenteval.settings import Settings
+from medsenteval.similarity import paired_cosine
+from medsenteval.statistics import Means, bootstrap
+from medsenteval.tasks.diagnostics.items import CHANGES
+from medsenteval.tasks.diagnostics.reading import read_changes
+
+__all__ = [
+    "CASE_NOISE",
+    "DOSE_SWAP",
+    "DRUG_SWAP",
+    "FUNCTION_WORDS",
+    "LATERALITY_SWAP",
+    "NEGATION_FLIP",
+    "TYPOS",
+    "WORD_ORDER",
+    "evaluate_changes",
+]
+
+#: A cosine from which the paper counts two sentences as the same.
+_SAME: Final = 0.93
+
+
+def _reader(name: str) -> Callable[[Path, Mapping[str, str]], Dataset]:
+    def read(root: Path, options: Mapping[str, str]) -> Dataset:
+        items, files = read_changes(root, name, CHANGES[name])
+        split = Split(
+            ids=tuple(item.item for item in items),
+            texts=tuple(item.text for item in items),
+            texts2=tuple(item.changed for item in items),
+        )
+        return Dataset(name, {"all": split}, files=files)
+
+    return read
+
+
+def evaluate_changes(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Measure how far each change moves a sentence's vector, as a share of the distance to unrelated sentences."""
+    (split,) = dataset.splits.values()
+    assert split.texts2 is not None
+    left = embeddings.rows(split.texts)
+    cosines, degenerate = paired_cosine(embeddings.matrix, left, embeddings.rows(split.texts2))
+    unrelated = _mean_unrelated_cosine(embeddings.matrix[np.unique(left)])
+    if not unrelated < 1.0 - 1e-9:
+        raise DataError(f"{task.name}: all sentences have the same direction, so no change can be measured against another")
+    sensitivity = (1.0 - cosines) / (1.0 - unrelated)
+    score = task.metrics[0]
+    values = sensitivity if score == "sensitivity" else 1.0 - sensitivity
+    resampled = bootstrap(
+        Means.of(np.stack([values, cosines])), resamples=settings.resamples, rng=np.random.default_rng(settings.seed)
+    )
+    spans = [resampled.interval(i, confidence=settings.confidence) for i in (0, 1)]
+    n = len(values)
+    metrics = (
+        Metric(score, float(values.mean()), spans[0].low, spans[0].high, 0.0, "fraction", n),
+        Metric("cosine", float(cosines.mean()), spans[1].low, spans[1].high, unrelated, "fraction", n),
+    )
+    return Scores(
+        metrics=metrics,
+        n_train=0,
+        n_test=n,
+        items={"id": split.ids, "value": values.tolist(), "cosine": cosines.tolist()},
+        senteval={metric.name: metric.value for metric in metrics} | {"nsamples": n},
+        details={
+            "smallest_cosine": float(cosines.min()),
+            "same": int((cosines >= _SAME).sum()),
+            "same_from_cosine": _SAME,
+            "cosine_of_unrelated": unrelated,
+            "pairs_with_zero_vector": degenerate,
+        },
+    )
+
+
+def _mean_unrelated_cosine(matrix: NDArray[np.float32]) -> float:
+    """Return the mean cosine over all pairs of different rows, from the length of their sum instead of pair by pair."""
+    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
+    unit = np.divide(matrix, lengths, out=np.zeros(matrix.shape), where=lengths > 0)
+    n = len(unit)
+    if n < 2:
+        raise DataError("at least two different sentences are needed, to know how far apart unrelated ones are")
+    return float((np.sum(unit.sum(axis=0) ** 2) - np.sum(unit**2)) / (n * (n - 1)))
+
+
+def _task(name: str, meaning_changes: bool, done: str) -> Task:
+    return Task(
+        name=name,
+        version="1",
+        family="diagnostic",
+        protocol=f"change: {done}",
+        metrics=("sensitivity" if meaning_changes else "robustness", "cosine"),
+        folders=(),
+        read=_reader(name),
+        evaluate=evaluate_changes,
+        uses_probe=False,
+        citation="Tawfik and Spruit 2020, section 4.1, for the removal of function words; the others are this toolkit's",
+        licence="the bundled items are part of this toolkit",
+        access="open",
+        obtain=f"bundled; a list of your own goes to diagnostics/{name}.json in the data folder",
+    )
+
+
+FUNCTION_WORDS: Final = _task("FunctionWords", False, "function words are removed")
+TYPOS: Final = _task("Typos", False, "letters change places in a quarter of the longer words")
+CASE_NOISE: Final = _task("CaseNoise", False, "everything is written in capitals")
+NEGATION_FLIP: Final = _task("NegationFlip", True, "a finding is denied instead of affirmed")
+DRUG_SWAP: Final = _task("DrugSwap", True, "a drug is replaced by one for another disease")
+DOSE_SWAP: Final = _task("DoseSwap", True, "a dose is replaced by another one")
+LATERALITY_SWAP: Final = _task("LateralitySwap", True, "left and right change places")
+WORD_ORDER: Final = _task("WordOrder", True, "two findings change places, so that the same words say something else")
