@@ -64,6 +64,16 @@ PROBING_TASKS: Final[TaskTable] = {
     "CoordinationInversion": ("medsenteval.tasks.general.probing:COORDINATION_INVERSION", ("CoordInv",)),
 }
 
+#: Probing tasks made from any text in PubMed20K's format.
+BIO_PROBING_TASKS: Final[TaskTable] = {
+    "BioLength": ("medsenteval.tasks.diagnostics.probing:BIO_LENGTH", ()),
+    "BioWordContent": ("medsenteval.tasks.diagnostics.probing:BIO_WORD_CONTENT", ()),
+    "BioBigramShift": ("medsenteval.tasks.diagnostics.probing:BIO_BIGRAM_SHIFT", ()),
+    "BioTense": ("medsenteval.tasks.diagnostics.probing:BIO_TENSE", ()),
+    "BioNumbers": ("medsenteval.tasks.diagnostics.probing:BIO_NUMBERS", ()),
+    "BioAbbreviation": ("medsenteval.tasks.diagnostics.probing:BIO_ABBREVIATION", ()),
+}
+
 DIAGNOSTIC_TASKS: Final[TaskTable] = {
     "FunctionWords": ("medsenteval.tasks.diagnostics.changes:FUNCTION_WORDS", ()),
     "Typos": ("medsenteval.tasks.diagnostics.changes:TYPOS", ()),
@@ -100,4 +110,5 @@ TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "general": GENERAL_TASKS,
     "probing": PROBING_TASKS,
     "diagnostics": DIAGNOSTIC_TASKS,
+    "bio-probing": BIO_PROBING_TASKS,
 }
