@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
+from medsenteval.cores import available_cores
 from medsenteval.errors import DataError
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
@@ -128,7 +129,7 @@ def _side_by_side(run: Callable[[int], Any], n_runs: int) -> list[Any]:
     """Do the runs in threads of their own, each on one core: a result depends on its seed, not on the number of cores."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_runs) as threads:
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(n_runs, available_cores())) as threads:
         return list(threads.map(run, range(n_runs)))
 
 
