@@ -50,9 +50,9 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     tagger_settings = _tagger_settings(options)
     all_tokens = [token for split in splits.values() for token in split.all_tokens]
     table = WordTable.of(all_tokens, embeddings, scale=options.get("scale", "raw"))
-    parts = {name: _Part.of([split], table, tagger_settings.window) for name, split in splits.items()}
+    parts = {name: _Part.of([split], table, tagger_settings) for name, split in splits.items()}
     trained_on = ["train", "devel"] if options.get("training") == "train+devel" else ["train"]
-    training = _Part.of([splits[name] for name in trained_on], table, tagger_settings.window)
+    training = _Part.of([splits[name] for name in trained_on], table, tagger_settings)
     scored = [name for name in parts if name not in trained_on]
     transitions = (
         allowed_transitions(len(types))
@@ -110,15 +110,14 @@ class _Part:
     entities: Entities
 
     @classmethod
-    def of(cls, splits: Sequence[TaggedSentences], table: WordTable, width: int) -> _Part:
+    def of(cls, splits: Sequence[TaggedSentences], table: WordTable, settings: TaggerSettings) -> _Part:
         tokens = [token for split in splits for token in split.all_tokens]
         tags = np.concatenate([split.all_tags for split in splits])
         lengths = [len(sentence) for split in splits for sentence in split.tokens]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
-        windows = Windows(
-            windows_of(table.rows(tokens), offsets, width, PADDING),
-            windows_of(capitals_of(tokens), offsets, width, CAPITALS.index("padding")),
-        )
+        windows = [windows_of(table.rows(tokens), offsets, settings.window, PADDING)]
+        if settings.capitals:
+            windows.append(windows_of(capitals_of(tokens), offsets, settings.window, CAPITALS.index("padding")))
         return cls(tokens, tags, offsets, windows, find_entities(tags, offsets))
 
     def __len__(self) -> int:
