@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Final
 
 import numpy as np
@@ -100,29 +101,29 @@ class WindowTagger:
         self.settings = settings
         self.losses: list[float] = []
         self._rng = rng
-        self._parts = [
-            _Lookup(vectors.copy() if settings.tuned else vectors, self._input_weights(vectors.shape[1]), settings.tuned)
-        ]
+        tables = [(vectors.copy() if settings.tuned else vectors, settings.tuned)]
         if settings.capitals:
-            table = rng.uniform(-0.05, 0.05, (len(CAPITALS), _CAPITALS_WIDTH)).astype(np.float32)
-            self._parts.append(_Lookup(table, self._input_weights(_CAPITALS_WIDTH), True))
+            tables.append((rng.uniform(-0.05, 0.05, (len(CAPITALS), _CAPITALS_WIDTH)).astype(np.float32), True))
+        widths = [settings.window * table.shape[1] for table, _ in tables]
+        self._parts = [
+            _Lookup(table, self._uniform(width, settings.hidden, sum(widths) + settings.hidden), trained)
+            for width, (table, trained) in zip(widths, tables, strict=True)
+        ]
         self._bias = np.zeros(settings.hidden, dtype=np.float32)
         self._out = self._uniform(settings.hidden, n_tags, settings.hidden + n_tags)
         self._out_bias = np.zeros(n_tags, dtype=np.float32)
-
-    def _input_weights(self, width: int) -> Floats:
-        rows = self.settings.window * width
-        return self._uniform(rows, self.settings.hidden, rows + self.settings.hidden)
 
     def _uniform(self, rows: int, columns: int, fans: int) -> Floats:
         """Draw weights as Glorot and Bengio 2010 have it, the default of the library that the published code uses."""
         limit = np.sqrt(6 / fans)
         return self._rng.uniform(-limit, limit, (rows, columns)).astype(np.float32)
 
-    def fit(self, windows: Windows, tags: NDArray[np.int16]) -> None:
-        """Train for the set number of epochs, tokens shuffled anew in each."""
+    def fit(self, windows: Windows, tags: NDArray[np.int16], stop: Event | None = None) -> None:
+        """Train for the set number of epochs, tokens shuffled anew in each, or until another thread says stop."""
         size = self.settings.batch_size
         for epoch in range(self.settings.epochs):
+            if stop is not None and stop.is_set():
+                return
             order = self._rng.permutation(len(tags))
             loss = 0.0
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

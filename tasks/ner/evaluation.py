@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from threading import Event
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,8 @@ from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
 from medsenteval.tasks.ner.words import PADDING, WordTable, capitals_of
 
 __all__ = ["RUNS", "dictionary_tags", "evaluate_tagging"]
+
+_Outcome = TypeVar("_Outcome")
 
 #: The paper runs three trials because of the random initialisation and reports their mean.
 RUNS: Final = 3
@@ -60,11 +63,11 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         else seen_transitions(training.tags, training.offsets, len(types))
     )
 
-    def run(number: int) -> tuple[dict[str, Entities], float]:
+    def run(number: int, stop: Event) -> tuple[dict[str, Entities], list[float]]:
         rng = np.random.default_rng([settings.seed, number])
         tagger = WindowTagger(tagger_settings, table.vectors, len(transitions.first), rng)
-        tagger.fit(training.windows, training.tags)
-        return {name: _predicted(tagger, parts[name], transitions) for name in scored}, tagger.losses[-1]
+        tagger.fit(training.windows, training.tags, stop)
+        return {name: _predicted(tagger, parts[name], transitions) for name in scored}, tagger.losses
 
     runs = _side_by_side(run, RUNS)
     test = parts["test"]
@@ -79,7 +82,7 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         "entities": {name: len(part.entities) for name, part in parts.items()},
         "tokens": {name: len(part.tags) for name, part in parts.items()},
         "unknown_words": table.report(test.tokens),
-        "final_loss": [loss for _, loss in runs],
+        "final_loss": [losses[-1] for _, losses in runs],
     }
     if "devel" in scored:
         details["devel_f1"] = [_mean_f1(parts["devel"], [found["devel"]]) for found, _ in runs]
@@ -124,12 +127,20 @@ class _Part:
         return len(self.offsets) - 1
 
 
-def _side_by_side(run: Callable[[int], Any], n_runs: int) -> list[Any]:
-    """Do the runs in threads of their own, each on one core: a result depends on its seed, not on the number of cores."""
+def _side_by_side(run: Callable[[int, Event], _Outcome], n_runs: int) -> list[_Outcome]:
+    """Do the runs in threads of their own, each on one core: a result depends on its seed, not on the number of cores.
+
+    An error of one run, or the user's interrupt, stops the others at their next epoch.
+    """
     from threadpoolctl import threadpool_limits
 
+    stop = Event()
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(n_runs, available_cores())) as threads:
-        return list(threads.map(run, range(n_runs)))
+        try:
+            return list(threads.map(run, range(n_runs), [stop] * n_runs))
+        except BaseException:
+            stop.set()
+            raise
 
 
 def _predicted(tagger: WindowTagger, part: _Part, transitions: Transitions) -> Entities:

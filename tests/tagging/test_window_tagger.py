@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,12 @@ def test_divergence_is_an_error_with_a_remedy() -> None:
     settings = TaggerSettings(hidden=20, activation="relu", learning_rate=1e6, tuned=True)
     with pytest.raises(ProbeError, match=r"diverged in epoch 1: a learning rate of 1000000\.0 .* scale=unit"):
         WindowTagger(settings, 100 * vectors, 4, np.random.default_rng(0)).fit(windows, tags)
+
+
+def test_another_thread_can_stop_it() -> None:
+    vectors, windows, tags = corpus()
+    stop = Event()
+    stop.set()
+    tagger = WindowTagger(TaggerSettings(hidden=20), vectors, 4, np.random.default_rng(0))
+    tagger.fit(windows, tags, stop)
+    assert tagger.losses == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -14,14 +15,14 @@ from medsenteval.cache import EmbeddingCache
 from medsenteval.cli import main
 from medsenteval.contracts import Dataset, Embeddings, Split
 from medsenteval.datasets import load_dataset, sample_root
-from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.errors import DataError, DataMissingError, ProbeError, SettingsError
 from medsenteval.registry import select_tasks, task
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
 from medsenteval.store import ResultStore
 from medsenteval.suite import Suite, evaluate
 from medsenteval.tagging.iobes import tag_names
-from medsenteval.tasks.ner.evaluation import RUNS, dictionary_tags
+from medsenteval.tasks.ner.evaluation import RUNS, _side_by_side, dictionary_tags
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences, digits_as_zero
 from medsenteval.tasks.ner.words import PADDING, UNKNOWN, WordTable, capitals_of
 from tests.conftest import CountingEncoder
@@ -291,3 +292,26 @@ def test_a_stored_result_and_cached_vectors_are_used_again(counting: CountingEnc
     suite.force = True
     suite.run()
     assert len(counting.batches) == n_batches
+
+
+def test_a_failing_run_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medsenteval.tasks.ner.evaluation.available_cores", lambda: 3)
+    stopped = []
+
+    def run(number: int, stop: Event) -> None:
+        if number == 0:
+            raise ProbeError("diverged")
+        stopped.append(stop.wait(20))
+
+    with pytest.raises(ProbeError, match="diverged"):
+        _side_by_side(run, 3)
+    assert stopped == [True, True]
+
+
+def test_vectors_that_make_the_tagger_diverge_are_an_error_of_the_job(tmp_path: Path) -> None:
+    def far(texts: list[str]) -> np.ndarray:
+        return np.array([[1e18 * len(text), -1e18] for text in texts], dtype=np.float32)
+
+    settings = Settings(limit=30, task_options={"AnatEM": {"preset": "repo"}})
+    with pytest.raises(ProbeError, match=r"the tagger diverged in epoch 1: .* use the option scale=unit"):
+        evaluate(far, "AnatEM", settings=settings, cache=False)
