@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
 
 import numpy as np
 import pytest
@@ -296,9 +296,10 @@ def test_a_stored_result_and_cached_vectors_are_used_again(counting: CountingEnc
 
 def test_a_failing_run_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medsenteval.tasks.ner.evaluation.available_cores", lambda: 3)
-    stopped = []
+    stopped, all_started = [], Barrier(3)
 
     def run(number: int, stop: Event) -> None:
+        all_started.wait(20)
         if number == 0:
             raise ProbeError("diverged")
         stopped.append(stop.wait(20))
