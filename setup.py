@@ -49,6 +49,7 @@ EXTRAS["test"] = [
     "pytest-cov>=5.0",
     "ruff>=0.6",
     "scipy-stubs",
+    "seqeval>=1.2.2",
     "setuptools>=70.1,<82",
     "types-defusedxml",
     "types-tqdm",

@@ -22,7 +22,7 @@ from medsenteval.embedding import embed_texts
 from medsenteval.registry import load_encoder, task
 from medsenteval.report.table import text_table
 from medsenteval.settings import Settings
-from medsenteval.tagging.window_tagger import TaggerSettings, Windows, WindowTagger, windows_of
+from medsenteval.tagging.window_tagger import TaggerSettings, WindowTagger, windows_of
 from medsenteval.tasks.ner.sentences import TaggedDataset
 from medsenteval.tasks.ner.words import PADDING, WordTable
 
@@ -117,7 +117,7 @@ def main() -> None:
         for _ in range(2):  # interleaved, so that a busy moment of the machine hits both
             tagger = WindowTagger(settings, table.vectors, n_tags, np.random.default_rng(0))
             started = time.perf_counter()
-            tagger.fit(Windows(windows, windows), train.all_tags)
+            tagger.fit([windows], train.all_tags)
             ours.append(time.perf_counter() - started)
             theirs.append(torch_seconds(table.vectors, windows, train.all_tags, n_tags, settings))
     print(

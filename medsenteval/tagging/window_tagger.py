@@ -5,7 +5,9 @@ Plain NumPy: with frozen vectors and minibatches of 50 a step is two matrix prod
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Final
 
 import numpy as np
@@ -13,9 +15,11 @@ from numpy.typing import NDArray
 
 from medsenteval.errors import ProbeError
 
-__all__ = ["CAPITALS", "PRESETS", "TaggerSettings", "WindowTagger", "Windows", "windows_of"]
+__all__ = ["CAPITALS", "PRESETS", "TaggerSettings", "WindowTagger", "windows_of"]
 
 Floats = NDArray[np.float32]
+#: For each token the rows of its window's words in the table of vectors and, if capitals are a feature, of their capitals.
+Windows = Sequence[NDArray[np.intp]]
 
 #: Ways in which a word can be capitalised; the last stands beyond the ends of a sentence.
 CAPITALS: Final = ("no capital", "all capitals", "initial capital", "inner capital", "padding")
@@ -49,17 +53,6 @@ PRESETS: Final = {
     "paper": TaggerSettings(),
     "repo": TaggerSettings(activation="relu", learning_rate=0.1, capitals=True, tuned=True, transitions="seen"),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Windows:
-    """For each token the rows of its window's words in a table of vectors, and of their capitals in theirs."""
-
-    words: NDArray[np.intp]
-    capitals: NDArray[np.intp]
-
-    def __len__(self) -> int:
-        return len(self.words)
 
 
 def windows_of(values: NDArray[np.intp], offsets: NDArray[np.intp], width: int, padding: int) -> NDArray[np.intp]:
@@ -108,35 +101,35 @@ class WindowTagger:
         self.settings = settings
         self.losses: list[float] = []
         self._rng = rng
-        self._parts = [
-            _Lookup(vectors.copy() if settings.tuned else vectors, self._input_weights(vectors.shape[1]), settings.tuned)
-        ]
+        tables = [(vectors.copy() if settings.tuned else vectors, settings.tuned)]
         if settings.capitals:
-            table = rng.uniform(-0.05, 0.05, (len(CAPITALS), _CAPITALS_WIDTH)).astype(np.float32)
-            self._parts.append(_Lookup(table, self._input_weights(_CAPITALS_WIDTH), True))
+            tables.append((rng.uniform(-0.05, 0.05, (len(CAPITALS), _CAPITALS_WIDTH)).astype(np.float32), True))
+        widths = [settings.window * table.shape[1] for table, _ in tables]
+        self._parts = [
+            _Lookup(table, self._uniform(width, settings.hidden, sum(widths) + settings.hidden), trained)
+            for width, (table, trained) in zip(widths, tables, strict=True)
+        ]
         self._bias = np.zeros(settings.hidden, dtype=np.float32)
         self._out = self._uniform(settings.hidden, n_tags, settings.hidden + n_tags)
         self._out_bias = np.zeros(n_tags, dtype=np.float32)
-
-    def _input_weights(self, width: int) -> Floats:
-        rows = self.settings.window * width
-        return self._uniform(rows, self.settings.hidden, rows + self.settings.hidden)
 
     def _uniform(self, rows: int, columns: int, fans: int) -> Floats:
         """Draw weights as Glorot and Bengio 2010 have it, the default of the library that the published code uses."""
         limit = np.sqrt(6 / fans)
         return self._rng.uniform(-limit, limit, (rows, columns)).astype(np.float32)
 
-    def fit(self, windows: Windows, tags: NDArray[np.int16]) -> None:
-        """Train for the set number of epochs, tokens shuffled anew in each."""
+    def fit(self, windows: Windows, tags: NDArray[np.int16], stop: Event | None = None) -> None:
+        """Train for the set number of epochs, tokens shuffled anew in each, or until another thread says stop."""
         size = self.settings.batch_size
         for epoch in range(self.settings.epochs):
+            if stop is not None and stop.is_set():
+                return
             order = self._rng.permutation(len(tags))
             loss = 0.0
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 for begin in range(0, len(order), size):
                     batch = order[begin : begin + size]
-                    loss += self._step([windows.words[batch], windows.capitals[batch]], tags[batch])
+                    loss += self._step([rows[batch] for rows in windows], tags[batch])
             self.losses.append(loss / len(tags))
             if not np.isfinite(loss):
                 raise ProbeError(
@@ -144,10 +137,10 @@ class WindowTagger:
                     "for vectors of this length; use the option scale=unit or the preset paper"
                 )
 
-    def _step(self, windows: list[NDArray[np.intp]], tags: NDArray[np.int16]) -> float:
+    def _step(self, windows: Windows, tags: NDArray[np.int16]) -> float:
         """Take one step down the mean loss of a batch and return its summed loss."""
         settings = self.settings
-        rows = [part.rows(seen) for part, seen in zip(self._parts, windows, strict=False)]
+        rows = self._rows(windows)
         hidden, slope = self._activated(rows)
         if settings.dropout:
             kept = self._kept_units(hidden.shape)
@@ -162,10 +155,13 @@ class WindowTagger:
         step *= slope
         self._out -= hidden.T @ probabilities
         self._out_bias -= probabilities.sum(axis=0)
-        for part, seen, row in zip(self._parts, windows, rows, strict=False):
+        for part, seen, row in zip(self._parts, windows, rows, strict=True):
             part.descend(seen, row, step)
         self._bias -= step.sum(axis=0)
         return loss
+
+    def _rows(self, windows: Windows) -> list[Floats]:
+        return [part.rows(seen) for part, seen in zip(self._parts, windows, strict=True)]
 
     def _kept_units(self, shape: tuple[int, ...]) -> Floats:
         """Draw which units dropout keeps (sixteen random bits for each), scaled up so that prediction needs no change."""
@@ -197,11 +193,9 @@ class WindowTagger:
     def log_probabilities(self, windows: Windows) -> NDArray[np.float64]:
         """Return the log-probability of each tag for each token."""
         parts = []
-        for begin in range(0, len(windows), _TOKENS_A_PREDICTION):
+        for begin in range(0, len(windows[0]), _TOKENS_A_PREDICTION):
             block = slice(begin, begin + _TOKENS_A_PREDICTION)
-            seen = [windows.words[block], windows.capitals[block]]
-            rows = [part.rows(each) for part, each in zip(self._parts, seen, strict=False)]
-            hidden, _ = self._activated(rows)
+            hidden, _ = self._activated(self._rows([rows[block] for rows in windows]))
             logits = (hidden @ self._out + self._out_bias).astype(np.float64)
             logits -= logits.max(axis=1, keepdims=True)
             parts.append(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))

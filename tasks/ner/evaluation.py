@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from threading import Event
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
+from medsenteval.cores import available_cores
 from medsenteval.errors import DataError
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
@@ -31,6 +33,8 @@ from medsenteval.tasks.ner.words import PADDING, WordTable, capitals_of
 
 __all__ = ["RUNS", "dictionary_tags", "evaluate_tagging"]
 
+_Outcome = TypeVar("_Outcome")
+
 #: The paper runs three trials because of the random initialisation and reports their mean.
 RUNS: Final = 3
 
@@ -49,9 +53,9 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     tagger_settings = _tagger_settings(options)
     all_tokens = [token for split in splits.values() for token in split.all_tokens]
     table = WordTable.of(all_tokens, embeddings, scale=options.get("scale", "raw"))
-    parts = {name: _Part.of([split], table, tagger_settings.window) for name, split in splits.items()}
+    parts = {name: _Part.of([split], table, tagger_settings) for name, split in splits.items()}
     trained_on = ["train", "devel"] if options.get("training") == "train+devel" else ["train"]
-    training = _Part.of([splits[name] for name in trained_on], table, tagger_settings.window)
+    training = _Part.of([splits[name] for name in trained_on], table, tagger_settings)
     scored = [name for name in parts if name not in trained_on]
     transitions = (
         allowed_transitions(len(types))
@@ -59,11 +63,11 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         else seen_transitions(training.tags, training.offsets, len(types))
     )
 
-    def run(number: int) -> tuple[dict[str, Entities], float]:
+    def run(number: int, stop: Event) -> tuple[dict[str, Entities], list[float]]:
         rng = np.random.default_rng([settings.seed, number])
         tagger = WindowTagger(tagger_settings, table.vectors, len(transitions.first), rng)
-        tagger.fit(training.windows, training.tags)
-        return {name: _predicted(tagger, parts[name], transitions) for name in scored}, tagger.losses[-1]
+        tagger.fit(training.windows, training.tags, stop)
+        return {name: _predicted(tagger, parts[name], transitions) for name in scored}, tagger.losses
 
     runs = _side_by_side(run, RUNS)
     test = parts["test"]
@@ -78,7 +82,7 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         "entities": {name: len(part.entities) for name, part in parts.items()},
         "tokens": {name: len(part.tags) for name, part in parts.items()},
         "unknown_words": table.report(test.tokens),
-        "final_loss": [loss for _, loss in runs],
+        "final_loss": [losses[-1] for _, losses in runs],
     }
     if "devel" in scored:
         details["devel_f1"] = [_mean_f1(parts["devel"], [found["devel"]]) for found, _ in runs]
@@ -109,27 +113,34 @@ class _Part:
     entities: Entities
 
     @classmethod
-    def of(cls, splits: Sequence[TaggedSentences], table: WordTable, width: int) -> _Part:
+    def of(cls, splits: Sequence[TaggedSentences], table: WordTable, settings: TaggerSettings) -> _Part:
         tokens = [token for split in splits for token in split.all_tokens]
         tags = np.concatenate([split.all_tags for split in splits])
         lengths = [len(sentence) for split in splits for sentence in split.tokens]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
-        windows = Windows(
-            windows_of(table.rows(tokens), offsets, width, PADDING),
-            windows_of(capitals_of(tokens), offsets, width, CAPITALS.index("padding")),
-        )
+        windows = [windows_of(table.rows(tokens), offsets, settings.window, PADDING)]
+        if settings.capitals:
+            windows.append(windows_of(capitals_of(tokens), offsets, settings.window, CAPITALS.index("padding")))
         return cls(tokens, tags, offsets, windows, find_entities(tags, offsets))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
 
-def _side_by_side(run: Callable[[int], Any], n_runs: int) -> list[Any]:
-    """Do the runs in threads of their own, each on one core: a result depends on its seed, not on the number of cores."""
+def _side_by_side(run: Callable[[int, Event], _Outcome], n_runs: int) -> list[_Outcome]:
+    """Do the runs in threads of their own, each on one core: a result depends on its seed, not on the number of cores.
+
+    An error of one run, or the user's interrupt, stops the others at their next epoch.
+    """
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_runs) as threads:
-        return list(threads.map(run, range(n_runs)))
+    stop = Event()
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(n_runs, available_cores())) as threads:
+        try:
+            return list(threads.map(run, range(n_runs), [stop] * n_runs))
+        except BaseException:
+            stop.set()
+            raise
 
 
 def _predicted(tagger: WindowTagger, part: _Part, transitions: Transitions) -> Entities:

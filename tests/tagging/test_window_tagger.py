@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import numpy as np
 import pytest
 
 from medsenteval.errors import ProbeError
-from medsenteval.tagging.window_tagger import CAPITALS, PRESETS, TaggerSettings, Windows, WindowTagger, windows_of
+from medsenteval.tagging.window_tagger import CAPITALS, PRESETS, TaggerSettings, WindowTagger, windows_of
 
 
-def corpus(n_tokens: int = 400, n_words: int = 30, seed: int = 3) -> tuple[np.ndarray, Windows, np.ndarray]:
-    """Random words whose tag follows from the word and its left neighbour."""
-    rng = np.random.default_rng(seed)
+def corpus(n_tokens: int = 400, capitals: bool = False) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """Random words whose tag follows from the word and its left neighbour; windows of words, or of their capitals as well."""
+    n_words = 30
+    rng = np.random.default_rng(3)
     rows = rng.integers(1, n_words, n_tokens)
     offsets = np.arange(0, n_tokens + 1, 10)
     vectors = rng.standard_normal((n_words, 8)).astype(np.float32)
     vectors[0] = 0
-    capitals = rows % (len(CAPITALS) - 1)
-    windows = Windows(windows_of(rows, offsets, 5, 0), windows_of(capitals, offsets, 5, CAPITALS.index("padding")))
-    tags = ((windows.words[:, 2] % 2) * 2 + windows.words[:, 1] % 2).astype(np.int16)
+    windows = [windows_of(rows, offsets, 5, 0)]
+    if capitals:
+        windows.append(windows_of(rows % (len(CAPITALS) - 1), offsets, 5, CAPITALS.index("padding")))
+    tags = ((windows[0][:, 2] % 2) * 2 + windows[0][:, 1] % 2).astype(np.int16)
     return vectors, windows, tags
 
 
@@ -39,7 +43,7 @@ def test_presets_are_the_tables_and_the_codes_values() -> None:
 @pytest.mark.parametrize("tuned", [False, True])
 def test_a_step_follows_torchs_gradient(activation: str, tuned: bool) -> None:
     torch = pytest.importorskip("torch")
-    vectors, windows, tags = corpus(60)
+    vectors, windows, tags = corpus(60, capitals=True)
     settings = TaggerSettings(
         hidden=20, activation=activation, dropout=0.0, learning_rate=0.5, epochs=1, batch_size=60, capitals=True, tuned=tuned
     )
@@ -50,7 +54,7 @@ def test_a_step_follows_torchs_gradient(activation: str, tuned: bool) -> None:
     rest = [torch.tensor(array.copy(), requires_grad=True) for array in (tagger._bias, tagger._out, tagger._out_bias)]
     inputs = [
         table[torch.from_numpy(seen)].reshape(60, -1) @ weights
-        for table, weights, seen in zip(parameters[::2], parameters[1::2], (windows.words, windows.capitals), strict=True)
+        for table, weights, seen in zip(parameters[::2], parameters[1::2], windows, strict=True)
     ]
     hidden = sum(inputs) + rest[0]
     hidden = torch.relu(hidden) if activation == "relu" else torch.nn.functional.hardtanh(hidden)
@@ -113,3 +117,12 @@ def test_divergence_is_an_error_with_a_remedy() -> None:
     settings = TaggerSettings(hidden=20, activation="relu", learning_rate=1e6, tuned=True)
     with pytest.raises(ProbeError, match=r"diverged in epoch 1: a learning rate of 1000000\.0 .* scale=unit"):
         WindowTagger(settings, 100 * vectors, 4, np.random.default_rng(0)).fit(windows, tags)
+
+
+def test_another_thread_can_stop_it() -> None:
+    vectors, windows, tags = corpus()
+    stop = Event()
+    stop.set()
+    tagger = WindowTagger(TaggerSettings(hidden=20), vectors, 4, np.random.default_rng(0))
+    tagger.fit(windows, tags, stop)
+    assert tagger.losses == []

@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier, Event
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from medsenteval.cache import EmbeddingCache
 from medsenteval.cli import main
 from medsenteval.contracts import Dataset, Embeddings, Split
 from medsenteval.datasets import load_dataset, sample_root
-from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.errors import DataError, DataMissingError, ProbeError, SettingsError
 from medsenteval.registry import select_tasks, task
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
-from medsenteval.suite import evaluate
+from medsenteval.store import ResultStore
+from medsenteval.suite import Suite, evaluate
 from medsenteval.tagging.iobes import tag_names
-from medsenteval.tasks.ner.evaluation import RUNS, dictionary_tags
+from medsenteval.tasks.ner.evaluation import RUNS, _side_by_side, dictionary_tags
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences, digits_as_zero
 from medsenteval.tasks.ner.words import PADDING, UNKNOWN, WordTable, capitals_of
 from tests.conftest import CountingEncoder
@@ -266,3 +269,50 @@ def test_options_change_the_tagger_and_the_signature(counting: CountingEncoder) 
     repeated = evaluate(counting, "AnatEM", settings=again, cache=False)["AnatEM"]
     assert repeated.items == results["paper", "tuned"].items
     assert repeated.details["final_loss"] == results["paper", "tuned"].details["final_loss"]
+
+
+def test_scores_do_not_depend_on_the_number_of_cores(counting: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = []
+    for cores in (1, 3):
+        monkeypatch.setattr("medsenteval.tasks.ner.evaluation.available_cores", lambda cores=cores: cores)
+        results.append(evaluate(counting, "BC2GM", settings=Settings(limit=40), cache=False)["BC2GM"])
+    assert results[0].items == results[1].items
+    assert results[0].details == results[1].details
+
+
+def test_a_stored_result_and_cached_vectors_are_used_again(counting: CountingEncoder, tmp_path: Path) -> None:
+    """The engine, the cache and the store treat a corpus like any other data set."""
+    suite = Suite([counting], select_tasks("AnatEM"), Settings(limit=20), store=ResultStore(tmp_path), cache=EmbeddingCache())
+    first = suite.run()
+    assert (len(first.results), first.reused) == (1, 0)
+    n_batches = len(counting.batches)
+    again = suite.run()
+    assert again.reused == 1
+    assert again.results[0].items == json.loads(json.dumps(first.results[0].items))
+    suite.force = True
+    suite.run()
+    assert len(counting.batches) == n_batches
+
+
+def test_a_failing_run_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medsenteval.tasks.ner.evaluation.available_cores", lambda: 3)
+    stopped, all_started = [], Barrier(3)
+
+    def run(number: int, stop: Event) -> None:
+        all_started.wait(20)
+        if number == 0:
+            raise ProbeError("diverged")
+        stopped.append(stop.wait(20))
+
+    with pytest.raises(ProbeError, match="diverged"):
+        _side_by_side(run, 3)
+    assert stopped == [True, True]
+
+
+def test_vectors_that_make_the_tagger_diverge_are_an_error_of_the_job(tmp_path: Path) -> None:
+    def far(texts: list[str]) -> np.ndarray:
+        return np.array([[1e18 * len(text), -1e18] for text in texts], dtype=np.float32)
+
+    settings = Settings(limit=30, task_options={"AnatEM": {"preset": "repo"}})
+    with pytest.raises(ProbeError, match=r"the tagger diverged in epoch 1: .* use the option scale=unit"):
+        evaluate(far, "AnatEM", settings=settings, cache=False)
