@@ -48,6 +48,34 @@ SENTENCE_TASKS: Final[TaskTable] = {
     "BIOSSES": ("medsenteval.tasks.sentence.biosses:TASK", ()),
 }
 
+WORD_TASKS: Final[TaskTable] = {
+    "Bio-SimLex": ("medsenteval.tasks.word.biomedical:BIO_SIMLEX", ()),
+    "Bio-SimVerb": ("medsenteval.tasks.word.biomedical:BIO_SIMVERB", ()),
+    "UMNSRS-sim": ("medsenteval.tasks.word.biomedical:UMNSRS_SIM", ("UMN-sim", "UMNSRS-similarity")),
+    "UMNSRS-rel": ("medsenteval.tasks.word.biomedical:UMNSRS_REL", ("UMN-rel", "UMNSRS-relatedness")),
+    "UMNSRS-sim-mod": ("medsenteval.tasks.word.biomedical:UMNSRS_SIM_MOD", ("UMNSRS-sim-449",)),
+    "UMNSRS-rel-mod": ("medsenteval.tasks.word.biomedical:UMNSRS_REL_MOD", ("UMNSRS-rel-458",)),
+    "MayoSRS": ("medsenteval.tasks.word.biomedical:MAYOSRS", ()),
+    "MiniMayoSRS": ("medsenteval.tasks.word.biomedical:MINIMAYOSRS", ("Pedersen",)),
+    "Hliaoutakis": ("medsenteval.tasks.word.biomedical:HLIAOUTAKIS", ()),
+}
+
+WORD_GENERAL_TASKS: Final[TaskTable] = {
+    "SimLex-999": ("medsenteval.tasks.word.general:SIMLEX_999", ()),
+    "SimVerb-3500": ("medsenteval.tasks.word.general:SIMVERB_3500", ()),
+    "WordSim-353": ("medsenteval.tasks.word.general:WORDSIM_353", ("WS-353",)),
+    "WordSim-353-sim": ("medsenteval.tasks.word.general:WORDSIM_353_SIM", ("WS-353-SIM",)),
+    "WordSim-353-rel": ("medsenteval.tasks.word.general:WORDSIM_353_REL", ("WS-353-REL",)),
+    "RG-65": ("medsenteval.tasks.word.general:RG_65", ()),
+    "MC-30": ("medsenteval.tasks.word.general:MC_30", ()),
+    "MEN": ("medsenteval.tasks.word.general:MEN", ()),
+    "MTurk-287": ("medsenteval.tasks.word.general:MTURK_287", ()),
+    "MTurk-771": ("medsenteval.tasks.word.general:MTURK_771", ()),
+    "Rare-Word": ("medsenteval.tasks.word.general:RARE_WORD", ("RW",)),
+    "YP-130": ("medsenteval.tasks.word.general:YP_130", ()),
+    "VERB-143": ("medsenteval.tasks.word.general:VERB_143", ()),
+}
+
 #: Kind of encoder -> (module:loader, what its argument is).
 ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
@@ -67,6 +95,8 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
 #: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
 TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "sentence": SENTENCE_TASKS,
+    "word": WORD_TASKS,
+    "word-general": WORD_GENERAL_TASKS,
 }
 _TASKS: Final[TaskTable] = {name: entry for table in TASK_GROUPS.values() for name, entry in table.items()}
 _GROUPS: Final[dict[str, tuple[str, ...]]] = {
