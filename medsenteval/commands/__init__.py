@@ -12,8 +12,10 @@ DATA_ABSENT: Final = 3
 #: Command -> (module:attribute, what --help says of it without importing it).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
+    "correlate": ("medsenteval.commands.correlate:correlate", "Correlate scores over encoders: do some predict others?"),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
+    "subsets": ("medsenteval.commands.subsets:subsets", "Score word similarity by word frequency or any value of words."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),
     "train-infersent": (
         "medsenteval.encoders.infersent_training:train_infersent_command",
