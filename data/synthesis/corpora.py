@@ -14,6 +14,7 @@ from .opinions import write_citations, write_tweets
 from .questions import Snippet, write_closed_question, write_open_question, write_question_pairs, write_reviews
 from .similarity import SimilarPair, write_clinical_pairs, write_literature_pairs
 from .wording import Writer
+from .wordpairs import word_similarity_files
 
 __all__ = ["build_files"]
 
@@ -27,7 +28,7 @@ def build_files(seed: int) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for build in (_mednli, _rqe, _pubmed20k, _pico, _clinicalsa, _citationsa, _bioasq, _bioc, _clinicalsts, _biosses):
         files.update(build(seed))
-    return files | _ner(seed) | build_general_files(seed)
+    return files | word_similarity_files(seed) | _ner(seed) | build_general_files(seed)
 
 
 def _mednli(seed: int) -> dict[str, bytes]:

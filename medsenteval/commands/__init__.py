@@ -13,12 +13,14 @@ DATA_ABSENT: Final = 3
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
     "doctor": ("medsenteval.commands.doctor:doctor", "Check the installation, the data and an encoder; say what to fix."),
+    "correlate": ("medsenteval.commands.correlate:correlate", "Correlate scores over encoders: do some predict others?"),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
     "published": (
         "medsenteval.commands.published:published",
         "Show the literature's numbers, with source, protocol and doubts.",
     ),
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
+    "subsets": ("medsenteval.commands.subsets:subsets", "Score word similarity by word frequency or any value of words."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),
     "train-infersent": (
         "medsenteval.encoders.infersent_training:train_infersent_command",

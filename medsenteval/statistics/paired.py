@@ -6,6 +6,7 @@ item's two answers change places with probability one half.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal
 
 import numpy as np
@@ -170,19 +171,18 @@ def permutation_correlation(
     return Significance(f"paired permutation of {kind}", observed, p, n)
 
 
-def _swaps(n: int, resamples: int, rng: np.random.Generator) -> list[Floats]:
-    """Return 0 / 1 matrices of which items change places, in blocks: every assignment if these are few, else random ones."""
+def _swaps(n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Yield 0 / 1 matrices of which items change places, block by block: every assignment if these are few, else random ones."""
     if resamples < 1:
         raise SettingsError(f"resamples is {resamples}; it must be at least 1")
     if 2**n <= resamples:
-        return [(np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)]
+        yield (np.arange(2**n)[:, None] >> np.arange(n) & 1).astype(np.float64)
+        return
     step = max(1, _BLOCK // n)
-    # 8 swaps from every random byte.
-    sizes = [min(step, resamples - start) for start in range(0, resamples, step)]
-    return [
-        np.unpackbits(rng.integers(0, 256, size=(size, -(-n // 8)), dtype=np.uint8), axis=1, count=n).astype(np.float64)
-        for size in sizes
-    ]
+    for start in range(0, resamples, step):
+        # 8 swaps from every random byte.
+        drawn = rng.integers(0, 256, size=(min(step, resamples - start), -(-n // 8)), dtype=np.uint8)
+        yield np.unpackbits(drawn, axis=1, count=n).astype(np.float64)
 
 
 def _two_sided(observed: float, drawn: Floats, complete: bool) -> tuple[float, int]:

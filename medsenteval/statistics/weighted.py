@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ __all__ = [
 Correlation = Literal["pearson", "spearman", "kendall"]
 Floats = NDArray[np.float64]
 
-_CACHED_WEIGHTS: Final = 1 << 16
+_CACHED_WEIGHTS: Final = 1 << 15
 
 
 class WeightedScore(Protocol):
@@ -52,7 +52,7 @@ class WeightedScore(Protocol):
         ...
 
     def __call__(self, weights: Floats) -> Floats:
-        """Turn (resamples, n) weights into (resamples, encoders) scores."""
+        """Turn (resamples, n) weights, which are whole numbers, into (resamples, encoders) scores."""
         ...
 
 
@@ -210,18 +210,43 @@ class _Order:
         run_of_item[order] = np.cumsum(ends) - ends
         return cls(order, None if ends.all() else np.flatnonzero(ends), run_of_item)
 
-    def centred_ranks(self, weights: Floats, totals: Floats) -> tuple[Floats, Floats | None]:
-        """Return twice each item's mid-rank minus its mean, and the weight of each run of ties (None where all are single)."""
+    def middles(self, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Return for each item the weight before plus the weight up to its run, and the weight of each run of ties.
+
+        The first is twice the item's mid-rank less one. The second is None where no two items are equal.
+        """
         # Clipping spares a copy that take would make to check every index.
         upto = np.take(weights, self.order, axis=1, mode="clip")
         np.cumsum(upto, axis=1, out=upto)
         sizes = None
         if self.last is not None:
             upto = np.take(upto, self.last, axis=1, mode="clip")
-            sizes = np.diff(upto, axis=1, prepend=0.0)
-        middle = upto - totals
+            sizes = upto.copy()
+            sizes[:, 1:] -= upto[:, :-1]
+        middle = upto.copy()
         middle[:, 1:] += upto[:, :-1]
         return np.take(middle, self.run_of_item, axis=1, mode="clip"), sizes
+
+
+#: Resamples that share one 64-bit word in which each has 16 bits, and the largest total whose double fits into them.
+_LANES: Final = 4
+_LARGEST_PACKED_TOTAL: Final = (1 << 15) - 1
+
+
+def _pack(weights: Floats) -> NDArray[np.uint64]:
+    """Lay the counts of four resamples side by side in one word, so that sums of four cost one addition."""
+    rows, n = weights.shape
+    lanes = np.zeros((-(-rows // _LANES) * _LANES, n), dtype=np.uint16)
+    lanes[:rows] = weights
+    beside = np.ascontiguousarray(lanes.reshape(-1, _LANES, n).transpose(0, 2, 1))
+    return beside.view(np.uint64)[:, :, 0]
+
+
+def _unpack(words: NDArray[Any], rows: int) -> Floats:
+    """Return what each resample has in its lane, a row each."""
+    n = words.shape[1]
+    lanes = np.ascontiguousarray(words).view(np.uint16).reshape(-1, n, _LANES).transpose(0, 2, 1)
+    return lanes.astype(np.float64, order="C").reshape(-1, n)[:rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,25 +273,29 @@ class Spearmans:
         return tuple(_Order.of(values) for values in (self.gold, *self.predicted))
 
     def __call__(self, weights: Floats) -> Floats:
-        totals = weights.sum(axis=1, keepdims=True)
+        rows, totals = len(weights), weights.sum(axis=1, keepdims=True)
         cubes = totals[:, 0] ** 3
         # Drawn twice, an item is tied with itself: without other ties the runs are the items.
         untied: Floats = cubes - np.einsum("bi,bi,bi->b", weights, weights, weights)
+        packed = totals.max() <= _LARGEST_PACKED_TOTAL
+        counts = _pack(weights) if packed else weights
 
-        def spread_of(sizes: Floats | None) -> Floats:
-            if sizes is None:
-                return untied
-            spread: Floats = cubes - np.einsum("bi,bi,bi->b", sizes, sizes, sizes)
-            return spread
+        def ranked(order: _Order) -> tuple[Floats, Floats]:
+            """Return twice the mid-ranks less one, and three times the sum of squares of the centred ones."""
+            middles, sizes = order.middles(counts)
+            if packed:
+                middles, sizes = _unpack(middles, rows), None if sizes is None else _unpack(sizes, rows)
+            # For runs of t ties that is N^3 less the sum of t^3.
+            return middles, untied if sizes is None else cubes - np.einsum("bi,bi,bi->b", sizes, sizes, sizes)
 
-        gold, sizes = self._orders[0].centred_ranks(weights, totals)
-        spread_gold = spread_of(sizes)
+        gold, spread_gold = ranked(self._orders[0])
+        gold -= totals
         gold *= weights
-        found = np.empty((len(weights), len(self.predicted)))
+        found = np.empty((rows, len(self.predicted)))
         for column, order in enumerate(self._orders[1:]):
-            ranks, sizes = order.centred_ranks(weights, totals)
-            # Sums of squares of twice the centred mid-ranks are (N^3 - sum of t^3) / 3 for runs of t ties.
-            found[:, column] = _ratio(3 * np.einsum("bi,bi->b", ranks, gold), spread_of(sizes) * spread_gold, 0.5)
+            ranks, spread = ranked(order)
+            # Not centred: the weighted sum of the gold ranks is 0, so a constant does not show.
+            found[:, column] = _ratio(3 * np.einsum("bi,bi->b", ranks, gold), spread * spread_gold, 0.5)
         return found
 
 

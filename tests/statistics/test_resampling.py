@@ -13,7 +13,7 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import Accuracies, Bootstrap, F1Scores, Means, WeightedScore, bootstrap, correlations
+from medsenteval.statistics import Accuracies, Bootstrap, F1Scores, Means, WeightedScore, bootstrap, correlations, weighted
 
 SCIPY: dict[str, Callable[..., tuple[float, float]]] = {
     "pearson": stats.pearsonr,
@@ -57,6 +57,20 @@ def test_weighted_f1_and_means_are_those_of_repeated_items(seed: int, n: int, n_
             parts = [(gold[rows], predicted[column][rows]) for rows in drawn]
             assert f1[row, column] == pytest.approx(np.mean([f1_score(g, p, zero_division=0.0) for g, p in parts]))
             assert accuracy[row, column] == pytest.approx(np.mean([np.mean(g == p) for g, p in parts]))
+
+
+def test_large_samples_give_the_same_spearmans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts of four resamples share a word up to 32,767 items and have one each beyond."""
+    predicted, gold = small_sample(0, 50, 3, 20)
+    weights = np.random.default_rng(1).integers(0, 4, (7, 50)).astype(float)
+    packed = correlations("spearman", predicted, gold)(weights)
+    monkeypatch.setattr(weighted, "_LARGEST_PACKED_TOTAL", 0)
+    assert correlations("spearman", predicted, gold)(weights).tolist() == packed.tolist()
+    monkeypatch.undo()
+    n = weighted._LARGEST_PACKED_TOTAL
+    x = np.random.default_rng(2).standard_normal(n)
+    y = x + np.random.default_rng(3).standard_normal(n)
+    assert correlations("spearman", x, y)(np.ones((1, n)))[0, 0] == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-9)
 
 
 def spearman_difference(

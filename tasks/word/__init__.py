@@ -1,0 +1,1 @@
+"""Word-level tasks: similarity of words and terms, biomedical and general."""
