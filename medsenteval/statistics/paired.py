@@ -172,7 +172,7 @@ def permutation_correlation(
 
 
 def _swaps(n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield 0 / 1 matrices of which items change places, block by block: every assignment if these are few, else random ones."""
+    """Yield 0 / 1 matrices of which items change places, block by block: every assignment if they are few, else random ones."""
     if resamples < 1:
         raise SettingsError(f"resamples is {resamples}; it must be at least 1")
     if 2**n <= resamples:
