@@ -203,11 +203,11 @@ def test_the_plan_counts_jobs_and_texts(tmp_path: Path) -> None:
 
     store, cache = ResultStore(tmp_path), EmbeddingCache(tmp_path / "cache")
     suite = Suite([CountingEncoder()], select_tasks("BIOSSES,RQE"), QUICK, store=store, cache=cache)
-    assert suite.describe(suite.plan()).startswith("2 job(s): 0 stored, 0 failed before, 2 to run; ")
+    assert str(suite.describe(suite.plan())).startswith("2 job(s): 0 stored, 0 failed before, 2 to run; ")
     suite.run()
-    assert suite.describe(suite.plan()) == "2 job(s): 2 stored, 0 failed before, 0 to run"
+    assert str(suite.describe(suite.plan())) == "2 job(s): 2 stored, 0 failed before, 0 to run"
     fresh = Suite([CountingEncoder()], suite.tasks, QUICK.with_changes(seed=5), store=suite.store, cache=suite.cache)
-    assert "; 0 of " in fresh.describe(fresh.plan())
+    assert "; 0 of " in str(fresh.describe(fresh.plan()))
 
 
 def test_two_encoders_of_one_name_are_two_rows_not_two_seeds() -> None:
