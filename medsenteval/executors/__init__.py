@@ -7,8 +7,8 @@ Work is cut into units by the data and the settings alone, never by the number o
 - otherwise the whole scoring of one task. The exact probe stays whole: it fits all folds in the same matrix products, and
   ten outer folds apart were measured at 1.7 to 5 times the work of all together.
 
-The process that was started, the coordinator, hands out units, writes the cache and the results, and evaluates whatever cannot be
-sent. Workers return what they computed, so that the cache has one writer and a cluster needs no shared disk.
+The process that was started, the coordinator, hands out units, writes the cache and the results, and does whatever cannot
+be sent. Workers return what they computed, so that the cache has one writer and a cluster needs no shared disk.
 """
 
 from __future__ import annotations

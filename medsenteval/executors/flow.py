@@ -23,8 +23,7 @@ def as_finished(started: Iterable[Future[T]], at_once: int) -> Iterator[tuple[in
         while pending:
             for future in wait(pending, return_when=FIRST_COMPLETED).done:
                 number = pending.pop(future)
-                for following, another in islice(numbered, 1):
-                    pending[another] = following
+                pending.update({another: following for following, another in islice(numbered, 1)})
                 yield number, future.result()
     finally:
         for future in pending:

@@ -30,7 +30,7 @@ def choose_backend(settings: Settings, training: Mapping[str, Any]) -> Backend:
     from medsenteval.probes.sgd import SentEvalBackend
 
     # Models are stacked by the number of threads, and a model's last bits depend on its stack; one thread is the same
-    # everywhere. It costs nothing: a stack of ten folds took 0.34 s on one thread and 0.75 s as two stacks on two (CitationSA's size).
+    # everywhere. It costs nothing: at CitationSA's size ten folds took 0.34 s stacked on one thread, 0.75 s on two.
     return SentEvalBackend(_classifier_settings(settings, training), seed=settings.seed, threads=1)
 
 
