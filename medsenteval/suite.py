@@ -89,7 +89,7 @@ class Suite:
     cache: EmbeddingCache | None = None
     force: bool = False
     retry_failed: bool = False
-    executor: str = "in-process"
+    executor: str | Executor = "in-process"
     progress: bool = False
     announce: Callable[[str], None] = lambda message: None
 
@@ -100,7 +100,8 @@ class Suite:
     def plan(self, outcome: SuiteOutcome | None = None) -> list[Job]:
         """Read the data sets and look up every job; tasks that cannot be read are noted in ``outcome``."""
         outcome = outcome if outcome is not None else SuiteOutcome()
-        check_executor(self.executor)
+        if isinstance(self.executor, str):
+            check_executor(self.executor)
         root = data_root(self.data)
         loaded = self._loaded
         jobs = []
@@ -125,7 +126,7 @@ class Suite:
 
     def describe(self, jobs: Sequence[Job]) -> Plan:
         """Say what a run would do: jobs, results and vectors that are there, texts that are not, and how long it may take."""
-        return Plan(tuple(map(self._planned, jobs)), 1 if self.executor == "in-process" else worker_count(self.executor))
+        return Plan(tuple(map(self._planned, jobs)), worker_count(self.executor))
 
     def _planned(self, job: Job) -> PlannedJob:
         names = (job.encoder.name, job.task.name, job.settings.seed)
@@ -166,10 +167,10 @@ class Suite:
         place = {id(encoder): number for number, (encoder, _) in enumerate(self._loaded)}
         waiting = sorted(range(len(jobs)), key=lambda number: place[id(jobs[number].encoder)])
         # No worker is started where nothing is left for it.
-        executor_text = self.executor if any(job.stored is None for job in jobs) else "in-process"
+        where = self.executor if any(job.stored is None for job in jobs) else "in-process"
         progress = Progress(len(jobs), self.progress)
         try:
-            with open_executor(executor_text) as executor:
+            with open_executor(where) as executor:
                 # A job that another run is busy with is left for the end, so that the two share the work.
                 for wait in (False, True):
 
@@ -273,7 +274,7 @@ def evaluate(
     identity: str = "",
     cache: bool = True,
     progress: bool = False,
-    executor: str = "in-process",
+    executor: str | Executor = "in-process",
 ) -> Results:
     """Evaluate anything that can encode and return a Result for each task.
 

@@ -74,16 +74,24 @@ def check_executor(text: str) -> tuple[str, str]:
     return ("dask-address", found[4]) if found[3] else (found[1], found[2] or "")
 
 
-def worker_count(text: str) -> int:
-    """Return how many workers an executor will have as far as its text says, 1 where only the cluster knows."""
-    kind, argument = check_executor(text)
+def worker_count(where: str | Executor) -> int:
+    """Return how many workers an executor has or will have as far as its text says, 1 where only the cluster knows."""
+    if not isinstance(where, str):
+        return where.workers
+    kind, argument = check_executor(where)
     return int(argument) if argument.isdigit() else available_cores() if kind in ("processes", "dask") else 1
 
 
 @contextmanager
-def open_executor(text: str) -> Iterator[Executor | None]:
-    """Start or reach the workers that ``text`` names and end them afterwards; None stands for this process."""
-    kind, argument = check_executor(text)
+def open_executor(where: str | Executor) -> Iterator[Executor | None]:
+    """Start or reach the workers that a text names and end them afterwards; None stands for this process.
+
+    An executor that is open already is used and left open.
+    """
+    if not isinstance(where, str):
+        yield where
+        return
+    kind, argument = check_executor(where)
     if kind == "in-process":
         yield None
         return
@@ -91,11 +99,11 @@ def open_executor(text: str) -> Iterator[Executor | None]:
     if kind == "processes":
         from medsenteval.executors.processes import ProcessExecutor
 
-        executor = ProcessExecutor(worker_count(text))
+        executor = ProcessExecutor(worker_count(where))
     else:
         from medsenteval.executors.cluster import DaskExecutor
 
-        executor = DaskExecutor.local(worker_count(text)) if kind == "dask" else DaskExecutor.at(argument)
+        executor = DaskExecutor.local(worker_count(where)) if kind == "dask" else DaskExecutor.at(argument)
     try:
         yield executor
     except BaseException:

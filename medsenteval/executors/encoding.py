@@ -6,6 +6,8 @@ import hashlib
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,7 @@ class EncoderElsewhere:
         except Exception as error:  # pickling runs code of the object, which may raise anything
             raise ExecutorError(
                 f"the encoder {encoder.name!r} cannot be sent to workers: {error}; give it as a specification "
-                "(python:MODULE:OBJECT), or run in process"
+                "(python:MODULE:OBJECT), install cloudpickle for functions of a script, or run in process"
             ) from error
         key = hashlib.blake2b(payload, digest_size=16).hexdigest()
         return cls(executor, encoder.name, encoder.identity, key, executor.share(as_rows(payload)))
@@ -92,8 +94,7 @@ def encode_unit(
 
 
 def _dumps(encoder: Encoder) -> bytes:
-    # Joblib, which scikit-learn needs, brings the pickler that knows functions defined in a script or notebook.
-    from joblib.externals import cloudpickle
-
-    payload: bytes = cloudpickle.dumps(encoder)
+    """Pickle an encoder; with cloudpickle, which Dask brings, also functions that a script or notebook defines."""
+    pickler = import_module("cloudpickle" if find_spec("cloudpickle") is not None else "pickle")
+    payload: bytes = pickler.dumps(encoder)
     return payload
