@@ -190,11 +190,13 @@ def encode_block(
     n_batches = -(-len(texts) // batch_size)
     threads = min(available_cores(), n_batches) if getattr(encoder, "concurrent_batches", False) else 1
     with one_thread_per_product():
+        # The first batch goes alone: what a library sets up at its first call is set up by one thread.
+        parts = [encode(0)]
         if threads == 1:
-            parts = list(map(encode, range(n_batches)))
+            parts += map(encode, range(1, n_batches))
         else:
             with ThreadPoolExecutor(threads) as pool:
-                parts = list(pool.map(encode, range(n_batches)))
+                parts += pool.map(encode, range(1, n_batches))
     for number, part in enumerate(parts):
         if part.shape[1] != parts[0].shape[1]:
             where = f"{task_name}, batch {first_batch + number}"
