@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from medsenteval.cache import BLOCK_ROWS, EmbeddingCache
-from medsenteval.datasets import load_dataset, sample_root
+from medsenteval.datasets import load_dataset, locate, sample_root
 from medsenteval.embedding import TextOrder
 from medsenteval.registry import task
 from medsenteval.settings import Settings
@@ -67,7 +67,7 @@ class World:
         rows = (f"left sentence {i}\tright sentence {i}\t{i % 6}\n" for i in range(N_BLOCKS * BLOCK_ROWS // 2))
         (sts / "clinicalSTS.test.txt").write_text("".join(rows))
         for name in ("BioC", "BIOSSES"):
-            shutil.copytree(next(path for path in sample_root().iterdir() if path.name == name), folder / "data" / name)
+            shutil.copytree(locate(task(name), sample_root()), folder / "data" / name)
         (folder / "slow_encoders.py").write_text(ENCODER)
         (folder / "suite.toml").write_text(SUITE)
         self.texts = {
