@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from medsenteval.cache import cache_folder
 from medsenteval.cores import available_cores, limit_cores
 from medsenteval.errors import ExecutorError, MissingExtraError, WorkerDiedError
-from medsenteval.executors.flow import as_finished
+from medsenteval.executors.flow import Stopped, as_finished, result_of
 from medsenteval.executors.processes import ArrayFolder, mapped_file
 from medsenteval.executors.worker import ArrayFile, Outcome, guarded, sees
 
@@ -57,6 +57,7 @@ class DaskExecutor:
         self._client, self._cluster = client, cluster
         self.workers = max(len(client.scheduler_info(n_workers=-1)["workers"]), 1 if cluster else _AT_FIRST)
         self.peak_memory_mb = 0.0
+        self._closed = False
         self._waiting = ThreadPoolExecutor(2 * self.workers, thread_name_prefix="dask-unit")
         self._arrays = ArrayFolder() if cluster is not None else None
         self._shared_cache = cluster is not None or self._cache_is_shared()
@@ -75,6 +76,9 @@ class DaskExecutor:
     def at(cls, address: str) -> DaskExecutor:
         """Reach the scheduler at HOST:PORT, or the one that a scheduler file (PATH.json) tells of."""
         distributed = _import_distributed()
+        if address.endswith(".json") and not Path(address).is_file():
+            # Dask would wait for the file for ever.
+            raise ExecutorError(f"no Dask scheduler answers at {address}: there is no such scheduler file")
         where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
         if where.get("address") and "://" not in address:
             where["address"] = f"tcp://{address}"
@@ -87,7 +91,7 @@ class DaskExecutor:
             ) from error
 
     def run(self, what: str, unit: Callable[..., T], *arguments: Any) -> T:
-        return self._submit(what, unit, arguments).result()
+        return result_of(self._submit(what, unit, arguments))
 
     def run_all(self, unit: Callable[..., T], calls: Iterable[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, T]]:
         started = (self._submit(what, unit, arguments) for what, arguments in calls)
@@ -108,6 +112,7 @@ class DaskExecutor:
             self._arrays.release(shared)
 
     def close(self, at_once: bool = False) -> None:
+        self._closed = True
         self._waiting.shutdown(wait=False, cancel_futures=True)
         self._client.close()
         if self._cluster is not None:
@@ -117,12 +122,18 @@ class DaskExecutor:
             self._arrays.remove()
 
     def _submit(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...]) -> Future[T]:
-        return self._waiting.submit(self._run, what, unit, arguments)
+        try:
+            return self._waiting.submit(self._run, what, unit, arguments)
+        except RuntimeError:
+            # The threads that wait for workers are gone: the executor was closed.
+            raise Stopped from None
 
     def _run(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         from distributed import KilledWorker
 
         for attempt in range(ATTEMPTS):
+            if self._closed:
+                raise Stopped
             sent = [each.future() if isinstance(each, _Scattered) else each for each in arguments]
             future = self._client.submit(_guarded_by_dask, unit, *sent, pure=False)
             try:
@@ -135,6 +146,8 @@ class DaskExecutor:
                     ) from error
                 continue
             except CancelledError as error:
+                if self._closed:
+                    raise Stopped from None
                 # The worker that held a shared array is gone; the array is sent again.
                 if attempt + 1 == ATTEMPTS:
                     raise WorkerDiedError(f"{what}: the Dask cluster lost it: {error or 'cancelled'}") from error

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from medsenteval.cores import available_cores
 from medsenteval.errors import WorkerDiedError
-from medsenteval.executors.flow import as_finished
+from medsenteval.executors.flow import Stopped, as_finished, result_of
 from medsenteval.executors.worker import ArrayFile, Outcome, guarded, start_worker
 
 __all__ = ["ArrayFolder", "ProcessExecutor"]
@@ -51,7 +51,7 @@ class ProcessExecutor:
         self._arrays = ArrayFolder()
 
     def run(self, what: str, unit: Callable[..., T], *arguments: Any) -> T:
-        return self._submit(what, unit, arguments).result()
+        return result_of(self._submit(what, unit, arguments))
 
     def run_all(self, unit: Callable[..., T], calls: Iterable[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, T]]:
         started = (self._submit(what, unit, arguments) for what, arguments in calls)
@@ -76,19 +76,25 @@ class ProcessExecutor:
         self._arrays.remove()
 
     def _submit(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...]) -> Future[T]:
-        return self._waiting.submit(self._run, what, unit, arguments)
+        try:
+            return self._waiting.submit(self._run, what, unit, arguments)
+        except RuntimeError:
+            # The threads that wait for workers are gone: the executor was closed.
+            raise Stopped from None
 
     def _run(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...]) -> T:
         for _ in range(ATTEMPTS):
             pool = self._idle.get()
             try:
                 outcome: Outcome = pool.submit(guarded, unit, *arguments).result()
-            except BrokenProcessPool:
-                pool.shutdown(wait=False)
+            except RuntimeError as error:
                 with self._lock:
-                    self._pools = [other for other in self._pools if other is not pool]
                     if self._closed:
-                        raise
+                        raise Stopped from None
+                    self._pools = [other for other in self._pools if other is not pool]
+                if not isinstance(error, BrokenProcessPool):
+                    raise
+                pool.shutdown(wait=False)
                 pool = self._new_worker()
                 continue
             finally:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -415,3 +417,34 @@ def test_encoding_elsewhere_refuses_a_width_that_changes(tmp_path: Path, countin
 
 def test_a_specification_is_not_pickled(processes: Executor, counting: CountingEncoder) -> None:
     assert EncoderElsewhere.of(counting, "lexical", processes).pickled is None
+
+
+@pytest.mark.parametrize("kind", ["processes:1", "dask:1"])
+def test_work_on_a_closed_executor_is_stopped_and_no_failure(kind: str, module_folder: Path) -> None:
+    from medsenteval.executors.flow import Stopped
+
+    stopped: list[type[BaseException]] = []
+
+    def wait(executor: Executor) -> None:
+        try:
+            executor.run("sleeping", time.sleep, 60)
+        except BaseException as error:
+            stopped.append(type(error))
+
+    def interrupted() -> tuple[Executor, list[threading.Thread]]:
+        with suppress(KeyboardInterrupt), open_executor(kind) as executor:
+            assert executor is not None
+            executor.run("starting", time.sleep, 0)
+            threads = [threading.Thread(target=wait, args=(executor,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.5)
+            raise KeyboardInterrupt
+        return executor, threads
+
+    executor, threads = interrupted()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert stopped == [Stopped] * 3
+    with pytest.raises(Stopped):
+        executor.run("late", time.sleep, 0)
