@@ -29,6 +29,8 @@ class SentenceTransformerEncoder:
         self._model = model
         self._normalize = normalize
         self._prompt = prompt
+        # A model in evaluation mode has no state, and a tokeniser changes its own only when it is called otherwise than before.
+        self.concurrent_batches = str(model.device) == "cpu"
         self.identity = (
             f"sentence-transformers-{_fingerprint(model)}-max_length={model.max_seq_length}"
             f"-dimension={model.truncate_dim}-normalize={normalize}-prompt={prompt!r}"

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import sys
+import threading
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,9 @@ _CHOICES: Final = {
     "case": ("checkpoint", "exact", "lower"),
     "dtype": ("float32", "bfloat16", "float16"),
 }
+
+
+_tokenizer_turn: Final = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,8 @@ class TransformerEncoder:
         self._model = model
         self._tokenizer = tokenizer
         self._reading = reading
+        # A model in evaluation mode has no state; its tokeniser has, and takes turns.
+        self.concurrent_batches = str(model.device) == "cpu"
         accepted = inspect.signature(model.forward).parameters
         self._segments_accepted = "token_type_ids" in accepted
         self._extra_arguments = {"use_cache": False} if "use_cache" in accepted else {}
@@ -162,13 +168,14 @@ class TransformerEncoder:
         return found
 
     def _tokenize(self, texts: list[str]) -> list[_Pieces]:
-        encoded = self._tokenizer(
-            texts,
-            truncation=True,
-            max_length=self._reading.max_length,
-            return_special_tokens_mask=True,
-            return_attention_mask=False,
-        )
+        with _tokenizer_turn:
+            encoded = self._tokenizer(
+                texts,
+                truncation=True,
+                max_length=self._reading.max_length,
+                return_special_tokens_mask=True,
+                return_attention_mask=False,
+            )
         segments = encoded.get("token_type_ids") or [None] * len(texts)
         return [
             _Pieces(ids, [self._reading.specials or not special for special in mask], segment)

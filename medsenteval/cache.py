@@ -94,7 +94,13 @@ class CacheEntry:
 
     @property
     def n_recorded(self) -> int:
-        return sum(self._recorded(block) is not None for block in range(self.n_blocks))
+        return self.n_blocks - len(self.unrecorded_blocks())
+
+    def unrecorded_blocks(self) -> list[int]:
+        """Return the blocks that have no record; unlike ``missing_blocks`` this reads no vectors."""
+        if self.about is None:
+            return list(range(self.n_blocks))
+        return [block for block in range(self.n_blocks) if self._recorded(block) is None]
 
     def damaged_blocks(self) -> list[int]:
         """Return the blocks that have a record which their bytes do not match."""

@@ -1,14 +1,71 @@
-"""How many cores this process may use."""
+"""How many cores this process may use, and arithmetic that does not depend on how many there are."""
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
-__all__ = ["available_cores"]
+__all__ = ["available_cores", "limit_cores", "one_thread_per_product"]
+
+_limit: int | None = None
 
 
 def available_cores() -> int:
     """Return the cores that the process may run on, which a cluster's scheduler may have cut below the machine's."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if _limit is None else min(cores, _limit)
+
+
+def limit_cores(cores: int) -> None:
+    """Leave the other cores to the workers beside this one."""
+    global _limit
+    _limit = max(cores, 1)
+
+
+class _SingleThreads:
+    """Counts who wants products on one thread, so that the first to leave does not free the libraries for the others."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._undo = ExitStack()
+
+    def enter(self) -> None:
+        with self._lock:
+            torch = sys.modules.get("torch")
+            if self._inside == 0:
+                from threadpoolctl import threadpool_limits
+
+                if torch is not None:
+                    self._undo.callback(torch.set_num_threads, torch.get_num_threads())
+                self._undo.enter_context(threadpool_limits(1))
+            if torch is not None:
+                # Torch counts its threads for each of ours.
+                torch.set_num_threads(1)
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._undo.close()
+
+
+_single_threads = _SingleThreads()
+
+
+@contextmanager
+def one_thread_per_product() -> Iterator[None]:
+    """Keep matrix libraries from sharing single products out to threads.
+
+    With another number of threads a product can have other last bits, and with them a score. Work is spread over cores by
+    what is independent instead (batches of texts, folds), which changes nothing and wastes less time on waiting.
+    """
+    _single_threads.enter()
+    try:
+        yield
+    finally:
+        _single_threads.leave()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.cache import BLOCK_ROWS, CacheEntry, EmbeddingCache
 from medsenteval.contracts import Embeddings, Encoder
+from medsenteval.cores import available_cores, one_thread_per_product
 from medsenteval.errors import EncoderError
+from medsenteval.progress import Progress
 
-__all__ = ["TextOrder", "checked_rows", "embed_texts", "encode_block", "entry_for"]
+__all__ = ["EncodesElsewhere", "TextOrder", "checked_rows", "embed_texts", "encode_block", "entry_for"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,14 @@ class TextOrder:
         return self.texts[number * BLOCK_ROWS : (number + 1) * BLOCK_ROWS]
 
 
+class EncodesElsewhere(Protocol):
+    """Encodes blocks of texts on workers and yields them as they are finished."""
+
+    def encode(
+        self, order: TextOrder, blocks: Sequence[int], batch_size: int, task_name: str, width: int | None
+    ) -> Iterator[tuple[int, NDArray[np.float32]]]: ...
+
+
 def embed_texts(
     encoder: Encoder,
     texts: Sequence[str],
@@ -46,78 +59,106 @@ def embed_texts(
     batch_size: int,
     task_name: str,
     cache: EmbeddingCache | None = None,
-    progress: bool = False,
+    progress: Progress | None = None,
+    elsewhere: EncodesElsewhere | None = None,
 ) -> Embeddings:
     """Encode every distinct text once and return the matrix with the row of each text.
 
     With a cache, an encoder that has an identity encodes only what is not stored yet, and the matrix is mapped from disk.
+    ``elsewhere`` encodes on workers; an encoder that learns from the texts learns and encodes here.
     """
     order = TextOrder.of(texts)
     if not order.texts:
         raise EncoderError(f"{task_name}: there is no text to encode")
+    work = _Encoding(encoder, texts, order, batch_size, task_name, progress or Progress(), elsewhere)
     row_of = {text: row for row, text in enumerate(order.texts)}
     if cache is None or not encoder.identity:
-        _prepare(encoder, texts)
-        return Embeddings(_encode_all(encoder, order, batch_size, task_name, progress), row_of, len(order.texts))
-    entry = entry_for(cache, encoder, texts)
-    missing: list[int] = []
-    if entry.missing_blocks():
-        with entry.locked():
+        with work.alone():
+            return Embeddings(work.into_memory(), row_of, len(order.texts))
+    entry = entry_for(cache, encoder, texts, order)
+    missing = entry.missing_blocks()
+    if missing:
+        with work.alone(), entry.locked():
             # Looked at again inside the lock: another run may have finished the entry meanwhile.
             missing = entry.missing_blocks()
-            if missing:
-                _prepare(encoder, texts)
-                _fill(entry, missing, encoder, order, batch_size, task_name, progress)
+            work.into_cache(entry, missing)
     return Embeddings(entry.matrix(), row_of, sum(len(order.block(block)) for block in missing))
 
 
-def _prepare(encoder: Encoder, texts: Sequence[str]) -> None:
-    """Show an encoder that learns from them all texts, repetitions included, as SentEval does."""
-    prepare = getattr(encoder, "prepare", None)
-    if prepare is not None:
-        prepare(list(texts))
+@dataclass(frozen=True, eq=False)
+class _Encoding:
+    """The texts of one task on their way through one encoder."""
+
+    encoder: Encoder
+    texts: Sequence[str]
+    order: TextOrder
+    batch_size: int
+    task_name: str
+    progress: Progress
+    elsewhere: EncodesElsewhere | None
+
+    def into_memory(self) -> NDArray[np.float32]:
+        matrix: NDArray[np.float32] | None = None
+        for block, rows in self._encoded(range(self.order.n_blocks), None):
+            if matrix is None:
+                matrix = np.empty((len(self.order.texts), rows.shape[1]), dtype=np.float32)
+            matrix[block * BLOCK_ROWS : block * BLOCK_ROWS + len(rows)] = rows
+        assert matrix is not None
+        return matrix
+
+    def into_cache(self, entry: CacheEntry, missing: Sequence[int]) -> None:
+        about = entry.about
+        description = {"encoder": self.encoder.name, "identity": self.encoder.identity, "task": self.task_name}
+        for block, rows in self._encoded(missing, None if about is None else about["dimension"]):
+            entry.write_block(block, rows, description)
+
+    def _encoded(self, blocks: Sequence[int], width: int | None) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Yield the blocks with their rows, all of one width."""
+        if not blocks:
+            return
+        self.progress.expect_texts(sum(len(self.order.block(block)) for block in blocks))
+        if self.elsewhere is None or _prepare_of(self.encoder) is not None:
+            yield from self._encoded_here(blocks, width)
+            return
+        for block, rows in self.elsewhere.encode(self.order, blocks, self.batch_size, self.task_name, width):
+            if width is not None and rows.shape[1] != width:
+                raise EncoderError(_other_width(self.task_name, rows.shape[1], width))
+            width = rows.shape[1]
+            self.progress.encoded(len(rows))
+            yield block, rows
+
+    def _encoded_here(self, blocks: Sequence[int], width: int | None) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        prepare = _prepare_of(self.encoder)
+        if prepare is not None:
+            # All texts, repetitions included, as SentEval does.
+            prepare(list(self.texts))
+        for block in blocks:
+            texts, after = self.order.block(block), self.progress.encoded
+            rows = encode_block(self.encoder, texts, block, self.batch_size, self.task_name, width, after)
+            width = rows.shape[1]
+            yield block, rows
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Keep jobs side by side from mixing what one encoder learns from the texts of each."""
+        return nullcontext() if _prepare_of(self.encoder) is None else _learning
 
 
-def entry_for(cache: EmbeddingCache, encoder: Encoder, texts: Sequence[str]) -> CacheEntry:
+_learning: Final = threading.RLock()
+
+
+def _prepare_of(encoder: Encoder) -> Callable[[list[str]], object] | None:
+    """Return the method by which an encoder learns from a task's texts, if it has one."""
+    prepare: Callable[[list[str]], object] | None = getattr(encoder, "prepare", None)
+    return prepare
+
+
+def entry_for(cache: EmbeddingCache, encoder: Encoder, texts: Sequence[str], order: TextOrder) -> CacheEntry:
     """Return where the cache keeps these texts by this encoder; one that learns from the texts depends on all of them."""
     identity = encoder.identity
-    if getattr(encoder, "prepare", None) is not None:
+    if _prepare_of(encoder) is not None:
         counted = repr(sorted(Counter(texts).items())).encode("utf-8", "surrogatepass")
         identity += f"|prepared on {hashlib.blake2b(counted, digest_size=16).hexdigest()}"
-    return cache.entry(identity, TextOrder.of(texts).texts)
-
-
-def _encode_all(encoder: Encoder, order: TextOrder, batch_size: int, task_name: str, progress: bool) -> NDArray[np.float32]:
-    matrix: NDArray[np.float32] | None = None
-    with _progress_bar(len(order.texts), task_name, progress) as bar:
-        for block in range(order.n_blocks):
-            texts = order.block(block)
-            width = None if matrix is None else matrix.shape[1]
-            rows = encode_block(encoder, texts, block, batch_size, task_name, width, bar.update)
-            if matrix is None:
-                matrix = np.empty((len(order.texts), rows.shape[1]), dtype=np.float32)
-            matrix[block * BLOCK_ROWS : block * BLOCK_ROWS + len(rows)] = rows
-    assert matrix is not None
-    return matrix
-
-
-def _fill(
-    entry: CacheEntry,
-    missing: list[int],
-    encoder: Encoder,
-    order: TextOrder,
-    batch_size: int,
-    task_name: str,
-    progress: bool,
-) -> None:
-    about = entry.about
-    width = None if about is None else about["dimension"]
-    description = {"encoder": encoder.name, "identity": encoder.identity, "task": task_name}
-    with _progress_bar(sum(len(order.block(block)) for block in missing), task_name, progress) as bar:
-        for block in missing:
-            rows = encode_block(encoder, order.block(block), block, batch_size, task_name, width, bar.update)
-            entry.write_block(block, rows, description)
-            width = rows.shape[1]
+    return cache.entry(identity, order.texts)
 
 
 def encode_block(
@@ -131,26 +172,40 @@ def encode_block(
 ) -> NDArray[np.float32]:
     """Encode one block of texts in batches and check each; batches never reach over the end of a block.
 
-    An encoder that is much faster on many texts at once says so in its attribute ``preferred_batch``.
+    An encoder that is much faster on many texts at once says so in its attribute ``preferred_batch``. One that can encode
+    several batches at the same time says so in ``concurrent_batches`` and gets a batch for each core; the products inside a
+    batch have one thread each, so that vectors are the same on any number of cores and for any size of batch.
     """
-    parts: list[NDArray[np.float32]] = []
     batch_size = max(batch_size, getattr(encoder, "preferred_batch", 0))
     first_batch = block * -(-BLOCK_ROWS // batch_size)
-    for number, start in enumerate(range(0, len(texts), batch_size)):
-        batch = list(texts[start : start + batch_size])
-        rows = checked_rows(encoder.encode(batch), len(batch), width, f"{task_name}, batch {first_batch + number}")
-        width = rows.shape[1]
-        parts.append(rows)
+
+    def encode(number: int) -> NDArray[np.float32]:
+        batch = list(texts[number * batch_size : (number + 1) * batch_size])
+        where = f"{task_name}, batch {first_batch + number}"
+        with one_thread_per_product():
+            rows = checked_rows(encoder.encode(batch), len(batch), width, where)
         after_batch(len(batch))
+        return rows
+
+    n_batches = -(-len(texts) // batch_size)
+    threads = min(available_cores(), n_batches) if getattr(encoder, "concurrent_batches", False) else 1
+    with one_thread_per_product():
+        # The first batch goes alone: what a library sets up at its first call is set up by one thread.
+        parts = [encode(0)]
+        if threads == 1:
+            parts += map(encode, range(1, n_batches))
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                parts += pool.map(encode, range(1, n_batches))
+    for number, part in enumerate(parts):
+        if part.shape[1] != parts[0].shape[1]:
+            where = f"{task_name}, batch {first_batch + number}"
+            raise EncoderError(_other_width(where, part.shape[1], parts[0].shape[1]))
     return np.concatenate(parts)
 
 
-def _progress_bar(total: int, task_name: str, progress: bool) -> Any:
-    from tqdm import tqdm
-
-    # disable=None means: silent unless standard error is a terminal.
-    disable = None if progress else True
-    return tqdm(total=total, desc=f"{task_name}: encode", unit=" texts", leave=False, disable=disable)
+def _other_width(where: str, width: int, earlier: int) -> str:
+    return f"{where}: the encoder returned width {width}, but {earlier} in an earlier batch"
 
 
 def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> NDArray[np.float32]:
@@ -171,7 +226,7 @@ def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> 
             f"{where}: the encoder returned shape {array.shape} for {n_texts} texts; expected ({n_texts}, dimension)"
         )
     if width is not None and array.shape[1] != width:
-        raise EncoderError(f"{where}: the encoder returned width {array.shape[1]}, but {width} in an earlier batch")
+        raise EncoderError(_other_width(where, array.shape[1], width))
     with np.errstate(over="ignore"):
         rows = array.astype(np.float32, copy=False)
     finite = np.isfinite(rows).all(axis=1)

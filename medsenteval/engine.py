@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 from medsenteval import registry
@@ -14,6 +14,9 @@ from medsenteval.datasets import data_root, load_dataset
 from medsenteval.embedding import embed_texts
 from medsenteval.encoders.adapt import BatcherEncoder
 from medsenteval.errors import SettingsError
+from medsenteval.executors import Executor
+from medsenteval.executors.worker import peak_memory_mb
+from medsenteval.progress import Progress
 from medsenteval.results import Result, make_result
 from medsenteval.settings import SentEvalParams, Settings
 
@@ -27,21 +30,32 @@ def evaluate_task(
     settings: Settings,
     *,
     cache: EmbeddingCache | None = None,
-    progress: bool = False,
+    progress: Progress | None = None,
     seconds_reading: float = 0.0,
+    executor: Executor | None = None,
+    spec: str = "",
 ) -> Result:
-    """Encode a data set's texts and score the task; the whole way from texts to Result."""
+    """Encode a data set's texts and score the task; the whole way from texts to Result.
+
+    With an ``executor`` its workers do both; ``spec`` is what they load the encoder from.
+    """
     started = time.perf_counter()
-    embeddings = embed_texts(
-        encoder,
-        list(dataset.all_texts()),
-        batch_size=settings.batch_size,
-        task_name=task.name,
-        cache=cache,
-        progress=progress,
-    )
-    encoded = time.perf_counter()
-    scores = task.evaluate(task, dataset, embeddings, settings)
+    progress = progress or Progress()
+    texts = list(dataset.all_texts())
+    common: dict[str, Any] = {"batch_size": settings.batch_size, "task_name": task.name, "cache": cache, "progress": progress}
+    if executor is None:
+        embeddings = embed_texts(encoder, texts, **common)
+        encoded = time.perf_counter()
+        scores = task.evaluate(task, dataset, embeddings, settings)
+    else:
+        from medsenteval.executors.encoding import EncoderElsewhere
+        from medsenteval.executors.scoring import score_elsewhere
+
+        with closing(EncoderElsewhere.of(encoder, spec, executor)) as elsewhere:
+            embeddings = embed_texts(encoder, texts, **common, elsewhere=elsewhere)
+        encoded = time.perf_counter()
+        title = f"{task.name}: {encoder.name}"
+        scores = score_elsewhere(task, dataset, embeddings, settings, executor, title, progress.fitted)
     scored = time.perf_counter()
     measure_coverage = getattr(encoder, "coverage", None)
     coverage: Mapping[str, float] = {} if measure_coverage is None else measure_coverage(embeddings.row_of)
@@ -60,19 +74,9 @@ def evaluate_task(
             "texts": len(embeddings.matrix),
             "texts_encoded": n_encoded,
             "texts_per_second": n_encoded / (encoded - started),
-            "peak_memory_mb": _peak_memory_mb(),
+            "peak_memory_mb": max(peak_memory_mb(), 0.0 if executor is None else executor.peak_memory_mb),
         },
     )
-
-
-def _peak_memory_mb() -> float:
-    """Return the largest memory this process has held so far, 0 where the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such module
-        return 0.0
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 class SE:

@@ -7,7 +7,9 @@
     │   └── DataMissingError    its files are not there (a run skips the task and says how to get them)
     ├── EncoderError            weights that cannot be loaded, or an encoder that broke its contract
     │   └── MissingExtraError   a package that the encoder or probe needs is not installed
-    └── ProbeError              a classifier that cannot be fitted to these rows
+    ├── ProbeError              a classifier that cannot be fitted to these rows
+    └── ExecutorError           workers that cannot be reached or started
+        └── WorkerDiedError     work that ended the process it ran in, every time it was tried
 
 Each message says what happened, shows the offending value with its file and line, and names the remedy.
 """
@@ -18,11 +20,13 @@ __all__ = [
     "DataError",
     "DataMissingError",
     "EncoderError",
+    "ExecutorError",
     "MedSentEvalError",
     "MissingExtraError",
     "ProbeError",
     "SettingsError",
     "UnknownNameError",
+    "WorkerDiedError",
 ]
 
 
@@ -62,3 +66,11 @@ class MissingExtraError(EncoderError, ImportError):
 
 class ProbeError(MedSentEvalError, ValueError):
     """A probe that cannot be fitted: one class only, no rows, rows that do not match labels."""
+
+
+class ExecutorError(MedSentEvalError, RuntimeError):
+    """Workers that cannot be reached or started, or that are not what the run needs."""
+
+
+class WorkerDiedError(ExecutorError):
+    """A piece of work whose worker died each time it was tried."""

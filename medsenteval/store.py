@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.results import SCHEMA, Result
 from medsenteval.writing import write_atomically
 
 __all__ = ["Failure", "ResultStore"]
+
+#: Results of each kind that an estimate looks at.
+_LATEST: Final = 3
 
 
 @dataclass(frozen=True)
@@ -65,14 +68,36 @@ class ResultStore:
         return [outcome for outcome in outcomes if isinstance(outcome, Result)]
 
     @contextmanager
-    def locked(self, encoder: str, task: str, signature: str) -> Iterator[None]:
-        """Hold one job alone, so that two runs share the work instead of doing it twice."""
-        from filelock import FileLock
+    def locked(self, encoder: str, task: str, signature: str, wait: bool = True) -> Iterator[bool]:
+        """Hold one job alone, so that two runs share the work instead of doing it twice.
+
+        Yields whether the job is held, which without ``wait`` it is not if another run has it.
+        """
+        from filelock import FileLock, Timeout
 
         path = self.path(encoder, task, signature)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_name(f".{path.stem}.lock")):
-            yield
+        lock = FileLock(path.with_name(f".{path.stem}.lock"))
+        try:
+            lock.acquire(timeout=-1 if wait else 0)
+        except Timeout:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def latest_like(self, encoder: str, task: str) -> list[Result]:
+        """Return a few of the latest results of this encoder on any task, and of any encoder on this task."""
+        own = self.path(encoder, task, "").parent
+        found: dict[Path, float] = {}
+        for pattern in (f"{own.name}/*.json", f"*/{task}.*.json"):
+            results = [path for path in self.folder.glob(pattern) if not path.name.endswith(".failed.json")]
+            latest = sorted(results, key=lambda path: path.stat().st_mtime, reverse=True)[:_LATEST]
+            found.update({path: path.stat().st_mtime for path in latest})
+        outcomes = [_read(path) for path in sorted(found, key=found.__getitem__)]
+        return [outcome for outcome in outcomes if isinstance(outcome, Result)]
 
 
 def _failure_path(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Suites described in a TOML file: encoders, tasks, seeds, settings, and where data and results are."""
+"""Suites described in a TOML file: encoders, tasks, seeds, settings, where data and results are and where work runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.errors import SettingsError
+from medsenteval.executors import check_executor
 from medsenteval.settings import Settings
 
 __all__ = ["SuiteDescription", "read_suite"]
@@ -26,6 +27,7 @@ class SuiteDescription:
     seeds: tuple[int, ...] = (1111,)
     data: Path | None = None
     output: Path = Path("results")
+    executor: str = "in-process"
     settings: Settings = field(default_factory=Settings)
 
 
@@ -41,7 +43,7 @@ def read_suite(path: Path) -> SuiteDescription:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: not TOML: {error}") from error
-    _only(content, {"encoders", "tasks", "seeds", "data", "output", "settings", "task_options"}, path, "")
+    _only(content, {"encoders", "tasks", "seeds", "data", "output", "executor", "settings", "task_options"}, path, "")
     settings = content.get("settings", {})
     known = {each.name for each in fields(Settings)} - _NOT_IN_FILES
     _only(settings, known, path, "settings.")
@@ -52,6 +54,9 @@ def read_suite(path: Path) -> SuiteDescription:
             if not values or not all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
                 raise SettingsError(f"{path}: {key} must be a list of {kind.__name__}, not {content[key]!r}")
             described[key] = tuple(values)
+    if "executor" in content:
+        check_executor(str(content["executor"]))
+        described["executor"] = str(content["executor"])
     for key in ("data", "output"):
         if key in content:
             described[key] = path.parent / Path(str(content[key])).expanduser()

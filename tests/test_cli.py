@@ -73,6 +73,9 @@ def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: W
      (["run", "-d", "/no/such/folder", "-t", "RQE"], "does not exist"),
      (["run", "--option", "snippets=all"], "TASK.NAME=VALUE"),
      (["run", "--option", "BioASQ.snippets=none", "-t", "BioASQ"], "first, all, concat"),
+     (["run", "--executor", "threads:2"], "it can be in-process, processes:N, dask:N"),
+     (["run", "--only-missing", "--force"], "--only-missing excludes --force"),
+     (["run", "--only-missing", "--retry-failed"], "--only-missing excludes --retry-failed"),
      (["run", "--no-such-option"], "No such option"),
      (["jump"], "No such command")],
 )  # fmt: skip
@@ -185,3 +188,25 @@ def test_the_cache_is_shown_verified_and_pruned(tmp_path: Path) -> None:
 def test_no_cache_leaves_no_cache(tmp_path: Path) -> None:
     medsenteval("run", "-t", "BIOSSES", "-o", str(tmp_path), "--no-cache")
     assert "0 entries" in medsenteval("cache", "info").stdout
+
+
+def test_the_plan_is_a_table_and_stops_there(tmp_path: Path) -> None:
+    arguments = ["run", "-t", "BIOSSES,C-STS", "-o", str(tmp_path / "o")]
+    planned = medsenteval(*arguments, "--plan", "--only-missing")
+    assert planned.exit_code == 0
+    assert "2 job(s): 0 stored, 0 failed before, 2 to run" in planned.stdout
+    assert "estimated time: unknown" in planned.stdout
+    assert not list(tmp_path.rglob("*.json"))
+    medsenteval(*arguments)
+    assert "2 stored, 0 failed before, 0 to run" in medsenteval(*arguments, "--plan").stdout
+    assert "estimated time: under 1 s" in medsenteval(*arguments, "--plan", "--force").stdout
+
+
+def test_a_suite_file_names_the_executor(tmp_path: Path) -> None:
+    suite = tmp_path / "suite.toml"
+    suite.write_text('encoders = ["lexical"]\ntasks = ["BIOSSES"]\nexecutor = "processes:1"\n')
+    outcome = medsenteval("run", str(suite))
+    assert outcome.exit_code == 0
+    assert "1 result(s) stored" in outcome.stdout
+    suite.write_text('executor = "everywhere"\n')
+    assert medsenteval("run", str(suite)).exit_code == 2

@@ -203,11 +203,11 @@ def test_the_plan_counts_jobs_and_texts(tmp_path: Path) -> None:
 
     store, cache = ResultStore(tmp_path), EmbeddingCache(tmp_path / "cache")
     suite = Suite([CountingEncoder()], select_tasks("BIOSSES,RQE"), QUICK, store=store, cache=cache)
-    assert suite.describe(suite.plan()).startswith("2 job(s): 0 stored, 0 failed before, 2 to run; ")
+    assert str(suite.describe(suite.plan())).startswith("2 job(s): 0 stored, 0 failed before, 2 to run; ")
     suite.run()
-    assert suite.describe(suite.plan()) == "2 job(s): 2 stored, 0 failed before, 0 to run"
+    assert str(suite.describe(suite.plan())) == "2 job(s): 2 stored, 0 failed before, 0 to run"
     fresh = Suite([CountingEncoder()], suite.tasks, QUICK.with_changes(seed=5), store=suite.store, cache=suite.cache)
-    assert "; 0 of " in fresh.describe(fresh.plan())
+    assert "; 0 of " in str(fresh.describe(fresh.plan()))
 
 
 def test_two_encoders_of_one_name_are_two_rows_not_two_seeds() -> None:
@@ -218,3 +218,89 @@ def test_two_encoders_of_one_name_are_two_rows_not_two_seeds() -> None:
     table = score_table(Suite([one, other], select_tasks("BIOSSES"), QUICK).run().results)
     assert "±" not in table
     assert sum(line.startswith("counting") for line in table.splitlines()) == 2
+
+
+def test_the_plan_estimates_time_from_earlier_results(tmp_path: Path) -> None:
+    from medsenteval.cache import EmbeddingCache
+
+    store, cache = ResultStore(tmp_path), EmbeddingCache(tmp_path / "cache")
+
+    def plan(tasks: str, **options: Any) -> Any:
+        suite = Suite([CountingEncoder()], select_tasks(tasks), QUICK, store=store, cache=cache, **options)
+        return suite, suite.describe(suite.plan())
+
+    suite, first = plan("BIOSSES")
+    assert str(first).endswith("texts to encode; estimated time: unknown")
+    result = suite.run().results[0]
+    _, forced = plan("BIOSSES", force=True)
+    (job,) = forced.jobs
+    assert (job.n_missing, job.estimate.encode) == (0, 0.0)
+    assert job.estimate.fit == pytest.approx(result.timings["fit"])
+    assert str(forced).endswith("estimated time: under 1 s")
+    _, more = plan("BIOSSES,ClinicalSTS", force=True)
+    assert str(more).endswith("estimated time: under 1 s, and unknown for 1 job(s)")
+    assert more.jobs[1].estimate.encode == pytest.approx(more.jobs[1].n_missing / result.performance["texts_per_second"])
+    assert more.jobs[1].estimate.fit is None
+    lines = more.table().splitlines()
+    assert lines[0].split() == ["Encoder", "Task", "Seed", "State", "Texts", "To", "encode", "Time"]
+    assert any(line.startswith("counting") and line.endswith("unknown") for line in lines)
+
+
+def test_an_estimate_goes_by_the_same_encoder_task_and_probe(counting: CountingEncoder) -> None:
+    from dataclasses import replace
+
+    from medsenteval.estimate import Estimate, estimate_job, in_words
+
+    plain = medsenteval.evaluate(counting, "BIOSSES", settings=QUICK)["BIOSSES"]
+    numbers = {"texts": 100, "texts_encoded": 100}
+    slow = replace(plain, timings={"encode": 10.0, "fit": 4.0}, performance=numbers)
+    stranger = replace(slow, encoder_identity="other", timings={"encode": 1.0, "fit": 8.0})
+    asked = {"encoder": "counting", "task": "BIOSSES", "probe": plain.probe, "n_texts": 200, "n_missing": 50}
+    assert estimate_job([slow, stranger], "counting-1", **asked) == Estimate(5.0, 8.0)
+    assert estimate_job([stranger], "counting-1", **asked) == Estimate(None, 16.0)
+    assert estimate_job([stranger], "", **asked) == Estimate(0.5, 16.0)
+    assert estimate_job([], "counting-1", **{**asked, "n_missing": 0}) == Estimate(0.0, None)
+    assert estimate_job([slow], "counting-1", **{**asked, "probe": "mlp"}).fit is None
+    assert [in_words(seconds) for seconds in (0.2, 42.4, 600, 7_200)] == ["under 1 s", "42 s", "10 min", "2.0 h"]
+
+
+def test_whatever_a_model_raises_fails_its_job_only(tmp_path: Path) -> None:
+    class Breaks(CountingEncoder):
+        name = "breaks"
+
+        def encode(self, texts: Any) -> Any:
+            raise MemoryError("no memory left on device")
+
+    said: list[str] = []
+    suite = Suite(
+        [Breaks(), CountingEncoder()], select_tasks("BIOSSES"), QUICK, store=ResultStore(tmp_path), announce=said.append
+    )
+    outcome = suite.run()
+    assert [result.encoder for result in outcome.results] == ["counting"]
+    assert isinstance(outcome.failed["breaks", "BIOSSES"], MemoryError)
+    assert any("MemoryError: no memory left on device" in line for line in said)
+
+
+def test_a_job_that_another_run_has_is_left_for_the_end(tmp_path: Path) -> None:
+    import threading
+
+    store = ResultStore(tmp_path)
+    suite = Suite([CountingEncoder()], select_tasks("BIOSSES,ClinicalSTS"), QUICK, store=store)
+    first = suite.plan()[0]
+    said: list[str] = []
+    done = threading.Event()
+
+    def announce(message: str) -> None:
+        said.append(message)
+        if message.startswith("ClinicalSTS: counting: done"):
+            done.set()
+
+    suite.announce = announce
+    with store.locked(first.encoder.name, first.task.name, first.signature) as held:
+        assert held
+        runner = threading.Thread(target=suite.run)
+        runner.start()
+        assert done.wait(timeout=60)
+    runner.join(timeout=60)
+    finished = [line.split(":")[0] for line in said if ": done in" in line]
+    assert finished == ["ClinicalSTS", "BIOSSES"]

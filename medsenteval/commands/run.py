@@ -35,9 +35,15 @@ __all__ = ["run"]
 @click.option("--batch-size", type=int, metavar="N", help="Texts handed to the encoder at once; default 128")
 @click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
               help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
+@click.option("-x", "--executor", metavar="WHERE",
+              help="Where work runs: in-process (default), processes:N, dask:N or dask://HOST:PORT; "
+                   "scores do not depend on it")  # fmt: skip
+@click.option("--only-missing", is_flag=True, help="Run jobs only that have neither a result nor a failure; the default.")
 @click.option("--force", is_flag=True, help="Run jobs again whose results are stored.")
 @click.option("--retry-failed", is_flag=True, help="Run jobs again that failed before.")
-@click.option("--plan", "plan_only", is_flag=True, help="Say what would be done, and stop.")
+@click.option(
+    "--plan", "plan_only", is_flag=True, help="Say what would be done for each job and how long it may take, and stop."
+)
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
 @click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
 def run(
@@ -48,6 +54,8 @@ def run(
     output: Path | None,
     seeds: str | None,
     options: tuple[str, ...],
+    executor: str | None,
+    only_missing: bool,
     force: bool,
     retry_failed: bool,
     plan_only: bool,
@@ -65,6 +73,8 @@ def run(
     from medsenteval.suite import Suite
     from medsenteval.suitefile import SuiteDescription, read_suite
 
+    if only_missing and (force or retry_failed):
+        raise click.UsageError(f"--only-missing excludes {'--force' if force else '--retry-failed'}")
     described = SuiteDescription() if suite is None else read_suite(suite)
     changes = {name: value for name, value in settings.items() if value is not None}
     task_options = {**described.settings.task_options, **_task_options(options)}
@@ -72,7 +82,7 @@ def run(
     chosen = described.settings.with_changes(**changes, task_options=task_options)
     folder = output or described.output
     to_run = Suite(
-        [registry.load_encoder(spec) for spec in encoders or described.encoders],
+        encoders or described.encoders,
         selected,
         chosen,
         described.seeds if seeds is None else _seeds(seeds),
@@ -81,11 +91,12 @@ def run(
         cache=None if no_cache else EmbeddingCache(),
         force=force,
         retry_failed=retry_failed,
+        executor=executor or described.executor,
         progress=not quiet,
         announce=lambda message: None if quiet else click.echo(message, err=True),
     )
     if plan_only:
-        click.echo(to_run.describe(to_run.plan()))
+        click.echo(to_run.describe(to_run.plan()).table())
         return
     _show(to_run.run(), folder)
 

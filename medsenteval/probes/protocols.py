@@ -18,11 +18,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cores import one_thread_per_product
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
-from medsenteval.probes.backend import Backend, FitReport, Fold, Labels, RowNumbers
+from medsenteval.probes.backend import FITTED_TOGETHER, Backend, FitReport, Fold, Labels, Prediction, RowNumbers
+from medsenteval.probes.spreading import spread_folds
 
-__all__ = ["FoldOutcome", "Outcome", "run_kfold", "run_nested", "run_split", "stratified_folds"]
+__all__ = ["FoldOutcome", "Outcome", "fit_outer_fold", "run_kfold", "run_nested", "run_split", "stratified_folds"]
 
 #: SentEval writes this seed into its nested cross-validation whatever the run's seed is.
 NESTED_SEED: Final = 1111
@@ -75,6 +77,7 @@ def stratified_folds(
         return list(StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed).split(placeholder, labels, groups))
 
 
+@one_thread_per_product()
 def run_split(
     backend: Backend,
     features: Features,
@@ -98,6 +101,7 @@ def run_split(
     return Outcome((outcome,), float(rounded[best]), report + final)
 
 
+@one_thread_per_product()
 def run_kfold(
     backend: Backend,
     features: Features,
@@ -123,6 +127,7 @@ def run_kfold(
     return Outcome((outcome,), float(rounded[best]), report + final)
 
 
+@one_thread_per_product()
 def run_nested(
     backend: Backend,
     features: Features,
@@ -135,20 +140,63 @@ def run_nested(
 ) -> Outcome:
     """Predict every row once by outer cross-validation, the penalty of each outer fold chosen by an inner one."""
     grid = backend.penalties("nested") if penalties is None else tuple(penalties)
-    outer: list[Fold] = []
-    inner: list[Fold] = []
-    for train, held_out in stratified_folds(labels, n_folds, NESTED_SEED, groups):
-        outer.append(Fold(train, held_out))
-        parts = stratified_folds(labels[train], n_folds, NESTED_SEED, None if groups is None else groups[train])
-        inner.extend(Fold(train[fitted], train[scored]) for fitted, scored in parts)
-    # All inner folds of all outer folds go to the back end at once: they share rows, so they can share work.
-    accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
-    rounded = np.round(100 * accuracies.reshape(len(outer), n_folds, len(grid)).mean(axis=1), 2)
-    chosen = rounded.argmax(axis=1)
-    predictions, final = backend.predict(features, labels, n_classes, outer, [grid[best] for best in chosen])
+    outer = [Fold(train, held_out) for train, held_out in stratified_folds(labels, n_folds, NESTED_SEED, groups)]
+    if backend.name in FITTED_TOGETHER:
+        accuracies, predictions, report = _fit_nested(backend, features, labels, n_classes, outer, grid, n_folds, groups)
+    else:
+        calls = [(backend, labels, n_classes, fold, grid, n_folds, groups) for fold in outer]
+        # Scikit-learn switches warnings off and on for the whole process, which is no work for threads.
+        apart = spread_folds(fit_outer_fold, features, calls, threads=backend.name != "sklearn")
+        accuracies = np.concatenate([each[0] for each in apart])
+        predictions = [prediction for each in apart for prediction in each[1]]
+        report = sum((each[2] for each in apart[1:]), start=apart[0][2])
+    rounded = _rounded_means(accuracies, len(outer))
     folds = tuple(
         FoldOutcome(fold.held_out, prediction.probabilities, prediction.labels, grid[best])
-        for fold, prediction, best in zip(outer, predictions, chosen, strict=True)
+        for fold, prediction, best in zip(outer, predictions, rounded.argmax(axis=1), strict=True)
     )
     dev = float(np.round(rounded.max(axis=1).mean(), 2))
-    return Outcome(folds, dev, report + final)
+    return Outcome(folds, dev, report)
+
+
+@one_thread_per_product()
+def fit_outer_fold(
+    features: Features,
+    backend: Backend,
+    labels: Labels,
+    n_classes: int,
+    outer: Fold,
+    grid: Sequence[float],
+    n_folds: int,
+    groups: NDArray[np.intp] | None,
+) -> tuple[NDArray[np.float64], list[Prediction], FitReport]:
+    """Search, fit and predict one outer fold; a unit of work that runs in any process."""
+    return _fit_nested(backend, features, labels, n_classes, [outer], grid, n_folds, groups)
+
+
+def _fit_nested(
+    backend: Backend,
+    features: Features,
+    labels: Labels,
+    n_classes: int,
+    outer: Sequence[Fold],
+    grid: Sequence[float],
+    n_folds: int,
+    groups: NDArray[np.intp] | None,
+) -> tuple[NDArray[np.float64], list[Prediction], FitReport]:
+    """Search the inner folds of all given outer folds at once, then predict each outer fold with its best penalty."""
+    inner: list[Fold] = []
+    for fold in outer:
+        own_groups = None if groups is None else groups[fold.train]
+        parts = stratified_folds(labels[fold.train], n_folds, NESTED_SEED, own_groups)
+        inner.extend(Fold(fold.train[fitted], fold.train[scored]) for fitted, scored in parts)
+    accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
+    chosen = _rounded_means(accuracies, len(outer)).argmax(axis=1)
+    predictions, final = backend.predict(features, labels, n_classes, outer, [grid[best] for best in chosen])
+    return accuracies, predictions, report + final
+
+
+def _rounded_means(accuracies: NDArray[np.float64], n_outer: int) -> NDArray[np.float64]:
+    """Return each outer fold's mean percentage under each penalty, rounded as SentEval rounds it."""
+    means: NDArray[np.float64] = np.round(100 * accuracies.reshape(n_outer, -1, accuracies.shape[1]).mean(axis=1), 2)
+    return means

@@ -1,0 +1,89 @@
+"""Worker processes against one process on nested cross-validation, side by side in one run.
+
+    python benchmarks/executors.py [--workers 2] [--small]
+
+CitationSA's protocol (10 x 10 folds, three classes) on synthetic texts and learnable vectors: probes that fit fold by fold send
+their outer folds to the workers. The exact probe fits all folds in the same products and stays whole, so its line shows
+several encoders side by side. Workers are started before the clock; scores must be equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval import registry
+from medsenteval.executors import Executor, open_executor
+from medsenteval.results import Result
+from medsenteval.settings import Settings
+from medsenteval.suite import Suite
+
+LABELS = ("positive", "neutral", "negative")
+
+
+class NumberEncoder:
+    """Noise drawn from a text's number, with its class, the remainder by three, added weakly to one column."""
+
+    def __init__(self, dimension: int, seed: int) -> None:
+        self.name, self.identity, self.dimension, self.seed = f"numbers-{seed}", "", dimension, seed
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        numbers = [int(text.rsplit(maxsplit=1)[1]) for text in texts]
+        rows = [np.random.default_rng((self.seed, number)).standard_normal(self.dimension) for number in numbers]
+        matrix = np.array(rows, dtype=np.float32)
+        matrix[np.arange(len(texts)), np.array(numbers) % len(LABELS)] += 1
+        return matrix
+
+
+def run(probe: str, data: Path, n_encoders: int, dimension: int, executor: str | Executor) -> tuple[float, list[Result]]:
+    training = {"max_epoch": 12} if probe in ("senteval", "mlp") else {}
+    encoders = [NumberEncoder(dimension, seed) for seed in range(n_encoders)]
+    settings = Settings(probe=probe, resamples=100, training=training)
+    started = time.perf_counter()
+    outcome = Suite(encoders, [registry.task("CitationSA")], settings, data=data, executor=executor).run()
+    for error in outcome.failed.values():
+        raise error
+    return time.perf_counter() - started, outcome.results
+
+
+def write_data(folder: Path, n_rows: int) -> Path:
+    (folder / "CitationSA").mkdir(parents=True)
+    lines = (f"{LABELS[number % len(LABELS)]}\tthe sentence that has the number {number}\n" for number in range(n_rows))
+    (folder / "CitationSA" / "train.txt").write_text("".join(lines), "utf-8")
+    return folder
+
+
+def scores(results: Sequence[Result]) -> list[object]:
+    return [(result.metrics, result.items, result.details) for result in results]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--small", action="store_true", help="few rows and columns, in seconds")
+    options = parser.parse_args()
+    n_rows, dimension = (240, 8) if options.small else (2_000, 200)
+    print(f"nested cross-validation, {n_rows:,} rows x {dimension}, {len(LABELS)} classes, {options.workers} workers")
+    print(f"{'probe':<10} {'encoders':>8} {'in process':>11} {'workers':>9} {'ratio':>6}  scores")
+    with tempfile.TemporaryDirectory() as folder, open_executor(f"processes:{options.workers}") as executor:
+        assert executor is not None
+        data, tiny = write_data(Path(folder) / "data", n_rows), write_data(Path(folder) / "tiny", 240)
+        for probe in ("sklearn", "senteval", "mlp", "exact"):
+            n_encoders = 4 if probe == "exact" else 1
+            # Everyone imports what it needs before the clock runs.
+            for where in ("in-process", executor):
+                run(probe, tiny, 2 * options.workers, 8, where)
+            here, expected = run(probe, data, n_encoders, dimension, "in-process")
+            there, found = run(probe, data, n_encoders, dimension, executor)
+            same = "the same to the last bit" if scores(found) == scores(expected) else "DIFFERENT"
+            print(f"{probe:<10} {n_encoders:>8} {here:>9.2f} s {there:>7.2f} s {here / there:>6.2f}  {same}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

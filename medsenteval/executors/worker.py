@@ -1,0 +1,143 @@
+"""What happens inside a worker: loading encoders once, opening shared arrays, and bringing errors home."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.cores import limit_cores
+from medsenteval.errors import ExecutorError, MedSentEvalError
+
+__all__ = ["ArrayFile", "Outcome", "guarded", "opened", "peak_memory_mb", "remembered", "start_worker"]
+
+#: Encoders that a worker keeps; suites go encoder by encoder, so that two are enough.
+_KEPT: Final = 2
+_memory: OrderedDict[str, Any] = OrderedDict()
+#: A worker does one unit at a time, with all cores that it was given; encoders need not be safe for threads.
+_turn: Final = threading.RLock()
+
+
+@dataclass(frozen=True)
+class ArrayFile:
+    """A large array as a file that workers map; the pages are shared between the processes of a machine."""
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+
+    def open(self) -> NDArray[Any]:
+        wanted = int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
+        if not os.path.isfile(self.path) or os.path.getsize(self.path) != wanted:
+            raise ExecutorError(
+                f"the worker on {_host()} does not see {self.path} as the coordinator does; let all workers share the "
+                "folder that MEDSENTEVAL_CACHE names, or give the coordinator a folder that none of them has"
+            )
+        return np.memmap(self.path, dtype=self.dtype, mode="r", shape=self.shape)
+
+
+def opened(shared: Any) -> NDArray[Any]:
+    """Return the array behind what an executor's ``share`` gave."""
+    array: NDArray[Any] = shared.open() if isinstance(shared, ArrayFile) else shared
+    return array
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a unit came to: its value, or its error in a form that survives the way home."""
+
+    value: Any = None
+    error: Exception | None = None
+    trace: str = ""
+    peak_memory_mb: float = 0.0
+
+    def result(self) -> Any:
+        if self.error is None:
+            return self.value
+        # The place of the error lies in another process; its trace is the cause that Python prints.
+        raise self.error from ExecutorError(f"in a worker:\n{self.trace}")
+
+
+def guarded(unit: Callable[..., Any], *arguments: Any) -> Outcome:
+    """Run a unit alone in this process and catch its error; what cannot be pickled comes home as its message."""
+    with _turn:
+        try:
+            return Outcome(value=unit(*arguments), peak_memory_mb=peak_memory_mb())
+        except Exception as error:
+            trace = traceback.format_exc()
+            try:
+                # An error class with arguments of its own may pickle and yet fail to be made again.
+                pickle.loads(pickle.dumps(error))
+                sent = error
+            except Exception:
+                sent = (ExecutorError if not isinstance(error, MedSentEvalError) else MedSentEvalError)(
+                    str(error) if isinstance(error, MedSentEvalError) else f"{type(error).__name__}: {error}"
+                )
+            return Outcome(error=sent, trace=trace, peak_memory_mb=peak_memory_mb())
+
+
+def remembered(key: str, make: Callable[[], Any]) -> Any:
+    """Return what ``make`` made for this key, the last few of them kept for the life of the worker."""
+    if key not in _memory:
+        while len(_memory) >= _KEPT:
+            _memory.popitem(last=False)
+        _memory[key] = make()
+    _memory.move_to_end(key)
+    return _memory[key]
+
+
+def start_worker(cores: int) -> None:
+    """Prepare a worker process: its share of the cores, no interrupts of its own, and an end when the coordinator ends."""
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_cores(cores)
+    # For libraries that are loaded later; those that are there already are told directly.
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cores)))
+    threadpool_limits(cores)
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True, name="follow-coordinator").start()
+
+
+def peak_memory_mb() -> float:
+    """Return the largest memory this process has held so far, 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such module
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def sees(path: str, content: str) -> bool:
+    """Say whether this worker reads the same file at this path as the coordinator."""
+    try:
+        return Path(path).read_text("ascii") == content
+    except (OSError, ValueError):
+        return False
+
+
+def _host() -> str:
+    import socket
+
+    return socket.gethostname()
