@@ -12,7 +12,9 @@ DATA_ABSENT: Final = 3
 #: Command -> (module:attribute, what --help says of it without importing it).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
+    "compare": ("medsenteval.commands.compare:compare", "Compare encoders with paired tests and published numbers."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
+    "gap": ("medsenteval.commands.gap:gap", "Show what encoders lose between general and biomedical text."),
     "published": (
         "medsenteval.commands.published:published",
         "Show the literature's numbers, with source, protocol and doubts.",
