@@ -25,12 +25,12 @@ from medsenteval.pairing import align_items, weighted_score
 from medsenteval.published.numbers import PublishedNumber
 from medsenteval.results import Result
 from medsenteval.statistics import (
-    Bootstrap,
     FriedmanOutcome,
     Interval,
     Means,
     Significance,
     bootstrap,
+    bootstrap_counts,
     correct,
     friedman,
     mcnemar_matrix,
@@ -80,7 +80,7 @@ class Column:
     corrected: Floats = field(default_factory=lambda: np.ones((0, 0)))
     untested: str = ""
     label: str = ""
-    _drawn: Callable[[], Bootstrap] | None = None
+    _interval: Callable[[int, int, float], Interval] | None = None
 
     @property
     def higher_is_better(self) -> bool:
@@ -108,14 +108,12 @@ class Column:
 
     def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference | None:
         """Return the difference of two tested encoders with its interval, or None where there is no test."""
-        if self._drawn is None or first not in self.tested or second not in self.tested:
+        if self._interval is None or first not in self.tested or second not in self.tested:
             return None
         i, j = self.tested.index(first), self.tested.index(second)
         scale = 100.0 if self.unit == "percent" else 1.0
-        found = self._drawn().difference(i, j, confidence=confidence, method="percentile")
-        interval = Interval(
-            found.estimate * scale, found.low * scale, found.high * scale, confidence, found.method, found.n
-        )  # fmt: skip
+        found = self._interval(i, j, confidence)
+        interval = Interval(found.estimate * scale, found.low * scale, found.high * scale, confidence, found.method, found.n)
         return Difference(first, second, interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
 
 
@@ -360,22 +358,36 @@ def _test(column: Column, results: Mapping[str, Result], resamples: int, correct
     if isinstance(score, str):
         column.untested = score
         return
-    cache: list[Bootstrap] = []
-
-    def drawn() -> Bootstrap:
-        if not cache:
-            cache.append(bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed)))
-        return cache[0]
-
     if column.metric == "acc" and isinstance(score, Means):
+        right = score
         column.p_values, column.test = mcnemar_matrix(score.values > 0.5), "McNemar"
+        column._interval = lambda i, j, confidence: _accuracy_difference(right, i, j, confidence, resamples, seed)
     else:
-        column.p_values, column.test = drawn().p_values(), "paired bootstrap"
-    column.tested, column.n_common, column._drawn = list(results), n, drawn
+        drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed))
+        column.p_values, column.test = drawn.p_values(), "paired bootstrap"
+        column._interval = lambda i, j, confidence: drawn.difference(i, j, confidence=confidence, method="percentile")
+    column.tested, column.n_common = list(results), n
     upper = np.triu_indices(len(results), 1)
     column.corrected = np.ones_like(column.p_values)
     column.corrected[upper] = correct(column.p_values[upper], correction)
     column.corrected = np.minimum(column.corrected, column.corrected.T)
+
+
+def _accuracy_difference(right: Means, i: int, j: int, confidence: float, resamples: int, seed: int) -> Interval:
+    """Return the interval of a difference of accuracies from counts alone: it takes no longer for 30,000 items than for 100."""
+    first, second = right.values[i] > 0.5, right.values[j] > 0.5
+    counts = np.array(
+        [[np.sum(first[f] & ~second[f]), np.sum(~first[f] & second[f]), np.sum(first[f] == second[f])] for f in right.folds]
+    )
+    estimate = float(np.mean((counts[:, 0] - counts[:, 1]) / counts.sum(axis=1)))
+    low, high = bootstrap_counts(
+        counts,
+        lambda drawn: (drawn[..., 0] - drawn[..., 1]) / drawn.sum(axis=-1),
+        resamples=resamples,
+        confidence=confidence,
+        rng=np.random.default_rng(seed),
+    )
+    return Interval(estimate, low, high, confidence, "percentile", right.n)
 
 
 def ranking(comparison: Comparison) -> FriedmanOutcome | Significance | str:

@@ -12,7 +12,7 @@ from medsenteval.published.numbers import PublishedNumber
 from medsenteval.report.table import SYNTHETIC_WARNING, text_table
 from medsenteval.statistics import FriedmanOutcome
 
-__all__ = ["FORMATS", "render_comparison", "render_table"]
+__all__ = ["FORMATS", "escape_cell", "render_comparison", "render_table"]
 
 FORMATS: Final = ("text", "markdown", "latex", "csv")
 
@@ -67,17 +67,17 @@ def _scores(comparison: Comparison, style: str) -> str:
     rows = []
     for encoder in comparison.encoders:
         cells = [_cell(column, encoder, letters, comparison.level, style) for column in columns]
-        rows.append([letters[encoder], _escape(encoder, style), str(comparison.sizes[encoder]), *cells])
+        rows.append([letters[encoder], escape_cell(encoder, style), str(comparison.sizes[encoder]), *cells])
     for name, numbers in _published_rows(comparison).items():
         cells = []
         for column in columns:
             number = numbers.get((column.task, column.metric))
             doubt = "?" if number is not None and number.suspect else ""
             cells.append("-" if number is None else _number(number.value, number.unit) + doubt)
-        rows.append(["†", _escape(name, style), "", *cells])
+        rows.append(["†", escape_cell(name, style), "", *cells])
     baselines = [_number(column.baseline, column.unit) for column in columns]
     rows.append(["", "constant answer", "", *baselines])
-    return render_table([_escape(title, style) for title in header], rows, [False, False, *[True] * (len(columns) + 1)], style)
+    return render_table(header, rows, [False, False, *[True] * (len(columns) + 1)], style)
 
 
 def _cell(column: Column, encoder: str, letters: dict[str, str], level: float, style: str) -> str:
@@ -122,7 +122,7 @@ def _differences(comparison: Comparison, style: str, against: str) -> str:
             if found is None:
                 continue
             low, high = (_number(value, column.unit, True) for value in (found.interval.low, found.interval.high))
-            names = [_escape(text, style) for text in (column.label, column.metric, first, second)]
+            names = [escape_cell(text, style) for text in (column.label, column.metric, first, second)]
             difference = _number(found.interval.estimate, column.unit, True)
             p_values = [_p(found.p_value), _p(found.corrected)]
             rows.append([*names, difference, f"[{low}, {high}]", *p_values, found.test, f"{column.n_common:,}"])
@@ -140,7 +140,7 @@ def _summary(comparison: Comparison, style: str) -> str:
     rows = []
     for i, encoder in enumerate(comparison.encoders):
         extra = [] if ranks is None else [f"{ranks[i]:.2f}"]
-        rows.append([_escape(encoder, style), *map(str, counted[encoder]), *extra])
+        rows.append([escape_cell(encoder, style), *map(str, counted[encoder]), *extra])
     if isinstance(outcome, FriedmanOutcome):
         order = sorted(range(len(rows)), key=lambda i: float(outcome.mean_ranks[i]))
         rows = [rows[i] for i in order]
@@ -191,7 +191,8 @@ def _published_notes(comparison: Comparison) -> list[str]:
     return notes
 
 
-def _escape(text: str, style: str) -> str:
+def escape_cell(text: str, style: str) -> str:
+    """Keep what a name holds from being read as mark-up."""
     if style == "latex":
         return text.translate(_LATEX)
     return text.replace("|", r"\|") if style == "markdown" else text
@@ -199,9 +200,9 @@ def _escape(text: str, style: str) -> str:
 
 def _paragraph(lines: Sequence[str], style: str) -> str:
     if style == "markdown":
-        return "\n".join(f"- {_escape(line, style)}" for line in lines)
+        return "\n".join(f"- {escape_cell(line, style)}" for line in lines)
     if style == "latex":
-        return "\n\n".join(_escape(line, style) for line in lines)
+        return "\n\n".join(escape_cell(line, style) for line in lines)
     return "\n".join(lines)
 
 
@@ -213,6 +214,7 @@ def render_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Se
         return stream.getvalue().rstrip("\n")
     if style == "text":
         return text_table(header, rows, right)
+    header = [escape_cell(title, style) for title in header]
     if style == "markdown":
         rule = ["---:" if number else "---" for number in right]
         return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from medsenteval.domain_gap import DomainGap, PairedGap
 from medsenteval.errors import MissingExtraError
-from medsenteval.report.comparison import render_table
+from medsenteval.report.comparison import escape_cell, render_table
 
 __all__ = ["draw_gaps", "render_gaps", "render_paired_gaps"]
 
@@ -25,10 +25,20 @@ def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
         score = f"{bio.score:.2f}" if bio.unit == "percent" else f"{bio.score:.3f}"
         general = ", ".join(f"{share.task} {share.value:.3f}" for share in gap.general)
         interval = f"[{gap.low:+.3f}, {gap.high:+.3f}]"
-        cells = [gap.encoder, bio.task, score, f"{bio.value:.3f}", general, f"{gap.general_value:.3f}", f"{gap.gap:+.3f}"]
+        cells = [
+            escape_cell(gap.encoder, style),
+            bio.task,
+            score,
+            f"{bio.value:.3f}",
+            general,
+            f"{gap.general_value:.3f}",
+            f"{gap.gap:+.3f}",
+        ]
         rows.append([*cells, interval, "; ".join(gap.notes)])
     header = ["Encoder", "Task", "Score", "Share", "Counterparts' shares", "Mean", "Gap", "95 % interval", ""]
     table = render_table(header, rows, [False, False, True, True, False, True, True, True, False], style)
+    if style == "csv":
+        return table
     return f"{table}\n{_EXPLANATION}" if style == "text" else f"{table}\n\n{_EXPLANATION}"
 
 
