@@ -81,6 +81,11 @@ def as_encoder(thing: Any, name: str = "", identity: str = "") -> Encoder:
 
         # Sorted by row: a gensim vocabulary may list its keys in another order than its vectors.
         return from_table(label, sorted(thing.key_to_index, key=thing.key_to_index.__getitem__), thing.vectors)
+    if hasattr(thing, "mteb_model_meta"):
+        # Its encode takes mteb's batches, not texts.
+        from medsenteval.encoders.mteb_model import MtebEncoder
+
+        return MtebEncoder(thing, name)
     if callable(getattr(thing, "encode", None)):
         return FunctionEncoder(thing.encode, label, identity)
     if callable(thing):

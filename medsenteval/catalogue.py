@@ -140,6 +140,7 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "sentence-transformers": ("medsenteval.encoders.sentence_transformer:load", "model ID or PATH"),
     "model2vec": ("medsenteval.encoders.model2vec:load", "PATH of a static model of the model2vec kind"),
     "endpoint": ("medsenteval.encoders.endpoint:load", "URL#MODEL of an OpenAI-compatible embeddings server"),
+    "mteb": ("medsenteval.encoders.mteb_model:load", "name of a model that mteb implements"),
     "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
 }
 

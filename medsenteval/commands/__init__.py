@@ -14,7 +14,9 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
     "doctor": ("medsenteval.commands.doctor:doctor", "Check the installation, the data and an encoder; say what to fix."),
     "correlate": ("medsenteval.commands.correlate:correlate", "Correlate scores over encoders: do some predict others?"),
+    "compare": ("medsenteval.commands.compare:compare", "Compare encoders with paired tests and published numbers."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
+    "gap": ("medsenteval.commands.gap:gap", "Show what encoders lose between general and biomedical text."),
     "published": (
         "medsenteval.commands.published:published",
         "Show the literature's numbers, with source, protocol and doubts.",

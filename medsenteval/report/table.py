@@ -8,13 +8,13 @@ from statistics import fmean, stdev
 from medsenteval.contracts import Metric
 from medsenteval.results import Result
 
-__all__ = ["detail_table", "score_table", "text_table"]
+__all__ = ["SYNTHETIC_WARNING", "detail_table", "score_table", "text_table"]
 
 _EXPLANATION = (
     "[low, high]: 95 % bootstrap interval over items. Baseline: the best constant answer.\n"
     "! not above the baseline    ? above it, but the interval reaches down to it"
 )
-_SYNTHETIC = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
+SYNTHETIC_WARNING = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> str:
@@ -90,5 +90,5 @@ def _mark(metric: Metric) -> str:
 
 
 def _with_footer(table: str, results: Sequence[Result], explanation: str) -> str:
-    synthetic = _SYNTHETIC if any(result.synthetic for result in results) else ""
+    synthetic = SYNTHETIC_WARNING if any(result.synthetic for result in results) else ""
     return "\n".join(part for part in (table, explanation, synthetic) if part)

@@ -1,0 +1,404 @@
+"""Which encoder is better, by how much, and is it real?
+
+Results of one task are set side by side only if their signatures differ in nothing but the encoder: another protocol, probe,
+reading option or other data makes another column, and a note says what differs. Within a column every pair of encoders is
+tested on the items that all were scored on: McNemar's test for accuracy, a paired bootstrap for F1 and correlations. P values
+are corrected within a column (Holm), so that the chance of any false mark in a column stays below the level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Metric
+from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
+from medsenteval.pairing import align_items, weighted_score
+from medsenteval.published.numbers import PublishedNumber
+from medsenteval.results import Result
+from medsenteval.statistics import (
+    FriedmanOutcome,
+    Interval,
+    Means,
+    Significance,
+    bootstrap,
+    bootstrap_counts,
+    correct,
+    friedman,
+    mcnemar_matrix,
+    wilcoxon_over_tasks,
+)
+
+__all__ = ["Column", "Comparison", "Difference", "compare_results", "load_results", "ranking"]
+
+Floats = NDArray[np.float64]
+
+#: Metrics of which a lower value is better.
+LOWER_IS_BETTER: Final = frozenset({"mse", "category_error", "overlap"})
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One encoder's score minus another's, on the same items."""
+
+    first: str
+    second: str
+    interval: Interval
+    p_value: float
+    corrected: float
+    test: str
+
+
+@dataclass(eq=False)
+class Column:
+    """One metric of one task under one protocol: the score of every encoder that has it, and the tests of every pair.
+
+    ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
+    ``corrected``. ``untested`` says why there is no test, and is empty where there is one.
+    """
+
+    task: str
+    metric: str
+    unit: str
+    protocol: str
+    key: str
+    baseline: float
+    headline: bool
+    scores: dict[str, Metric]
+    n_common: int = 0
+    test: str = ""
+    tested: list[str] = field(default_factory=list)
+    p_values: Floats = field(default_factory=lambda: np.ones((0, 0)))
+    corrected: Floats = field(default_factory=lambda: np.ones((0, 0)))
+    untested: str = ""
+    label: str = ""
+    _interval: Callable[[int, int, float], Interval] | None = None
+
+    @property
+    def higher_is_better(self) -> bool:
+        return self.metric not in LOWER_IS_BETTER
+
+    def best(self) -> set[str]:
+        """Return the encoders with the best score; equal scores share the place."""
+        values = {encoder: metric.value for encoder, metric in self.scores.items()}
+        top = (max if self.higher_is_better else min)(values.values())
+        return {encoder for encoder, value in values.items() if value == top}
+
+    def beaten_by(self, encoder: str, level: float) -> list[str]:
+        """Return the encoders that this one is significantly better than."""
+        if encoder not in self.tested:
+            return []
+        i = self.tested.index(encoder)
+        sign = 1 if self.higher_is_better else -1
+        return [
+            other
+            for j, other in enumerate(self.tested)
+            if j != i
+            and self.corrected[i, j] < level
+            and sign * (self.scores[encoder].value - self.scores[other].value) > 0
+        ]  # fmt: skip
+
+    def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference | None:
+        """Return the difference of two tested encoders with its interval, or None where there is no test."""
+        if self._interval is None or first not in self.tested or second not in self.tested:
+            return None
+        i, j = self.tested.index(first), self.tested.index(second)
+        scale = 100.0 if self.unit == "percent" else 1.0
+        found = self._interval(i, j, confidence)
+        interval = Interval(found.estimate * scale, found.low * scale, found.high * scale, confidence, found.method, found.n)
+        return Difference(first, second, interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Encoders by columns, what could not be compared, and published numbers to stand beside them."""
+
+    encoders: tuple[str, ...]
+    sizes: Mapping[str, int]
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...]
+    level: float
+    correction: str
+    synthetic: bool
+    published: tuple[PublishedNumber, ...] = ()
+
+    def letters(self) -> dict[str, str]:
+        """Return a letter for each encoder, by which cells name whom they beat."""
+        return {encoder: _letter(i) for i, encoder in enumerate(self.encoders)}
+
+    def headline_columns(self) -> list[Column]:
+        """Return the first headline metric of each task and protocol: what is ranked and counted."""
+        seen: dict[str, Column] = {}
+        for column in self.columns:
+            if column.headline:
+                seen.setdefault(column.key, column)
+        return list(seen.values())
+
+    def wins_ties_losses(self) -> dict[str, tuple[int, int, int]]:
+        """Count, over headline columns and opponents, significant wins, ties (no significant difference) and losses."""
+        counted = {encoder: [0, 0, 0] for encoder in self.encoders}
+        for column in self.headline_columns():
+            beaten = {encoder: set(column.beaten_by(encoder, self.level)) for encoder in column.tested}
+            for encoder in column.tested:
+                for other in column.tested:
+                    if other != encoder:
+                        place = 0 if other in beaten[encoder] else 2 if encoder in beaten[other] else 1
+                        counted[encoder][place] += 1
+        return {encoder: (w, t, x) for encoder, (w, t, x) in counted.items()}
+
+
+def _letter(number: int) -> str:
+    """Return a, b, ..., z, aa, ab, ..."""
+    name = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        name = chr(ord("a") + rest) + name
+    return name
+
+
+def load_results(places: Sequence[str], folder: Path) -> list[Result]:
+    """Load results from files and folders; a place that is neither is the name of an encoder with results in ``folder``."""
+    import json
+
+    from medsenteval.store import ResultStore
+
+    results: list[Result] = []
+    named: list[str] = []
+    for place in places:
+        path = Path(place)
+        if path.is_dir():
+            found = ResultStore(path).results()
+            if not found:
+                raise DataMissingError(f"{path} holds no result; `medsenteval run -o {path}` makes some")
+            results.extend(found)
+        elif path.is_file():
+            try:
+                results.append(Result.from_json(json.loads(path.read_text("utf-8"))))
+            except (ValueError, TypeError, KeyError) as error:
+                raise MedSentEvalError(f"{path}: not a result of this toolkit: {error}") from error
+        else:
+            named.append(place)
+    if named or not places:
+        if not folder.is_dir():
+            raise DataMissingError(f"no results folder {folder}; name one with --results, or run `medsenteval run` first")
+        stored = ResultStore(folder).results()
+        known = sorted({result.encoder for result in stored})
+        for name in named:
+            chosen = [result for result in stored if result.encoder.casefold() == name.casefold()]
+            if not chosen:
+                raise SettingsError(
+                    f"{name!r} is neither a file or folder nor an encoder in {folder}; there: {', '.join(known)}"
+                )
+            results.extend(chosen)
+        if not places:
+            results = stored
+    return list({(result.signature, result.encoder): result for result in results}.values())
+
+
+def compare_results(
+    results: Sequence[Result],
+    *,
+    resamples: int = 10_000,
+    level: float = 0.05,
+    correction: str = "holm",
+    seed: int = 1111,
+    published: Iterable[PublishedNumber] = (),
+) -> Comparison:
+    """Set results side by side, test every pair of encoders in every column, and note what is not comparable."""
+    if not results:
+        raise SettingsError("there is no result to compare")
+    labels = _encoder_labels(results)
+    notes: list[str] = []
+    columns: list[Column] = []
+    by_task: dict[str, dict[str, list[Result]]] = {}
+    for result in results:
+        by_task.setdefault(result.task, {}).setdefault(comparability(result), []).append(result)
+    for task, groups in by_task.items():
+        notes.extend(_differences_between_groups(task, groups, labels))
+        for number, (key, group) in enumerate(groups.items(), start=1):
+            label = task if len(groups) == 1 else f"{task} [{number}]"
+            columns.extend(_columns(task, label, key, group, labels, resamples, correction, seed, notes))
+    encoders = tuple(dict.fromkeys(labels[_identity(result)] for result in results))
+    tests = max((len(column.tested) * (len(column.tested) - 1) // 2 for column in columns), default=0)
+    if correction != "none" and tests / (resamples + 1) >= level:
+        notes.append(
+            f"{resamples:,} resamples cannot make {tests:,} corrected tests significant: use {int(tests / level) + 1:,}"
+        )
+    return Comparison(
+        encoders=encoders,
+        sizes={labels[_identity(result)]: result.dimension for result in results},
+        columns=tuple(columns),
+        notes=tuple(dict.fromkeys(notes)),
+        level=level,
+        correction=correction,
+        synthetic=any(result.synthetic for result in results),
+        published=tuple(published),
+    )
+
+
+def comparability(result: Result) -> str:
+    """Return the part of a signature that must be equal for two scores to be comparable: all but encoder, seed and versions."""
+    before = result.signature.split("|encoder=", 1)[0]
+    return re.sub(r"\|seed=\d+", "", before)
+
+
+def _identity(result: Result) -> tuple[str, str]:
+    return result.encoder, result.encoder_identity
+
+
+def _encoder_labels(results: Sequence[Result]) -> dict[tuple[str, str], str]:
+    """Name encoders; those of one name and several identities get a number."""
+    identities = dict.fromkeys(map(_identity, results))
+    total = Counter(name for name, _ in identities)
+    seen: Counter[str] = Counter()
+    labels = {}
+    for name, identity in identities:
+        seen[name] += 1
+        labels[name, identity] = name if total[name] == 1 else f"{name} ({seen[name]})"
+    return labels
+
+
+def _differences_between_groups(
+    task: str, groups: Mapping[str, list[Result]], labels: Mapping[tuple[str, str], str]
+) -> list[str]:  # fmt: skip
+    """Say what keeps a task's results apart."""
+    if len(groups) == 1:
+        return []
+    parts = [set(key.split("|")) for key in groups]
+    common = set.intersection(*parts)
+    described = []
+    for number, (key, group) in enumerate(groups.items(), start=1):
+        own = [part for part in key.split("|") if part not in common]
+        who = ", ".join(dict.fromkeys(labels[_identity(result)] for result in group))
+        described.append(f"[{number}] {who}: {' '.join(own)}")
+    return [f"{task}: not one protocol, so not compared across: {'; '.join(described)}"]
+
+
+def _columns(
+    task: str,
+    label: str,
+    key: str,
+    group: Sequence[Result],
+    labels: Mapping[tuple[str, str], str],
+    resamples: int,
+    correction: str,
+    seed: int,
+    notes: list[str],
+) -> list[Column]:
+    by_encoder: dict[str, list[Result]] = {}
+    for result in group:
+        by_encoder.setdefault(labels[_identity(result)], []).append(result)
+    versions = {tuple(sorted((k, v) for k, v in result.versions.items() if k != "python")) for result in group}
+    if len(versions) > 1:
+        notes.append(f"{label}: made with different versions of this toolkit or its libraries")
+    first = group[0]
+    shared_seeds = set.intersection(*({result.seed for result in found} for found in by_encoder.values()))
+    tested: dict[str, Result] = {}
+    if shared_seeds:
+        chosen = min(shared_seeds)
+        tested = {name: next(r for r in found if r.seed == chosen) for name, found in by_encoder.items()}
+        if any(len(found) > 1 for found in by_encoder.values()):
+            notes.append(f"{label}: scores are means over seeds, tests are of seed {chosen}")
+    else:
+        notes.append(f"{label}: the encoders share no seed, so nothing is tested")
+    columns = []
+    for metric in first.metrics:
+        scores = {name: _mean_metric(found, metric.name) for name, found in by_encoder.items()}
+        column = Column(
+            task=task,
+            metric=metric.name,
+            unit=metric.unit,
+            protocol=first.protocol if first.probe == "none" else f"{first.protocol}, {first.probe}",
+            key=key,
+            baseline=metric.baseline,
+            headline=metric.name in first.headline,
+            scores={name: found for name, found in scores.items() if found is not None},
+            label=label,
+        )
+        if column.headline and len(by_encoder) > 1:
+            _test(column, tested, resamples, correction, seed)
+            if column.untested:
+                notes.append(f"{label}, {metric.name}: not tested: {column.untested}")
+            elif column.n_common < max(len(r.items["id"]) for r in tested.values()):
+                notes.append(
+                    f"{label}, {metric.name}: tested on the {column.n_common:,} items that all encoders were scored on"
+                )
+        columns.append(column)
+    return columns
+
+
+def _mean_metric(results: Sequence[Result], name: str) -> Metric | None:
+    found = [metric for result in results for metric in result.metrics if metric.name == name]
+    if not found:
+        return None
+    means = {each: fmean(getattr(metric, each) for metric in found) for each in ("value", "low", "high", "baseline")}
+    return Metric(name, means["value"], means["low"], means["high"], means["baseline"], found[0].unit, found[0].n)
+
+
+def _test(column: Column, results: Mapping[str, Result], resamples: int, correction: str, seed: int) -> None:
+    """Fill in the p values of every pair of encoders, or say why there are none."""
+    if len(results) < 2:
+        column.untested = "no seed that two encoders share"
+        return
+    aligned = align_items(results)
+    if isinstance(aligned, str):
+        column.untested = aligned
+        return
+    items, n = aligned
+    score = weighted_score(column.metric, next(iter(results.values())), items)
+    if isinstance(score, str):
+        column.untested = score
+        return
+    if column.metric == "acc" and isinstance(score, Means):
+        right = score
+        column.p_values, column.test = mcnemar_matrix(score.values > 0.5), "McNemar"
+        column._interval = lambda i, j, confidence: _accuracy_difference(right, i, j, confidence, resamples, seed)
+    else:
+        drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed))
+        column.p_values, column.test = drawn.p_values(), "paired bootstrap"
+        column._interval = lambda i, j, confidence: drawn.difference(i, j, confidence=confidence, method="percentile")
+    column.tested, column.n_common = list(results), n
+    upper = np.triu_indices(len(results), 1)
+    column.corrected = np.ones_like(column.p_values)
+    column.corrected[upper] = correct(column.p_values[upper], correction)
+    column.corrected = np.minimum(column.corrected, column.corrected.T)
+
+
+def _accuracy_difference(right: Means, i: int, j: int, confidence: float, resamples: int, seed: int) -> Interval:
+    """Return the interval of a difference of accuracies from counts alone: it takes no longer for 30,000 items than for 100."""
+    first, second = right.values[i] > 0.5, right.values[j] > 0.5
+    counts = np.array(
+        [[np.sum(first[f] & ~second[f]), np.sum(~first[f] & second[f]), np.sum(first[f] == second[f])] for f in right.folds]
+    )
+    estimate = float(np.mean((counts[:, 0] - counts[:, 1]) / counts.sum(axis=1)))
+    low, high = bootstrap_counts(
+        counts,
+        lambda drawn: (drawn[..., 0] - drawn[..., 1]) / drawn.sum(axis=-1),
+        resamples=resamples,
+        confidence=confidence,
+        rng=np.random.default_rng(seed),
+    )
+    return Interval(estimate, low, high, confidence, "percentile", right.n)
+
+
+def ranking(comparison: Comparison) -> FriedmanOutcome | Significance | str:
+    """Rank encoders over the tasks that all of them have: Friedman and Nemenyi for three or more, Wilcoxon for two."""
+    complete = [column for column in comparison.headline_columns() if set(column.scores) == set(comparison.encoders)]
+    if len(comparison.encoders) < 2 or len(complete) < 2:
+        return f"ranks need two encoders and two tasks that all of them have; there are {len(complete)} such tasks"
+    sign = [1 if column.higher_is_better else -1 for column in complete]
+    matrix = np.array(
+        [[s * column.scores[name].value for name in comparison.encoders] for s, column in zip(sign, complete, strict=True)]
+    )
+    if len(comparison.encoders) == 2:
+        return wilcoxon_over_tasks(matrix[:, 0], matrix[:, 1])
+    return friedman(matrix, comparison.level)

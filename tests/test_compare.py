@@ -1,0 +1,351 @@
+"""Comparisons: right tests, nothing across protocols, false marks no more often than promised."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from medsenteval.cli import main
+from medsenteval.compare import Comparison, compare_results, load_results, ranking
+from medsenteval.contracts import Metric
+from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
+from medsenteval.published.numbers import select_numbers
+from medsenteval.report.comparison import render_comparison
+from medsenteval.statistics import FriedmanOutcome, Significance
+from medsenteval.store import ResultStore
+from tests.simulated import accuracy_result, correlation_result, simulated_result
+
+
+def answers(gold: np.ndarray, accuracy: float, rng: np.random.Generator) -> np.ndarray:
+    return np.where(rng.random(len(gold)) < accuracy, gold, 1 - gold)
+
+
+def simulated_encoders(rng: np.random.Generator, n: int, abilities: list[float]) -> list[Any]:
+    """Encoders on one task that share the difficulty of items: a realistic, positive dependence between their errors."""
+    gold = rng.integers(0, 2, n)
+    difficulty = rng.normal(size=n)
+    results = []
+    for number, ability in enumerate(abilities):
+        right = difficulty + rng.normal(size=n) < ability
+        results.append(accuracy_result("RQE", f"e{number}", gold, np.where(right, gold, 1 - gold)))
+    return results
+
+
+def simulated_similarities(rng: np.random.Generator, n: int, noises: list[float]) -> list[Any]:
+    gold = rng.normal(size=n)
+    shared = rng.normal(size=n)
+    return [
+        correlation_result("BIOSSES", f"e{i}", gold, gold + noise * (shared + rng.normal(size=n)))
+        for i, noise in enumerate(noises)
+    ]
+
+
+def test_accuracy_is_tested_with_mcnemar_and_corrected_by_holm() -> None:
+    rng = np.random.default_rng(1)
+    gold = rng.integers(0, 2, 400)
+    results = [accuracy_result("RQE", name, gold, answers(gold, p, rng)) for name, p in (("a", 0.9), ("b", 0.7), ("c", 0.72))]
+    comparison = compare_results(results, resamples=500)
+    (column,) = comparison.columns
+    right = [np.array(r.items["gold"]) == np.array(r.items["predicted"]) for r in results]
+    raw = []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        first, second = int(np.sum(right[i] & ~right[j])), int(np.sum(~right[i] & right[j]))
+        if first + second < 25:
+            expected = stats.binomtest(first, first + second).pvalue
+        else:
+            expected = stats.chi2.sf((abs(first - second) - 1) ** 2 / (first + second), 1)
+        raw.append(expected)
+        assert column.p_values[i, j] == pytest.approx(expected)
+    order = np.argsort(raw)
+    holm = np.empty(3)
+    running = 0.0
+    for rank, index in enumerate(order):
+        running = max(running, min(1.0, (3 - rank) * raw[index]))
+        holm[index] = running
+    assert [column.corrected[i, j] for i, j in ((0, 1), (0, 2), (1, 2))] == pytest.approx(holm.tolist())
+    assert column.beaten_by("a", 0.05) == ["b", "c"]
+    assert column.beaten_by("b", 0.05) == []
+    assert column.best() == {"a"}
+    assert comparison.wins_ties_losses() == {"a": (2, 0, 0), "b": (0, 1, 1), "c": (0, 1, 1)}
+    found = column.difference("a", "b")
+    assert found is not None
+    assert found.interval.low < found.interval.estimate < found.interval.high
+    assert found.interval.estimate == pytest.approx(column.scores["a"].value - column.scores["b"].value)
+
+
+def test_correlations_and_f1_are_tested_by_a_paired_bootstrap() -> None:
+    rng = np.random.default_rng(2)
+    results = simulated_similarities(rng, 200, [0.3, 3.0])
+    (column,) = compare_results(results, resamples=2000).columns
+    assert column.test == "paired bootstrap"
+    assert column.p_values[0, 1] < 0.01
+    gold = rng.integers(0, 2, 200)
+    with_f1 = []
+    for name, p in (("a", 0.95), ("b", 0.6)):
+        predicted = answers(gold, p, rng)
+        f1 = 200 * np.sum(gold & predicted) / (gold.sum() + predicted.sum())
+        metrics = [Metric("f1", float(f1), 0, 100, 60, "percent", 200)]
+        items = {"id": list(map(str, range(200))), "gold": gold.tolist(), "predicted": predicted.tolist(), "fold": [0, 1] * 100}
+        with_f1.append(simulated_result("RQE", name, metrics, items, label_names=("false", "true")))
+    (column,) = compare_results(with_f1, resamples=2000).columns
+    assert (column.test, column.beaten_by("a", 0.05)) == ("paired bootstrap", ["b"])
+
+
+def test_subsets_are_averaged_as_the_score_is() -> None:
+    rng = np.random.default_rng(3)
+    gold = rng.normal(size=90)
+    subset = ["x"] * 30 + ["y"] * 60
+    results = []
+    for name, noise in (("a", 0.2), ("b", 4.0)):
+        predicted = gold + noise * rng.normal(size=90)
+        parts = [np.corrcoef(gold[rows], predicted[rows])[0, 1] for rows in (slice(30), slice(30, 90))]
+        values = {"pearson": np.mean(parts), "pearson_weighted": np.average(parts, weights=[30, 60])}
+        metrics = [Metric(kind, float(value), -1, 1, 0, "fraction", 90) for kind, value in values.items()]
+        items = {"id": list(map(str, range(90))), "gold": gold.tolist(), "predicted": predicted.tolist(), "subset": subset}
+        results.append(simulated_result("STS12", name, metrics, items))
+    for column in compare_results(results, resamples=1000).columns:
+        found = column.difference("a", "b")
+        assert found is not None
+        assert found.interval.estimate == pytest.approx(column.scores["a"].value - column.scores["b"].value)
+        assert found.corrected < 0.05
+
+
+def test_other_protocols_are_never_compared_without_saying_so() -> None:
+    gold = np.arange(40) % 2
+    first = accuracy_result("RQE", "a", gold, gold, how="RQE@1|kfold-10|exact|seed=1111|data=abc")
+    other_probe = accuracy_result("RQE", "b", gold, 1 - gold, how="RQE@1|kfold-10|sklearn|seed=1111|data=abc")
+    other_data = accuracy_result("RQE", "c", gold, 1 - gold, how="RQE@1|kfold-10|exact|seed=1111|data=def")
+    comparison = compare_results([first, other_probe, other_data], resamples=100)
+    assert [column.label for column in comparison.columns] == ["RQE [1]", "RQE [2]", "RQE [3]"]
+    assert all(not column.tested for column in comparison.columns)
+    (note,) = [note for note in comparison.notes if "not compared across" in note]
+    assert "[1] a: exact data=abc" in note
+    assert "[2] b: sklearn data=abc" in note
+    assert "[3] c: exact data=def" in note
+    assert "not one protocol" in render_comparison(comparison)
+
+
+def test_only_common_items_are_tested() -> None:
+    rng = np.random.default_rng(4)
+    gold = rng.normal(size=60)
+    full = correlation_result("BIOSSES", "a", gold, gold + rng.normal(size=60))
+    part = correlation_result("BIOSSES", "b", gold, gold + rng.normal(size=60))
+    kept = list(range(59, 9, -1))
+    part = replace(part, items={name: [values[i] for i in kept] for name, values in part.items.items()})
+    comparison = compare_results([full, part], resamples=200)
+    assert comparison.columns[0].n_common == 50
+    assert any("tested on the 50 items" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"items": {"id": []}}, "no per-item predictions"),
+        ({"items": {"id": ["1", "2"], "text": ["x", "y"]}}, "no per-item predictions"),
+        ({"items": {"id": ["x", "y"], "gold": [0, 1], "predicted": [0, 1]}}, "different items"),
+        ({"items": {"id": ["0", "0"], "gold": [0, 1], "predicted": [0, 1]}}, "item names repeat"),
+        ({"items": {"id": ["0", "1"], "gold": [1, 0], "predicted": [0, 1]}}, "gold answers differ"),
+    ],
+)
+def test_what_cannot_be_tested_is_said(change: dict[str, Any], reason: str) -> None:
+    gold = np.arange(40) % 2
+    results = [accuracy_result("RQE", "a", gold, gold), replace(accuracy_result("RQE", "b", gold, gold), **change)]
+    comparison = compare_results(results, resamples=100)
+    assert any(reason in note for note in comparison.notes), comparison.notes
+
+
+def test_unknown_metrics_and_missing_labels_are_not_tested() -> None:
+    gold = np.arange(40) % 2
+    results = []
+    for name in ("a", "b"):
+        result = accuracy_result("MR", name, gold, gold)
+        metrics = tuple(replace(result.metrics[0], name=kind) for kind in ("f1", "oddity"))
+        results.append(replace(result, metrics=metrics, headline=("f1", "oddity")))
+    notes = compare_results(results, resamples=100).notes
+    assert any("without a positive label" in note for note in notes)
+    assert any("no paired test for the metric 'oddity'" in note for note in notes)
+
+
+def test_per_item_values_of_any_metric_are_resampled() -> None:
+    rng = np.random.default_rng(5)
+    results = []
+    for name, shift in (("a", 0.5), ("b", 0.0)):
+        values = rng.random(80) + shift
+        metric = Metric("reciprocal_rank", float(values.mean()), 0, 1, 0, "fraction", 80)
+        items = {"id": list(map(str, range(80))), "reciprocal_rank": values.tolist()}
+        results.append(simulated_result("RQE", name, [metric], items))
+    (column,) = compare_results(results, resamples=500).columns
+    assert column.beaten_by("a", 0.05) == ["b"]
+
+
+def test_seeds_are_averaged_and_one_is_tested() -> None:
+    gold = np.arange(40) % 2
+    rng = np.random.default_rng(6)
+    results = [accuracy_result("RQE", name, gold, answers(gold, 0.8, rng), seed=seed) for name in ("a", "b") for seed in (1, 2)]
+    comparison = compare_results(results, resamples=100)
+    (column,) = comparison.columns
+    assert column.scores["a"].value == pytest.approx(np.mean([results[0].metrics[0].value, results[1].metrics[0].value]))
+    assert any("tests are of seed 1" in note for note in comparison.notes)
+    apart = compare_results([results[0], results[3]], resamples=100)
+    assert any("share no seed" in note for note in apart.notes)
+
+
+def test_two_encoders_of_one_name_stay_apart() -> None:
+    gold = np.arange(40) % 2
+    first = accuracy_result("RQE", "a", gold, gold)
+    second = replace(accuracy_result("RQE", "a", gold, 1 - gold), encoder_identity="other")
+    assert compare_results([first, second], resamples=100).encoders == ("a (1)", "a (2)")
+
+
+def test_ranks_over_tasks() -> None:
+    rng = np.random.default_rng(7)
+    gold = rng.integers(0, 2, 100)
+    tasks = ["RQE", "BioC", "MR", "CR", "MRPC", "TREC"]
+    results = [
+        accuracy_result(task, e, gold, answers(gold, p, rng))
+        for task in tasks
+        for e, p in (("a", 0.95), ("b", 0.8), ("c", 0.6))
+    ]
+    outcome = ranking(compare_results(results, resamples=100))
+    assert isinstance(outcome, FriedmanOutcome)
+    assert outcome.mean_ranks.tolist() == [1, 2, 3]
+    two = compare_results([r for r in results if r.encoder != "c"], resamples=100)
+    assert isinstance(ranking(two), Significance)
+    assert isinstance(ranking(compare_results(results[:2], resamples=100)), str)
+    with pytest.raises(SettingsError, match="no result"):
+        compare_results([])
+
+
+def test_too_few_resamples_are_named() -> None:
+    rng = np.random.default_rng(8)
+    results = simulated_similarities(rng, 40, [1.0] * 8)
+    assert any(
+        "resamples cannot make 28 corrected tests significant: use 561" in n
+        for n in compare_results(results, resamples=100).notes
+    )
+
+
+def false_mark_rate(kind: str, trials: int, seed: int) -> float:
+    rng = np.random.default_rng(seed)
+    marked = 0
+    for trial in range(trials):
+        results = simulated_encoders(rng, 150, [0.5] * 4) if kind == "accuracy" else simulated_similarities(rng, 60, [1.0] * 4)
+        (column,) = compare_results(results, resamples=400, seed=trial).columns
+        marked += any(column.beaten_by(encoder, 0.05) for encoder in column.tested)
+    return marked / trials
+
+
+@pytest.mark.parametrize(("kind", "trials"), [("accuracy", 400), ("correlation", 200)])
+def test_equal_encoders_are_marked_no_more_often_than_promised(kind: str, trials: int) -> None:
+    """Four encoders of equal ability: the share of columns with any mark is at most the level, up to chance (99.9 %)."""
+    rate = false_mark_rate(kind, trials, seed=11)
+    largest = stats.binom.ppf(0.999, trials, 0.05) / trials
+    print(f"{kind}: false marks in {rate:.1%} of {trials} columns (nominal 5 %)")
+    assert rate <= largest
+
+
+def power(kind: str, effect: float, trials: int = 150) -> float:
+    """Return how often an encoder that is better by ``effect`` is marked as better than both of two equal ones."""
+    rng = np.random.default_rng(12)
+    found = 0
+    for _ in range(trials):
+        if kind == "accuracy":
+            results = simulated_encoders(rng, 300, [0.5 + effect, 0.5, 0.5])
+        else:
+            results = simulated_similarities(rng, 100, [1.3 - effect, 1.3, 1.3])
+        (column,) = compare_results(results, resamples=400).columns
+        found += column.beaten_by("e0", 0.05) == ["e1", "e2"]
+    return found / trials
+
+
+@pytest.mark.parametrize(("kind", "effects"), [("accuracy", (0.0, 0.2, 0.4, 0.8)), ("correlation", (0.0, 0.25, 0.5, 0.8))])
+def test_a_real_difference_is_found_the_more_often_the_larger_it_is(kind: str, effects: tuple[float, ...]) -> None:
+    powers = [power(kind, effect) for effect in effects]
+    print(f"power, {kind}: {dict(zip(effects, powers, strict=True))}")
+    assert powers == sorted(powers)
+    assert powers[0] <= 0.05
+    assert powers[-1] > 0.9
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(13)
+    store = ResultStore(tmp_path / "results")
+    gold = rng.integers(0, 2, 200)
+    for name, p in (("good", 0.9), ("poor_one", 0.6), ("middling", 0.75), ("fair", 0.8)):
+        for task in ("RQE", "MR", "TREC"):
+            store.save(accuracy_result(task, name, gold, answers(gold, p, rng)))
+    return tmp_path / "results"
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(main, ["compare", *arguments, "--resamples", "1000"])
+    assert result.exit_code == code, result.output
+    return result.stdout if code == 0 else result.stderr
+
+
+def test_the_command_in_every_format(stored: Path, tmp_path: Path) -> None:
+    text = run(str(stored), "--against", "poor_one")
+    assert "Mean rank" in text
+    assert "Friedman" in text
+    assert "good      poor_one" in text
+    # Encoders come in the order of their folders.
+    assert "a  fair" in text
+    latex = run(str(stored), "--format", "latex", "--against", "good")
+    assert r"poor\_one" in latex
+    assert r"95 \% interval" in latex
+    assert r"\textbf{" in latex
+    assert "**" in run(str(stored), "--format", "markdown")
+    rows = list(csv.DictReader(io.StringIO(run(str(stored), "--format", "csv", "-t", "RQE"))))
+    assert {row["encoder"] for row in rows} == {"good", "poor_one", "middling", "fair"}
+    assert next(row["best"] for row in rows if row["encoder"] == "good") == "1"
+    output = tmp_path / "out.md"
+    run("good", "poor_one", "-r", str(stored), "--format", "markdown", "-o", str(output))
+    assert "Wilcoxon" in output.read_text("utf-8")
+
+
+def test_published_rows_are_marked(stored: Path) -> None:
+    text = run(str(stored), "--with", "published", "-t", "RQE,MR")
+    assert "†  USE_large3 [medsenteval-3]" in text
+    assert "57.92?" in text
+    assert "Differs, RQE: [medsenteval-3] under kfold-10, senteval, ours under split, exact" in text
+    assert "not testable" in text
+    rows = list(csv.DictReader(io.StringIO(run(str(stored), "--with", "medsenteval-3", "-t", "RQE", "--format", "csv"))))
+    assert next(row["note"] for row in rows if row["encoder"] == "ELMo_5.5B") == "57.92 is not a multiple of 1/302; 57.95 is"
+    synthetic = [replace(result, synthetic=True) for result in load_results([str(stored)], stored)]
+    shown = render_comparison(compare_results(synthetic, resamples=100, published=select_numbers(table="medsenteval-3")))
+    assert "published numbers beside them compare nothing" in shown
+
+
+def test_bad_requests_are_explained(stored: Path, tmp_path: Path) -> None:
+    assert "there: fair, good, middling, poor_one" in run("nobody", "-r", str(stored), code=2)
+    assert "no results folder" in run("good", "-r", str(tmp_path / "none"), code=2)
+    assert "it can be text, markdown, latex, csv" in run(str(stored), "--format", "word", code=2)
+    assert "--against is 'x'" in run(str(stored), "--against", "x", code=2)
+    assert "no result of the tasks" in run(str(stored), "-t", "CR", code=2)
+    (tmp_path / "empty").mkdir()
+    assert "holds no result" in run(str(tmp_path / "empty"), code=2)
+    (tmp_path / "bad.json").write_text("{}", "utf-8")
+    with pytest.raises(MedSentEvalError, match=r"bad\.json: not a result"):
+        load_results([str(tmp_path / "bad.json")], stored)
+    with pytest.raises(DataMissingError):
+        load_results([], tmp_path / "none")
+
+
+def test_files_and_everything_in_the_folder(stored: Path) -> None:
+    files = sorted(stored.rglob("*.json"))
+    assert len(load_results([str(path) for path in files[:2]], stored)) == 2
+    assert len(load_results([], stored)) == len(files) == 12
+    # The same result twice is one result.
+    assert len(load_results([str(stored), str(files[0])], stored)) == 12
+    assert isinstance(compare_results(load_results([], stored), resamples=100), Comparison)
+    assert json.loads(files[0].read_text("utf-8"))["schema"] == 1
