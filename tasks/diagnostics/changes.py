@@ -77,7 +77,7 @@ def evaluate_changes(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         metrics=metrics,
         n_train=0,
         n_test=n,
-        items={"id": split.ids, "value": values.tolist(), "cosine": cosines.tolist()},
+        items={"id": split.ids, score: values.tolist(), "cosine": cosines.tolist()},
         senteval={metric.name: metric.value for metric in metrics} | {"nsamples": n},
         details={
             "smallest_cosine": float(cosines.min()),

@@ -71,7 +71,13 @@ def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings
         "flips_from_gold": int((right["before"] & ~right["after"]).sum()),
         "other_flips": int((~right["before"] & ~right["after"] & (predicted["before"] != predicted["after"])).sum()),
     }
-    items = {"id": dataset.splits["before"].ids, "gold": gold.tolist(), "predicted": predicted["after"].tolist()}
+    items: dict[str, Any] = {
+        "id": dataset.splits["before"].ids,
+        "gold": gold.tolist(),
+        "predicted": predicted["after"].tolist(),
+    }
+    # Right or wrong under the metrics' names, so that encoders can be compared item by item.
+    items |= {f"acc_{when}": right[when].astype(int).tolist() for when in ("before", "after")}
     return _scores(dataset, metrics, {**items, "before": predicted["before"].tolist()}, details)
 
 

@@ -53,7 +53,7 @@ def test_a_bag_of_words_does_not_see_their_order_and_a_plain_reading_agrees() ->
     assert result.details["smallest_cosine"] == pytest.approx(moved.min())
     assert result.details["same"] == (moved >= 0.93).sum()
     assert result.metric("robustness").low < expected < result.metric("robustness").high
-    assert result.items["value"][0] == pytest.approx(1 - (1 - moved[0]) / (1 - unrelated))
+    assert result.items["robustness"][0] == pytest.approx(1 - (1 - moved[0]) / (1 - unrelated))
 
 
 def test_an_encoder_that_says_the_same_of_everything_cannot_be_measured() -> None:
@@ -77,6 +77,7 @@ def test_labels_before_and_after_expansion_and_by_relation_are_counted() -> None
     assert abbreviations.metric("acc_after").value == pytest.approx(100 * np.mean(gold == after))
     assert abbreviations.details["flips_to_gold"] == np.sum((gold != before) & (gold == after))
     assert abbreviations.details["flips_from_gold"] == np.sum((gold == before) & (gold != after))
+    assert abbreviations.items["acc_before"] == (gold == before).astype(int).tolist()
     wrong_twice = (gold != before) & (gold != after) & (before != after)
     assert abbreviations.details["other_flips"] == wrong_twice.sum()
     assert abbreviations.metric("acc_after").value > abbreviations.metric("acc_before").value, "n-grams match when written out"
