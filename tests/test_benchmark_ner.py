@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import REPOSITORY
 
 
+@pytest.mark.slow
 def test_the_small_benchmark_prints_every_row() -> None:
     pytest.importorskip("torch")
     command = [sys.executable, "benchmarks/ner.py", "--small"]
