@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from medsenteval.results import Result
-from medsenteval.statistics import Accuracies, F1Scores, Means, WeightedScore, correlations
+from medsenteval.statistics import Accuracies, CountedF1, F1Scores, Means, WeightedScore, correlations
 from medsenteval.statistics.subsets import SubsetCorrelations
 
 __all__ = ["align_items", "weighted_score"]
@@ -47,6 +47,8 @@ def weighted_score(metric: str, result: Result, items: Sequence[Mapping[str, Seq
     folds = np.asarray(first["fold"], dtype=np.intp) if same_folds else None
     if all(metric in item for item in items):
         return Means.of(np.array([item[metric] for item in items], dtype=np.float64), folds)
+    if metric == "f1" and all("tp_1" in item for item in items):
+        return _entity_f1(items)
     if not all("predicted" in item and "gold" in item for item in items):
         return "a result has no per-item predictions"
     if metric == "acc":
@@ -68,6 +70,16 @@ def weighted_score(metric: str, result: Result, items: Sequence[Mapping[str, Seq
         weights = [float(len(each)) for each in rows] if suffix == "weighted" else None
         return SubsetCorrelations.of(kind, predicted, gold, rows, weights)  # type: ignore[arg-type]
     return f"no paired test for the metric {metric!r}"
+
+
+def _entity_f1(items: Sequence[Mapping[str, Sequence[Any]]]) -> WeightedScore | str:
+    """Return entity-level F1 from the counts that a tagger's runs left for every sentence."""
+    runs = [sum(name.startswith("tp_") for name in item) for item in items]
+    if len(set(runs)) > 1:
+        return "the taggers were run a different number of times"
+    kinds = ("tp", "fp", "fn")
+    counts = [[[item[f"{kind}_{run}"] for kind in kinds] for run in range(1, runs[0] + 1)] for item in items]
+    return CountedF1.of(np.moveaxis(np.array(counts, dtype=np.float64), 2, 3))
 
 
 def _positive_label(result: Result) -> int | None:

@@ -3,6 +3,7 @@
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement
 from medsenteval.statistics.association import Association, associate
 from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
+from medsenteval.statistics.counted import CountedF1
 from medsenteval.statistics.dependent import (
     compare_independent,
     fisher_interval,
@@ -40,6 +41,7 @@ __all__ = [
     "Association",
     "Bootstrap",
     "Correlation",
+    "CountedF1",
     "F1Scores",
     "FriedmanOutcome",
     "Interval",
