@@ -28,9 +28,12 @@ __all__ = [
     "encoder_loader",
     "encoder_name",
     "load_encoder",
+    "name_key",
     "parse_encoder_spec",
+    "resolve_name",
     "select_tasks",
     "task",
+    "task_aliases",
     "task_names",
 ]
 
@@ -64,6 +67,16 @@ class _Names:
         raise UnknownNameError(f"no {self.what} is called {name!r}; {hint}Known: {known}")
 
 
+def name_key(name: str) -> str:
+    """Return what two spellings of one name have in common: neither case, blanks nor punctuation."""
+    return _Names.key(name)
+
+
+def resolve_name(what: str, name: str, canonical: Mapping[str, str]) -> str:
+    """Look a spelling up among keys made by ``name_key``; an unknown one suggests the nearest."""
+    return _Names(what, canonical).resolve(name)
+
+
 def _plugins(group: str) -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}
 
@@ -91,6 +104,11 @@ def task_names() -> tuple[str, ...]:
 def canonical_task_name(name: str) -> str:
     """Return a task's own name for this spelling of it, without importing the task."""
     return _task_spellings().resolve(name)
+
+
+def task_aliases() -> dict[str, str]:
+    """Other names of the built-in tasks, each with the task that it stands for."""
+    return {alias: name for name, (_, aliases) in _TASKS.items() for alias in aliases}
 
 
 def task(name: str) -> Task:
