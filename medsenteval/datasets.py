@@ -60,7 +60,10 @@ def _last_parts(folder: Path, count: int) -> list[str]:
 def _descend(folder: Path, parts: list[str]) -> Path | None:
     """Follow folder names downwards in any case; of two that differ in case alone the first in order is taken."""
     for part in parts:
-        below = sorted(entry for entry in folder.iterdir() if entry.is_dir() and entry.name.casefold() == part)
+        try:
+            below = sorted(entry for entry in folder.iterdir() if entry.is_dir() and entry.name.casefold() == part)
+        except OSError as error:
+            raise DataMissingError(f"{folder}: cannot be read: {error.strerror}; check its permissions") from error
         if not below:
             return None
         folder = below[0]

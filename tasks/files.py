@@ -20,6 +20,7 @@ import defusedxml.ElementTree
 from defusedxml.common import DefusedXmlException
 
 from medsenteval.errors import DataError
+from medsenteval.unpacking import DAMAGED
 
 __all__ = [
     "XmlElement",
@@ -227,7 +228,9 @@ def read_word_tables(path: Path) -> list[list[list[str]]]:
                 raise DataError(f"{path}: its text unpacks to {part.file_size:,} bytes; that is no list of sentence pairs")
             with archive.open(part) as stream:
                 content = stream.read(_LARGEST_WORD_PART + 1)
-    except (zipfile.BadZipFile, KeyError, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except DAMAGED as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"{path}: not a Word document (.docx): {error}; fetch it again") from error
     if len(content) > _LARGEST_WORD_PART:
         raise DataError(f"{path}: its text unpacks to more than it declares; refused")

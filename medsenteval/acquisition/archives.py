@@ -11,10 +11,8 @@ import gzip
 import lzma
 import re
 import stat
-import struct
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from medsenteval.errors import DataError
+from medsenteval.unpacking import DAMAGED
 
 __all__ = ["Limits", "archive_kind", "unpack"]
 
@@ -38,10 +37,6 @@ _MAGIC: Final = (
     (b"\xfd7zXZ\0", "xz"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
 )
-_BROKEN: Final = (
-    zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError, struct.error,
-    NotImplementedError, RuntimeError, OSError, ValueError, OverflowError, IndexError, MemoryError,
-)  # fmt: skip
 
 
 @dataclass
@@ -57,7 +52,7 @@ class Limits:
 
 
 def archive_kind(path: Path) -> str:
-    """Return zip, rar, gz, bz2, xz, tar or 7z by what the file holds, and "" for anything else; a Word document is no archive."""
+    """Return zip, rar, gz, bz2, xz, tar or 7z by what the file holds, "" for anything else; a Word document is no archive."""
     try:
         with open(path, "rb") as stream:
             head = stream.read(512)
@@ -74,7 +69,7 @@ def _is_office_document(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return "[Content_Types].xml" in archive.NameToInfo or "word/document.xml" in archive.NameToInfo
-    except _BROKEN:
+    except DAMAGED:
         return False
 
 
@@ -95,7 +90,7 @@ def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 
         written = list(_READERS[kind](path, folder, limits))
     except DataError:
         raise
-    except _BROKEN as error:
+    except DAMAGED as error:
         raise DataError(f"{path}: cannot be unpacked: {_reason(error)}; is the download complete?") from error
     found: list[Path] = []
     for file in written:

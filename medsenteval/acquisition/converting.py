@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -133,12 +134,11 @@ def _pairs(path: str, source: Path) -> Converted:
     parsed = read_json(source)
     lines = []
     for number, row in enumerate(parsed if isinstance(parsed, list) else [None], start=1):
-        value = row.get("value") if isinstance(row, dict) else None
-        terms = [row.get(key) for key in ("term1", "term2")] if isinstance(row, dict) else []
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not all(isinstance(t, str) and t for t in terms):
+        value, first, second = (row.get(key) for key in ("value", "term1", "term2")) if isinstance(row, dict) else (None,) * 3
+        scored = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not scored or not isinstance(first, str) or not isinstance(second, str) or not first.strip() or not second.strip():
             raise DataError(f"{source}: item {number} is not {{value, term1, term2}}: {json.dumps(row)[:80]}")
-        first, second = (clean_text(term) for term in terms)
-        lines.append(f"{first}\t{second}\t{value}\n")
+        lines.append(f"{clean_text(first)}\t{clean_text(second)}\t{value}\n")
     return Converted({path: "".join(lines)}, (f"converted from the JSON of {source.name}; its spelling and case are kept",))
 
 

@@ -74,8 +74,9 @@ class DataFile:
     """A file that a reader opens, and how to know it.
 
     ``path`` is where it belongs below the data set's folder. ``content`` is a pattern that its first bytes must show, and
-    ``telling`` says that nothing else shows it, so that the name does not matter. ``names`` are further names (with ``*``) under which it is found; ``rows`` counts the matches of ``row`` in it (its lines
-    that are not blank, if no pattern is given). Several ``layout``s are alternatives, the first complete one being taken.
+    ``telling`` says that nothing else shows it, so that the name does not matter. ``names`` are further names (with ``*``)
+    under which it is found; ``rows`` counts the matches of ``row`` in it (its lines that are not blank, if no pattern is
+    given). Several ``layout``s are alternatives, the first complete one being taken.
     ``caution`` pairs a pattern with what to say when the file does not show it anywhere.
     """
 
@@ -211,7 +212,7 @@ def parse_manifests(text: str, group: str) -> dict[str, Manifest]:
     toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         tables = toml.loads(text)
-    except toml.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise DataError(f"{group}.toml: {error}") from error
     return {name: _Table(f"{group}.toml [{name}]", table).manifest(name, group) for name, table in tables.items()}
 
@@ -315,7 +316,7 @@ class _Table:
         ):
             try:
                 re.compile(pattern.encode("utf-8"), re.MULTILINE)
-            except re.error as error:
+            except re.error as error:  # noqa: PERF203
                 raise self.fail(f"{key} is no pattern: {error}") from error
         return DataFile(
             path=self.relative("path"),

@@ -61,7 +61,7 @@ def where_is(manifest: Manifest, root: Path) -> Path | None:
     for task in manifest.tasks:
         try:
             return locate(task, root)
-        except DataMissingError:
+        except DataMissingError:  # noqa: PERF203
             continue
     folder = root / manifest.folder
     return folder if not manifest.tasks and folder.is_dir() else None
