@@ -236,7 +236,7 @@ def read_word_tables(path: Path) -> list[list[list[str]]]:
         raise DataError(f"{path}: its text unpacks to more than it declares; refused")
     try:
         root = defusedxml.ElementTree.fromstring(content)
-    except (ParseError, DefusedXmlException) as error:
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:  # the last two: encodings that do not exist
         raise DataError(f"{path}: its word/document.xml cannot be read: {error}; fetch it again") from error
     return [
         [[_cell_text(cell) for cell in row.iter(f"{_WORD}tc")] for row in table.iter(f"{_WORD}tr")]

@@ -90,7 +90,7 @@ def _by_task(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
         dataset: Dataset = load_dataset(task, root, Settings())
         synthetic = synthetic or dataset.synthetic
         counts |= {name: len(split) for name, split in dataset.splits.items()}
-        different = count_differences(task, dataset)
+        different = [] if dataset.synthetic else count_differences(task, dataset)
         if dataset.rejected:
             first = dataset.rejected[0]
             different.append(f"{len(dataset.rejected):,} row(s) rejected, the first: {first}")

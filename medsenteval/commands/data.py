@@ -51,7 +51,7 @@ def status(names: tuple[str, ...], folder: str | None) -> None:
 
     root = data_root(folder)
     found = [examine(manifest, root) for manifest in select(names or ("all",))]
-    rows = []
+    rows, texts = [], []
     for each in found:
         if each.state == MISSING:
             said = what_to_do(each.manifest)
@@ -59,8 +59,13 @@ def status(names: tuple[str, ...], folder: str | None) -> None:
             said = each.problem
         else:
             said = "; ".join([_counts(each), *each.differences])
-        rows.append([each.manifest.name, each.manifest.group, each.state, said])
-    click.echo(text_table(["Data set", "Group", "State", "Rows, differences, or what to do"], rows, [False] * 4))
+        rows.append([each.manifest.name, each.manifest.group, each.state])
+        texts.append(said)
+    # The last column is as long as it needs to be and is not drawn as one.
+    lines = text_table(["Data set", "Group", "State"], rows, [False] * 3).splitlines()
+    width = max(map(len, lines))
+    for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *texts], strict=True):
+        click.echo(f"{line:<{width}}  {said}")
     tally = {state: sum(1 for each in found if each.state == state) for state in dict.fromkeys(each.state for each in found)}
     click.echo(f"\n{', '.join(f'{count} {state}' for state, count in tally.items())} in {root}")
     if any(each.state == UNREADABLE for each in found):
