@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ _ID_KEYS: Final = ("id_str", "id", "tweet_id", "tweetid", "status_id")
 _TEXT_KEYS: Final = ("full_text", "text", "tweet", "content", "tweet_text")
 #: Wrappers in which platforms and tools put a tweet.
 _WRAPPERS: Final = ("data", "tweet", "status")
+_LARGEST: Final = 1e300
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
@@ -135,7 +135,8 @@ def _pairs(path: str, source: Path) -> Converted:
     lines = []
     for number, row in enumerate(parsed if isinstance(parsed, list) else [None], start=1):
         value, first, second = (row.get(key) for key in ("value", "term1", "term2")) if isinstance(row, dict) else (None,) * 3
-        scored = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        # Bounds rather than math.isfinite, which fails on whole numbers that no float can hold.
+        scored = isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
         if not scored or not isinstance(first, str) or not isinstance(second, str) or not first.strip() or not second.strip():
             raise DataError(f"{source}: item {number} is not {{value, term1, term2}}: {json.dumps(row)[:80]}")
         lines.append(f"{clean_text(first)}\t{clean_text(second)}\t{value}\n")

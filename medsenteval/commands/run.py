@@ -105,7 +105,7 @@ def run(
     _show_tables(outcome, folder)
     if quality:
         _show_quality(outcome, data or described.data, chosen)
-    _end(outcome)
+    _end(outcome, quiet)
 
 
 def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
@@ -136,8 +136,13 @@ def _show_quality(outcome: SuiteOutcome, data: str | Path | None, settings: Sett
             click.echo(f"Quality: {name}: {line}")
 
 
-def _end(outcome: SuiteOutcome) -> None:
-    """End with the exit code that the outcome calls for."""
+def _end(outcome: SuiteOutcome, quiet: bool) -> None:
+    """End with the exit code that the outcome calls for; reasons are said now if nothing was said before."""
+    if quiet:
+        for (_, task), error in outcome.failed.items():
+            click.echo(f"{task}: failed: {error}", err=True)
+        for task, reason in outcome.skipped.items():
+            click.echo(f"{task}: left out: {reason}", err=True)
     if outcome.failed:
         names = ", ".join(sorted({task for _, task in outcome.failed}))
         click.echo(f"Failed: {names} (the reasons stand above)", err=True)

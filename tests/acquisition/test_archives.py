@@ -118,7 +118,7 @@ def test_archives_within_archives_are_unpacked_to_a_depth(archive: Write, tmp_pa
 def test_names_that_lead_outside_are_refused(
     archive: Write, tmp_path: Path, name: str, make: Callable[[dict[str, bytes]], bytes]
 ) -> None:
-    with pytest.raises(DataError, match="refused: .*"):
+    with pytest.raises(DataError, match="refused: "):
         unpack(archive(make({name: TEXT})), tmp_path / "deep" / "out")
     assert not [path for path in tmp_path.rglob("*evil*") if path.is_file()]
 

@@ -176,7 +176,7 @@ def test_redirects_are_followed_a_few_times_and_only_to_the_web(server: Server, 
     secret = tmp_path / "secret"
     secret.write_text("secret")
     for target in (f"file://{secret}", "ftp://127.0.0.1/x"):
-        with pytest.raises(DataError, match="not allowed|not http or https"):
+        with pytest.raises(DataError, match=r"not allowed|not http or https"):
             fetch(download(server.serve("/c", Page(redirect=target)), sha256=""), tmp_path / "out", settings=QUICK)
     with pytest.raises(DataError, match="302"):
         fetch(download(server.serve("/loop", Page(redirect="/loop")), sha256=""), tmp_path / "out", settings=QUICK)
@@ -197,7 +197,7 @@ def test_a_log_in_page_is_no_data_and_silence_is_no_answer(server: Server, tmp_p
 def test_a_file_beyond_all_measure_is_not_stored(server: Server, tmp_path: Path) -> None:
     small = FetchSettings(timeout=5, attempts=1, largest=1000)
     for length in (True, False):
-        with pytest.raises(DataError, match="serves another file|sends more than"):
+        with pytest.raises(DataError, match=r"serves another file|sends more than"):
             fetch(download(server.serve("/big", Page(CONTENT, length=length))), tmp_path, settings=small)
     assert not (tmp_path / "file.bin").exists()
 

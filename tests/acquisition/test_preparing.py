@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from medsenteval.acquisition import preparing
+from medsenteval.acquisition.converting import convert
 from medsenteval.acquisition.manifest import manifest, manifests
 from medsenteval.acquisition.preparing import Prepared, prepare
 from medsenteval.acquisition.status import DIFFERS, MISSING, READY, SYNTHETIC, UNREADABLE, examine, what_to_do
@@ -311,8 +312,9 @@ READY_ON_PURPOSE = {
     "rqe": ["RQE"],
     "biosses": ["BIOSSES"],
     "wordsim/bio-simverb-repo": [
-        "Bio-SimLex", "Bio-SimVerb", "UMNSRS-sim", "UMNSRS-rel", "MayoSRS", "MiniMayoSRS", "SimLex-999", "SimVerb-3500", "WordSim-353",
-        "WS-353-SIM", "WS-353-REL", "RG-65", "MC-30", "MEN", "MTurk-287", "MTurk-771", "Rare-Word", "YP-130", "VERB-143",
+        "Bio-SimLex", "Bio-SimVerb", "UMNSRS-sim", "UMNSRS-rel", "MayoSRS", "MiniMayoSRS", "SimLex-999", "SimVerb-3500",
+        "WordSim-353", "WS-353-SIM", "WS-353-REL", "RG-65", "MC-30",
+        "MEN", "MTurk-287", "MTurk-771", "Rare-Word", "YP-130", "VERB-143",
     ],
     "wordsim/umnsrs-mod-official": ["UMNSRS-sim-mod", "UMNSRS-rel-mod"],
     "wordsim/bert-crel-eval": ["Hliaoutakis"],
@@ -320,7 +322,8 @@ READY_ON_PURPOSE = {
     "ner": ["AnatEM", "BC2GM"],
     "hpo": ["HPO"],
     "senteval": [
-        "MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK", "STS12", "STS13", "STS14", "STS15", "STS16", "STSBenchmark",
+        "MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK", "STS12", "STS13", "STS14",
+        "STS15", "STS16", "STSBenchmark",
     ],
 }  # fmt: skip
 REFUSED_ON_PURPOSE = {
@@ -359,3 +362,25 @@ def test_biosses_from_its_rar_alone(realdata: Path, tmp_path: Path) -> None:
     assert code == 0
     assert "BIOSSES: ready: 100 rows" in said
     assert "byte for byte the known file" in said
+
+
+@pytest.mark.parametrize("value", ["NaN", "1e999", "9" * 400, '"5"', "true", "null"])
+def test_word_pairs_whose_score_is_no_number_are_refused(write: Write, tmp_path: Path, value: str) -> None:
+    rows = f'[{{"value": 1, "term1": "a", "term2": "b"}}, {{"value": {value}, "term1": "c", "term2": "d"}}]'
+    with pytest.raises(DataError, match=r"item 2 is not \{value, term1, term2\}"):
+        convert("pairs", "p.txt", write({"p.json": rows}) / "p.json")
+
+
+def test_official_snli_becomes_parallel_files(write: Write, tmp_path: Path) -> None:
+    header = "gold_label\tsentence1_binary_parse\tsentence1\tsentence2\n"
+    rows = "neutral\t( a )\tA man  .\tA dog .\n-\t( b )\tB .\tC .\nentailment\t( c )\tD .\tE .\n"
+    folder = write({f"snli_1.0/snli_1.0_{name}.txt": header + rows for name in ("train", "dev", "test")})
+    found = prepared("SNLI", zipped(folder, tmp_path / "snli.zip"), root=tmp_path / "root", accept_rejected=True)
+    assert "1 pair(s) of snli_1.0_dev.txt have no gold label and are left out" in found.notes
+    target = tmp_path / "root" / manifest("SNLI").folder
+    assert (target / "s1.train").read_text() == "A man .\nD .\n"
+    assert (target / "labels.test").read_text() == "neutral\nentailment\n"
+    with pytest.raises(DataError, match=r"a.txt:1: the header has no gold_label"):
+        convert("snli", "snli_1.0_dev.txt", write({"a.txt": "x\ty\n"}) / "a.txt")
+    with pytest.raises(DataError, match=r"b.txt:2: 1 tab-separated fields where the header has 3"):
+        convert("snli", "snli_1.0_dev.txt", write({"b.txt": "gold_label\tsentence1\tsentence2\nx\n"}) / "b.txt")
