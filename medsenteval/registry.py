@@ -33,7 +33,6 @@ __all__ = [
     "resolve_name",
     "select_tasks",
     "task",
-    "task_aliases",
     "task_names",
 ]
 
@@ -104,11 +103,6 @@ def task_names() -> tuple[str, ...]:
 def canonical_task_name(name: str) -> str:
     """Return a task's own name for this spelling of it, without importing the task."""
     return _task_spellings().resolve(name)
-
-
-def task_aliases() -> dict[str, str]:
-    """Other names of the built-in tasks, each with the task that it stands for."""
-    return {alias: name for name, (_, aliases) in _TASKS.items() for alias in aliases}
 
 
 def task(name: str) -> Task:

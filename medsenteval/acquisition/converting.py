@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,6 @@ _ID_KEYS: Final = ("id_str", "id", "tweet_id", "tweetid", "status_id")
 _TEXT_KEYS: Final = ("full_text", "text", "tweet", "content", "tweet_text")
 #: Wrappers in which platforms and tools put a tweet.
 _WRAPPERS: Final = ("data", "tweet", "status")
-_LARGEST: Final = 1e300
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
 
@@ -129,20 +127,6 @@ def _comma_rows(source: Path, text: str) -> Iterator[list[str]]:
         raise DataError(f"{source}:{rows.line_num}: not comma-separated: {error}") from error
 
 
-def _pairs(path: str, source: Path) -> Converted:
-    """Write ``term TAB term TAB score`` lines from punuy's JSON list of {value, term1, term2}."""
-    parsed = read_json(source)
-    lines = []
-    for number, row in enumerate(parsed if isinstance(parsed, list) else [None], start=1):
-        value, first, second = (row.get(key) for key in ("value", "term1", "term2")) if isinstance(row, dict) else (None,) * 3
-        # Bounds rather than math.isfinite, which fails on whole numbers that no float can hold.
-        scored = isinstance(value, (int, float)) and not isinstance(value, bool) and -_LARGEST < value < _LARGEST
-        if not scored or not isinstance(first, str) or not isinstance(second, str) or not first.strip() or not second.strip():
-            raise DataError(f"{source}: item {number} is not {{value, term1, term2}}: {json.dumps(row)[:80]}")
-        lines.append(f"{clean_text(first)}\t{clean_text(second)}\t{value}\n")
-    return Converted({path: "".join(lines)}, (f"converted from the JSON of {source.name}; its spelling and case are kept",))
-
-
 def _snli(path: str, source: Path) -> Converted:
     """Write SentEval's parallel files from SNLI's official one; pairs without a gold label are left out, as SentEval does."""
     lines, _ = read_lines(source)
@@ -172,4 +156,4 @@ def _snli(path: str, source: Path) -> Converted:
     )
 
 
-_CONVERSIONS: Final[dict[str, Callable[[str, Path], Converted]]] = {"tweets": _tweets, "pairs": _pairs, "snli": _snli}
+_CONVERSIONS: Final[dict[str, Callable[[str, Path], Converted]]] = {"tweets": _tweets, "snli": _snli}

@@ -23,7 +23,7 @@ def describe_dataset(dataset: Dataset, n_examples: int) -> str:
     rows = [[name, f"{len(split):,}", *_lengths(split), *_majority(split)] for name, split in dataset.splits.items()]
     header = ["Split", "Rows", "Words, median", "95 %", "longest", "Distinct texts", "Majority or mean"]
     parts.append(text_table(header, rows, [False, True, True, True, True, True, False]))
-    if dataset.label_names:
+    if dataset.label_names and all(split.labels is not None for split in dataset.splits.values()):
         counts = [
             [label, *(f"{int(np.sum(split.labels == number)):,}" for split in dataset.splits.values())]
             for number, label in enumerate(dataset.label_names)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
@@ -18,14 +19,14 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from medsenteval.contracts import Task
-from medsenteval.errors import DataError
+from medsenteval.errors import DataError, UnknownNameError
 
 __all__ = ["ACCESS", "CONVERSIONS", "DataFile", "Download", "Manifest", "manifest", "manifests", "parse_manifests", "select"]
 
 #: How a data set is had.
 ACCESS: Final = ("open", "registration", "credentialed", "on request", "lost")
 #: How a file that people have becomes the one that is read; "" copies it.
-CONVERSIONS: Final = ("", "tweets", "pairs", "snli")
+CONVERSIONS: Final = ("", "tweets", "snli")
 
 _GROUPS: Final = ("sentence", "word", "ner", "terms", "general")
 _SET_KEYS: Final = {
@@ -185,13 +186,9 @@ def manifest(name: str) -> Manifest:
     known = manifests()
     spellings = {registry.name_key(each): each for each in known}
     spellings |= {registry.name_key(task): each.name for each in known.values() for task in each.task_names}
-    found = spellings.get(registry.name_key(name))
-    if found is None:
-        aliases = {registry.name_key(alias): task for alias, task in registry.task_aliases().items()}
-        found = spellings.get(registry.name_key(aliases.get(registry.name_key(name), "")))
-    if found is None:
-        found = registry.resolve_name("data set", name, spellings)
-    return known[found]
+    with suppress(UnknownNameError, KeyError):  # an alias of a task that reads a data set
+        spellings.setdefault(registry.name_key(name), spellings[registry.name_key(registry.canonical_task_name(name))])
+    return known[registry.resolve_name("data set", name, spellings)]
 
 
 def select(names: tuple[str, ...]) -> list[Manifest]:

@@ -478,11 +478,6 @@ READERS: Final[tuple[Reader, ...]] = (
         lambda folder: convert("tweets", "tweets.txt", folder / "t.tsv"),
     ),
     Reader(
-        "word pairs json",
-        {"p.json": b'[{"value": 6.69, "term1": "a b", "term2": "c"}, {"value": 1, "term1": "d", "term2": "e"}]'},
-        lambda folder: convert("pairs", "p.txt", folder / "p.json"),
-    ),
-    Reader(
         "SNLI",
         {"snli_1.0_dev.txt": _text("gold_label\tsentence1\tsentence2", "neutral\ta\tb", "-\tc\td")},
         lambda folder: convert("snli", "snli_1.0_dev.txt", folder / "snli_1.0_dev.txt"),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from medsenteval import registry
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.errors import DataError
 from tests.conftest import REPOSITORY
 from tests.fuzz.campaign import Campaign, Hang
@@ -42,7 +42,7 @@ def test_every_reader_reads_its_own_valid_files(reader: Reader, tmp_path: Path) 
 
 def test_every_sentence_task_is_fuzzed() -> None:
     fuzzed = " ".join(reader.name for reader in READERS)
-    for name in registry.TASK_GROUPS["sentence"]:
+    for name in TASK_GROUPS["sentence"]:
         assert name in fuzzed
 
 
