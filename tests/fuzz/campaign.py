@@ -22,7 +22,7 @@ from typing import Any, Final
 from medsenteval.contracts import Dataset
 from medsenteval.errors import MedSentEvalError
 from tests.fuzz.mutating import mutate
-from tests.fuzz.readers import Files, Reader
+from tests.fuzz.reader import Files, Reader
 
 __all__ = ["LONGEST_SECONDS", "MOST_MEGABYTES", "Campaign", "Tally", "limit_memory"]
 

@@ -15,7 +15,8 @@ from medsenteval.errors import DataError
 from tests.conftest import REPOSITORY
 from tests.fuzz.campaign import Campaign, Hang
 from tests.fuzz.mutating import mutate
-from tests.fuzz.readers import READERS, Reader
+from tests.fuzz.reader import Reader
+from tests.fuzz.readers import READERS
 
 
 def test_a_short_campaign_finds_no_defect(tmp_path: Path) -> None:
