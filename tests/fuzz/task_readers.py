@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from medsenteval import registry
+from medsenteval.contracts import Task
 from medsenteval.tasks.files import read_json, read_word_tables, read_xml
 from tests.fuzz.reader import Files, Reader, as_json, as_text, as_zip
 
@@ -17,20 +19,15 @@ __all__ = ["RQE_XML", "TASK_READERS"]
 def _task(name: str, **options: str) -> Callable[[Path], Any]:
     """Return the task's own reading, with its default options but for those given."""
 
-    def read(folder: Path) -> Any:
-        task = registry.task(name)
-        return task.read(folder, {key: allowed[0] for key, allowed in task.options.items()} | options)
+    @cache
+    def task() -> Task:  # looked up at the first input: it may not be registered at all
+        return registry.task(name)
 
-    return read
+    return lambda folder: task().read(folder, {key: allowed[0] for key, allowed in task().options.items()} | options)
 
 
 def _task_option(name: str, option: str) -> tuple[str, ...]:
     return registry.task(name).options[option]
-
-
-def _diagnostics(folder: Path) -> Any:
-    task = registry.task("Typos")
-    return task.read(folder, {key: allowed[0] for key, allowed in task.options.items()})
 
 
 def _word_document(name: str) -> Callable[[Files], Files]:
@@ -286,6 +283,6 @@ TASK_READERS: Final[tuple[Reader, ...]] = (
         )
         for scheme in _task_option("AnatEM", "scheme")
     ),
-    Reader("diagnostics", {"diagnostics/Typos.json": b'[{"text": "a b", "changed": "a c"}]'}, _diagnostics),
+    Reader("diagnostics", {"diagnostics/Typos.json": b'[{"text": "a b", "changed": "a c"}]'}, _task("Typos")),
     *(reader for names, reader in _LATER if set(names) <= set(registry.task_names())),
 )
