@@ -7,6 +7,7 @@ import re
 import resource
 import shutil
 import signal
+import struct
 import tempfile
 import time
 import traceback
@@ -143,7 +144,7 @@ class Campaign:
         """Write the files, packed if the reader wants them so; what cannot even be packed is no input."""
         try:
             packed = files if reader.wrap is None else reader.wrap(files)
-        except (ValueError, KeyError, OSError, OverflowError, UnicodeError):
+        except (ValueError, KeyError, OSError, OverflowError, struct.error):
             return None
         shutil.rmtree(folder, ignore_errors=True)
         for name, content in packed.items():
