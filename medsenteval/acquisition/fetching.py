@@ -110,10 +110,8 @@ def fetch(
     settings = settings or FetchSettings()
     wanted = download.sha256 or expected
     target = folder / download.name
-    with contextlib.suppress(FileNotFoundError):
-        size = target.stat().st_size
-        if wanted and file_digest(target) == wanted:
-            return Downloaded(target, wanted, size, "")
+    if wanted and target.is_file() and file_digest(target) == wanted:
+        return Downloaded(target, wanted, target.stat().st_size, "")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

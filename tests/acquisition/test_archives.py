@@ -171,3 +171,27 @@ def test_what_is_no_archive_is_said_so(archive: Write, tmp_path: Path) -> None:
         unpack(archive(b"7z\xbc\xaf\x27\x1c...."), tmp_path / "out")
     with pytest.raises(DataError, match="cannot be read"):
         archive_kind(tmp_path)
+
+
+def test_folders_and_files_without_content_in_archives(archive: Write, tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as zipped:
+        zipped.writestr("folder/", b"")
+        zipped.writestr("folder/a.txt", TEXT)
+    assert [file.name for file in unpack(archive(stream.getvalue()), tmp_path / "zip")] == ["a.txt"]
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
+        directory = tarfile.TarInfo("folder")
+        directory.type = tarfile.DIRTYPE
+        tar.addfile(directory)
+        member = tarfile.TarInfo("folder/a.txt")
+        member.size = len(TEXT)
+        tar.addfile(member, io.BytesIO(TEXT))
+    assert [file.name for file in unpack(archive(stream.getvalue()), tmp_path / "tar")] == ["a.txt"]
+
+
+def test_a_damaged_rar_is_refused(archive: Write, tmp_path: Path) -> None:
+    pytest.importorskip("libarchive", reason="RAR needs libarchive-c and the system's libarchive", exc_type=Exception)
+    for magic in (b"Rar!\x1a\x07\0", b"Rar!\x1a\x07\x01\0"):
+        with pytest.raises(DataError, match=r"a\.bin: cannot be unpacked: .*fetch it again, or unpack it by hand"):
+            unpack(archive(magic + b"nonsense" * 20), tmp_path / "out")

@@ -278,3 +278,46 @@ def test_a_lock_file_that_is_none_is_refused(tmp_path: Path, content: str) -> No
     (tmp_path / LOCK_NAME).write_text(content)
     with pytest.raises(DataError, match=r"data\.lock\.json: not a lock file"):
         DataLock(tmp_path)
+
+
+def test_folders_that_cannot_be_written_are_named(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    url = server.serve("/file.bin", Page(CONTENT))
+    with pytest.raises(DataError, match=r"cannot be written: .*--data"):
+        fetch(download(url), tmp_path / "file" / "deeper", settings=QUICK)
+    code, said = run("fetch", "BioC", "-d", str(tmp_path / "file"))
+    assert code == 2
+    assert "is not a folder" in said
+
+
+def test_an_encrypted_address_never_leads_to_one_that_is_not() -> None:
+    import urllib.request
+
+    from medsenteval.acquisition.fetching import _Lasting, _Redirects
+
+    request = urllib.request.Request("https://a.org/x")
+    with pytest.raises(_Lasting, match="from an encrypted address"):
+        _Redirects().redirect_request(request, None, 302, "Found", {}, "http://a.org/x")
+    with pytest.raises(_Lasting, match="not http or https"):
+        _Redirects().redirect_request(request, None, 302, "Found", {}, "gopher://a.org/x")
+    followed = _Redirects().redirect_request(request, None, 302, "Found", {}, "https://b.org/x")
+    assert followed.full_url == "https://b.org/x"
+
+
+def test_progress_is_shown_on_request(server: Server, tmp_path: Path) -> None:
+    server.serve("/BioC/corpus.xml", Page(CORPUS.encode()))
+    code, said = run("fetch", "BioC", "-d", str(tmp_path / "data"), "--mirror", server.address)
+    assert code == 0
+    assert "corpus.xml" in said
+
+
+def test_a_part_file_of_nobody_is_not_continued(server: Server, tmp_path: Path) -> None:
+    (tmp_path / ".file.bin.part").write_bytes(b"junk")
+    (tmp_path / ".file.bin.part.json").write_text("{broken")
+    url = server.serve("/file.bin", Page(CONTENT))
+    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    (tmp_path / "file.bin").unlink()
+    (tmp_path / ".file.bin.part").write_bytes(CONTENT[:100])
+    (tmp_path / ".file.bin.part.json").write_text('{"url": "http://elsewhere/", "validator": ""}')
+    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    assert [wanted for _, wanted in server.requests] == ["", ""]

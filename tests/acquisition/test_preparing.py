@@ -379,3 +379,31 @@ def test_official_snli_becomes_parallel_files(write: Write, tmp_path: Path) -> N
         convert("snli", "snli_1.0_dev.txt", write({"a.txt": "x\ty\n"}) / "a.txt")
     with pytest.raises(DataError, match=r"b.txt:2: 1 tab-separated fields where the header has 3"):
         convert("snli", "snli_1.0_dev.txt", write({"b.txt": "gold_label\tsentence1\tsentence2\nx\n"}) / "b.txt")
+
+
+def test_hidden_files_and_resource_forks_are_passed_over(write: Write, tmp_path: Path) -> None:
+    folder = write(
+        {"train.txt": CITATIONS, ".train.txt": "x", "__MACOSX/train.txt": CITATIONS[:500], ".git/train.txt": "neutral\ta b\n"}
+    )
+    assert prepared("CitationSA", folder, root=tmp_path / "root").status.state == READY
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(write: Write, tmp_path: Path) -> None:
+    source = write({"train.txt": CITATIONS, "file": ""})
+    with pytest.raises(DataError, match=r"cannot be written: .*--data"):
+        prepared("CitationSA", source / "train.txt", root=source / "file" / "deeper")
+
+
+def test_too_many_files_are_no_data_set(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from medsenteval.acquisition import recognising
+
+    monkeypatch.setattr(recognising, "_MOST_FILES", 3)
+    with pytest.raises(DataError, match="more than 3 files; name the data set's own folder"):
+        prepared("CitationSA", write({f"{i}.txt": "" for i in range(5)}), root=tmp_path / "root")
+
+
+def test_files_of_the_users_choice_of_a_set_without_text_columns(write: Write) -> None:
+    code, said = run("show", "AnatEM", "--examples", "0")
+    assert code == 0
+    assert "Examples" not in said
+    assert "Label" not in said
