@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
-from medsenteval.acquisition.manifest import DataFile, Manifest
+from medsenteval.acquisition.manifest import DataFile, Manifest, manifests
 from medsenteval.errors import DataError
 
 __all__ = ["Candidate", "Match", "candidates_below", "file_digest", "match_layout", "recognise"]
@@ -67,6 +68,9 @@ class Candidate:
     def is_surely(self, file: DataFile) -> bool:
         """Whether it is the official file, byte for byte."""
         return bool(file.sha256) and file.size in (None, self.size) and self.sha256 in file.sha256
+
+    def is_named_like(self, file: DataFile) -> bool:
+        return self.name_rank(file) < _NO_NAME
 
     def name_rank(self, file: DataFile) -> int:
         """Say how well the name fits: 0 for the official one, then the further names in order; a large number for none."""
@@ -141,6 +145,13 @@ def match_layout(manifest: Manifest, layout: str, candidates: Sequence[Candidate
     return Match(layout, {file: found[file] for file in files if file in found}, missing)
 
 
+@cache
+def _common_patterns() -> frozenset[str]:
+    """Content patterns of several data sets: a file of the right number of rows may then belong to another of them."""
+    counts = Counter(pattern for each in manifests().values() for pattern in {file.content for file in each.files})
+    return frozenset(pattern for pattern, count in counts.items() if count > 1)
+
+
 def _best(manifest: Manifest, file: DataFile, candidates: Sequence[Candidate]) -> Candidate | None:
     ranked: list[tuple[tuple[int, int], Candidate]] = []
     named = [candidate for candidate in candidates if candidate.name_rank(file) < _NO_NAME]
@@ -148,7 +159,8 @@ def _best(manifest: Manifest, file: DataFile, candidates: Sequence[Candidate]) -
     for candidate in named or candidates:
         rank = candidate.name_rank(file)
         right_size = file.rows is not None and (rank < _NO_NAME or len(candidates) < 100) and candidate.rows(file) == file.rows
-        if rank < _NO_NAME or right_size or file.telling or candidate.given:
+        told_by_size = right_size and file.content not in _common_patterns()
+        if rank < _NO_NAME or told_by_size or file.telling or candidate.given:
             ranked.append(((rank, 0 if right_size else 1), candidate))
     if not ranked:
         return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.acquisition.manifest import DataFile, Manifest
-from medsenteval.acquisition.recognising import Candidate, candidates_below, match_layout, recognise
+from medsenteval.acquisition.recognising import Candidate, candidates_below, match_layout
 from medsenteval.contracts import Dataset
 from medsenteval.datasets import SYNTHETIC_MARK, count_differences, load_dataset, locate
 from medsenteval.errors import DataError, DataMissingError
@@ -76,7 +76,8 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
         return _by_task(manifest, root, folder) if manifest.tasks else _by_structure(manifest, folder)
     except DataMissingError as error:
         # Other sets may live in the same folder; only a part of this one makes it found.
-        found = recognise(manifest, list(candidates_below(folder))).found
+        candidates = list(candidates_below(folder))
+        found = any(each.is_named_like(file) and each.shows(file) for file in manifest.files for each in candidates)
         problem = str(error).partition(". To get it:")[0]
         return SetStatus(manifest, UNREADABLE, folder, problem=problem) if found else SetStatus(manifest, MISSING)
     except DataError as error:

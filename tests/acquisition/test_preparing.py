@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import os
-import random
 import shutil
 import tarfile
 import zipfile
@@ -18,7 +17,7 @@ from click.testing import CliRunner
 
 from medsenteval.acquisition import preparing
 from medsenteval.acquisition.converting import convert
-from medsenteval.acquisition.manifest import manifest, manifests
+from medsenteval.acquisition.manifest import manifest, parse_manifests
 from medsenteval.acquisition.preparing import Prepared, prepare
 from medsenteval.acquisition.status import DIFFERS, MISSING, READY, SYNTHETIC, UNREADABLE, examine, what_to_do
 from medsenteval.cli import main
@@ -239,20 +238,47 @@ def test_odd_tweets_are_counted_and_none_is_an_error(write: Write, tmp_path: Pat
 # ---------------------------------------------------------------- sets without a task yet, status, real data
 
 
+UNREAD = """
+[X]
+page = "https://x.org/"
+folder = "some/X"
+citation = "c"
+licence = "l"
+access = "open"
+obtain = "o"
+[[X.files]]
+path = "pairs.txt"
+content = '^[^\\t]+\\t[^\\t]+\\t[0-9.]+$'
+rows = 30
+[[X.files]]
+path = "notes.txt"
+content = "^note"
+optional = true
+"""
+
+
 def test_sets_that_no_task_reads_are_checked_by_content_and_rows(write: Write, tmp_path: Path) -> None:
-    name = next((each.name for each in manifests().values() if each.group == "word" and not each.tasks), None)
-    if name is None:
-        pytest.skip("every word set has a task by now")
-    wanted = manifests()[name].files[0]
-    rng = random.Random(1)
-    rows = "".join(f"w{i}\tv{i}\t{rng.random() * 10:.2f}\n" for i in range(wanted.rows or 0))
-    found = prepared(name, write({wanted.path: rows}), root=tmp_path / "root")
+    unread = parse_manifests(UNREAD, "m")["X"]
+    rows = "".join(f"w{i}\tv{i}\t{i / 10}\n" for i in range(30))
+    found = prepare(unread, [write({"pairs.txt": rows})], tmp_path / "root")
     assert found.status.state == READY
     assert found.status.notes == ("no task reads it yet: checked by content and number of rows",)
-    cut = prepared(name, write({wanted.path: rows[:-1].rpartition("\n")[0]}, "cut"), root=tmp_path / "cut")
+    assert files_below(tmp_path / "root") == ["some/X/pairs.txt"]
+    assert prepare(unread, [write({"renamed.tsv": rows}, "renamed")], tmp_path / "again").status.state == READY
+    cut = prepare(unread, [write({"pairs.txt": rows[:-1].rpartition("\n")[0]}, "cut")], tmp_path / "cut")
     assert cut.status.state == DIFFERS
-    (tmp_path / "root" / manifests()[name].folder / wanted.path).write_text("nothing of the kind")
-    assert examine(manifests()[name], tmp_path / "root").state == UNREADABLE
+    assert cut.status.differences == ("pairs.txt has 29 rows, 30 are published",)
+    (tmp_path / "root/some/X/pairs.txt").write_text("nothing of the kind")
+    assert examine(unread, tmp_path / "root").state == UNREADABLE
+
+
+def test_another_set_of_the_same_size_is_not_taken_for_it(write: Write, tmp_path: Path) -> None:
+    folder = write({"other.txt": "".join(f"w{i}\tv{i}\t{i}\n" for i in range(130))})
+    with pytest.raises(DataError, match=r"nothing in .* looks like one of its files"):
+        prepared("YP-130", folder, root=tmp_path / "root")
+    (tmp_path / "data").mkdir()
+    shutil.copytree(folder, tmp_path / "data/wordsim")
+    assert examine(manifest("YP-130"), tmp_path / "data").state == MISSING
 
 
 def test_status_says_ready_differs_unreadable_missing(write: Write, tmp_path: Path) -> None:
