@@ -276,9 +276,8 @@ def test_another_set_of_the_same_size_is_not_taken_for_it(write: Write, tmp_path
     folder = write({"other.txt": "".join(f"w{i}\tv{i}\t{i}\n" for i in range(130))})
     with pytest.raises(DataError, match=r"nothing in .* looks like one of its files"):
         prepared("YP-130", folder, root=tmp_path / "root")
-    (tmp_path / "data").mkdir()
-    shutil.copytree(folder, tmp_path / "data/wordsim")
-    assert examine(manifest("YP-130"), tmp_path / "data").state == MISSING
+    shutil.copytree(folder, tmp_path / "shared/wordsim")
+    assert examine(manifest("YP-130"), tmp_path / "shared").state == MISSING
 
 
 def test_status_says_ready_differs_unreadable_missing(write: Write, tmp_path: Path) -> None:
