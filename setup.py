@@ -32,6 +32,8 @@ EXTRAS = {
     "fasttext": ["gensim>=4.3"],
     "dask": ["distributed>=2024.8"],
     "mteb": [*TORCH, "mteb>=2.0"],
+    # RAR archives, which BIOSSES comes in; it needs the system's libarchive.
+    "rar": ["libarchive-c>=5.0"],
     "report": ["jinja2>=3.1", "matplotlib>=3.9"],
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
@@ -69,6 +71,7 @@ setup(
     package_dir=PACKAGES,
     package_data={
         "medsenteval": ["py.typed"],
+        "medsenteval.acquisition": ["manifests/*.toml"],
         "medsenteval.encoders": ["*.toml"],
         "medsenteval.published": ["*.csv", "*.toml"],
         "medsenteval.sample": ["*.txt", "*.md", "*/*.*", "downstream/**/*", "probing/*.txt"],

@@ -234,7 +234,7 @@ def _two_files(argument: str) -> tuple[Path, Path]:
 def _read_options(path: Path) -> ElmoShape:
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise EncoderError(f"{path}: not readable as JSON ({error}); {_EXPECTED}") from error
     try:
         characters, lstm = found["char_cnn"], found["lstm"]
@@ -252,7 +252,7 @@ def _read_options(path: Path) -> ElmoShape:
             projection_clip=float(lstm["proj_clip"]) if lstm.get("proj_clip") else None,
             skip_connections=bool(lstm["use_skip_connections"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise EncoderError(f"{path}: not the options of a character-based biLM: {what}; {_EXPECTED}") from error
     if shape.activation not in ("relu", "tanh"):

@@ -120,7 +120,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise EncoderError(f"{path}: cannot be read: {error.strerror}; {_EXPECTED}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise EncoderError(f"{path}: is not JSON: {error}; {_EXPECTED}") from error
     if not isinstance(content, dict):
         raise EncoderError(f"{path}: holds a {type(content).__name__}; {_EXPECTED}")

@@ -116,7 +116,7 @@ def parse_recipes(text: str) -> dict[str, Recipe]:
     toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         tables = toml.loads(text)
-    except toml.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise EncoderError(f"recipes.toml: {error}") from error
     return {name: _recipe(name, table) for name, table in tables.items()}
 

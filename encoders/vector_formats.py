@@ -5,12 +5,10 @@ from __future__ import annotations
 import gzip
 import warnings
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import IO, Final, cast
 
@@ -18,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import EncoderError
+from medsenteval.unpacking import DAMAGED
 
 __all__ = ["LAYOUTS", "ROWS", "FileOptions", "read_vectors"]
 
@@ -29,6 +28,10 @@ Block = tuple[list[bytes], NDArray[np.float32]]
 _LINES_A_BLOCK: Final = 2048
 _LINES_TO_MEASURE: Final = 100
 _MAX_WORD_BYTES: Final = 10_000
+#: Far above every embedding; what a header promises beyond it would only fill the memory.
+_MOST_DIMENSIONS: Final = 1_000_000
+_MOST_DIGITS: Final = 18
+_BYTES_A_BLOCK: Final = 1 << 21
 _EXPECTED: Final = "expected lines 'word number number ...', or a word2vec binary file with its header"
 #: How files begin that people offer by mistake, and what to do instead.
 _OTHER_KINDS: Final = (
@@ -79,7 +82,9 @@ def read_vectors(path: Path, options: FileOptions) -> Iterator[Block]:
                 yield from _read_word2vec_binary(path, stream, *header)
             else:
                 yield from _read_text(path, stream, header)
-    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as error:
+    except DAMAGED as error:
+        if isinstance(error, EncoderError):
+            raise
         raise EncoderError(f"{path}: cannot be unpacked: {error}; is the download complete?") from error
 
 
@@ -108,7 +113,7 @@ def _opened(path: Path, member: str) -> Iterator[IO[bytes]]:
 
 def _header(line: bytes) -> tuple[int, int] | None:
     fields = line.split()
-    if len(fields) == 2 and all(field.isdigit() for field in fields):
+    if len(fields) == 2 and all(field.isdigit() and len(field) <= _MOST_DIGITS for field in fields):
         return int(fields[0]), int(fields[1])
     return None
 
@@ -119,7 +124,7 @@ def _read_text(path: Path, stream: IO[bytes], header: tuple[int, int] | None) ->
         stream.readline()
         number = 1
     count, dimension = 0, header[1] if header else 0
-    while lines := list(islice(stream, _LINES_A_BLOCK)):
+    for lines in _line_blocks(path, stream, number):
         if not dimension:
             # What most lines have, because GloVe 840B has words that hold blanks.
             blanks = Counter(line.rstrip(b"\r\n ").count(b" ") for line in lines[:_LINES_TO_MEASURE] if line.strip())
@@ -130,6 +135,23 @@ def _read_text(path: Path, stream: IO[bytes], header: tuple[int, int] | None) ->
         yield words, vectors
     if header and count != header[0]:
         raise EncoderError(f"{path}: its first line promises {header[0]} words, it holds {count}; is the download complete?")
+
+
+def _line_blocks(path: Path, stream: IO[bytes], number: int) -> Iterator[list[bytes]]:
+    """Yield whole lines, about as many bytes of them at a time; a line that has no end in sight is refused, not collected."""
+    held = b""
+    while block := stream.read(_BYTES_A_BLOCK):
+        held += block
+        end = held.rfind(b"\n") + 1
+        if end:
+            lines = held[: end - 1].split(b"\n")
+            number += len(lines)
+            held = held[end:]
+            yield lines
+        if len(held) >= _BYTES_A_BLOCK:
+            raise EncoderError(f"{path}:{number + 1}: a line of more than {_BYTES_A_BLOCK:,} bytes; {_EXPECTED}")
+    if held:
+        yield [held]
 
 
 def _parse(path: Path, lines: list[bytes], lines_before: int, dimension: int) -> Block:
@@ -199,6 +221,8 @@ def _check_line(path: Path, number: int, line: bytes, dimension: int) -> None:
 
 
 def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: int) -> Iterator[Block]:
+    if dimension > _MOST_DIMENSIONS:
+        raise EncoderError(f"{path}:1: its first line promises vectors of {dimension} numbers; {_EXPECTED}")
     size = 4 * dimension
     held, at = b"", 0
     words: list[bytes] = []
@@ -232,7 +256,10 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
             raise EncoderError(f"vectors: {option} is {value!r}; it can be {' or '.join(allowed)}")
     listing = Path(options.vocab).expanduser() if options.vocab else path.parent / "vocab.txt"
     words, counts = _read_glove_vocabulary(listing)
-    size = path.stat().st_size
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected GloVe's own binary") from error
     width, rest = divmod(size, 16 * len(words))
     if rest or width < 2:
         raise EncoderError(
@@ -257,7 +284,7 @@ def _read_glove_vocabulary(listing: Path) -> tuple[list[bytes], NDArray[np.float
     except OSError as error:
         remedy = "GloVe's own binary needs its vocab.txt, beside it or named by vocab=PATH"
         raise EncoderError(f"{listing}: cannot be read: {error.strerror}; {remedy}") from error
-    if not lines or any(len(fields) != 2 or not fields[1].isdigit() for fields in lines):
+    if not lines or any(len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > _MOST_DIGITS for fields in lines):
         raise EncoderError(f"{listing}: expected GloVe's vocabulary, lines 'word count'")
     return [fields[0] for fields in lines], np.array([int(fields[1]) for fields in lines], dtype=np.float64)
 

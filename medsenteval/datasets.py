@@ -13,7 +13,7 @@ from medsenteval.contracts import Dataset, Split, Task
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.settings import Settings
 
-__all__ = ["data_root", "load_dataset", "locate", "sample_root"]
+__all__ = ["SYNTHETIC_MARK", "count_differences", "data_root", "load_dataset", "locate", "sample_root"]
 
 #: A folder that holds this file holds invented data, and everything scored on it says so.
 SYNTHETIC_MARK: Final = "SYNTHETIC.txt"
@@ -60,7 +60,10 @@ def _last_parts(folder: Path, count: int) -> list[str]:
 def _descend(folder: Path, parts: list[str]) -> Path | None:
     """Follow folder names downwards in any case; of two that differ in case alone the first in order is taken."""
     for part in parts:
-        below = sorted(entry for entry in folder.iterdir() if entry.is_dir() and entry.name.casefold() == part)
+        try:
+            below = sorted(entry for entry in folder.iterdir() if entry.is_dir() and entry.name.casefold() == part)
+        except OSError as error:
+            raise DataMissingError(f"{folder}: cannot be read: {error.strerror}; check its permissions") from error
         if not below:
             return None
         folder = below[0]
@@ -79,7 +82,7 @@ def load_dataset(task: Task, root: Path, settings: Settings) -> Dataset:
     if dataset.rejected:
         notes.append(f"{len(dataset.rejected)} row(s) rejected; the first: {dataset.rejected[0]}")
     if not synthetic:
-        notes.extend(_count_differences(task, dataset))
+        notes.extend(count_differences(task, dataset))
     splits = dataset.splits
     if settings.limit is not None:
         splits = {name: _limited(split, settings.limit, settings.seed) for name, split in splits.items()}
@@ -99,7 +102,7 @@ def _options(task: Task, settings: Settings) -> dict[str, str]:
     return chosen
 
 
-def _count_differences(task: Task, dataset: Dataset) -> list[str]:
+def count_differences(task: Task, dataset: Dataset) -> list[str]:
     """Say where a split has another size than the publication gives; published counts hold for the default options."""
     if any(dataset.options.get(name, allowed[0]) != allowed[0] for name, allowed in task.options.items()):
         return []

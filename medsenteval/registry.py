@@ -28,7 +28,9 @@ __all__ = [
     "encoder_loader",
     "encoder_name",
     "load_encoder",
+    "name_key",
     "parse_encoder_spec",
+    "resolve_name",
     "select_tasks",
     "task",
     "task_names",
@@ -62,6 +64,16 @@ class _Names:
         hint = f"did you mean {' or '.join(map(repr, suggestions))}? " if suggestions else ""
         known = self.known or ", ".join(dict.fromkeys(self.canonical.values()))
         raise UnknownNameError(f"no {self.what} is called {name!r}; {hint}Known: {known}")
+
+
+def name_key(name: str) -> str:
+    """Return what two spellings of one name have in common: neither case, blanks nor punctuation."""
+    return _Names.key(name)
+
+
+def resolve_name(what: str, name: str, canonical: Mapping[str, str]) -> str:
+    """Look a spelling up among keys made by ``name_key``; an unknown one suggests the nearest."""
+    return _Names(what, canonical).resolve(name)
 
 
 def _plugins(group: str) -> dict[str, EntryPoint]:

@@ -68,7 +68,26 @@ class Result:
         fields["metrics"] = tuple(Metric(**metric) for metric in fields["metrics"])
         for name in ("headline", "notes", "rejected", "files", "label_names"):
             fields[name] = tuple(fields[name])
-        return cls(**fields)
+        result = cls(**fields)
+        _check_types(result)
+        return result
+
+
+def _check_types(result: Result) -> None:
+    """Refuse a stored result whose fields are not what tables and comparisons count on."""
+    for metric in result.metrics:
+        numbers = (metric.value, metric.low, metric.high, metric.baseline, metric.n)
+        if not all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in numbers):
+            raise ValueError(f"the metric {metric.name!r} holds something other than numbers")
+        if not isinstance(metric.name, str) or metric.unit not in ("percent", "fraction"):
+            raise ValueError(f"no metric of this toolkit: {metric.name!r} in {metric.unit!r}")
+    texts = (result.task, result.encoder, result.encoder_identity, result.protocol, result.probe, result.signature)
+    if not all(isinstance(text, str) for text in texts) or not set(result.headline) <= {
+        metric.name for metric in result.metrics
+    }:
+        raise ValueError("its names are not texts, or its headline names a metric that it does not hold")
+    if not all(isinstance(number, int) for number in (result.dimension, result.n_train, result.n_test, result.seed)):
+        raise ValueError("its counts are not whole numbers")
 
 
 def _versions() -> dict[str, str]:

@@ -110,7 +110,7 @@ def _read(path: Path) -> Result | Failure:
         if "failure" in stored:
             return Failure(**stored["failure"])
         return Result.from_json(stored)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DataError(f"{path}: not a result of this toolkit: {error}; remove it") from error
 
 

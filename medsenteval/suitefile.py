@@ -41,7 +41,7 @@ def read_suite(path: Path) -> SuiteDescription:
         content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # TOML that is none, or a number or nesting that no reader can hold
         raise SettingsError(f"{path}: not TOML: {error}") from error
     _only(content, {"encoders", "tasks", "seeds", "data", "output", "executor", "settings", "task_options"}, path, "")
     settings = content.get("settings", {})

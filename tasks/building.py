@@ -28,6 +28,7 @@ class SplitBuilder:
         self._rejected = rejected
         self._pairs = pairs
         self._ids: list[str] = []
+        self._items: set[str] = set()
         self._texts: list[str] = []
         self._texts2: list[str] = []
         self._labels: list[int] = []
@@ -54,6 +55,7 @@ class SplitBuilder:
     ) -> bool:
         """Add one whole row, or reject it; texts are cleaned of repeated white space, and an empty text is kept.
 
+        An ``item`` is the row's own id, and a second row of the same id is rejected.
         Either ``label`` (a name of the task's labels, in any case) or ``score`` (a finite number) must be given.
         """
         number, value = 0, 0.0
@@ -66,8 +68,9 @@ class SplitBuilder:
             number = found
         else:
             try:
-                value = float(score if score is not None else "")
-            except ValueError:
+                # Python alone reads 1_000 as a number; in a file it is a slip.
+                value = math.nan if "_" in str(score) else float(score if score is not None else "")
+            except (ValueError, OverflowError):
                 value = math.nan
             if not math.isfinite(value):
                 self.reject(file, line, f"the score {score!r} is not a finite number", item)
@@ -75,6 +78,10 @@ class SplitBuilder:
         if self._pairs and text2 is None:
             self.reject(file, line, "the second text is missing", item)
             return False
+        if item and item in self._items:
+            self.reject(file, line, "this id occurs before", item)
+            return False
+        self._items.add(item)
         self._ids.append(item or (file.name if line is None else f"{file.name}:{line}"))
         self._texts.append(clean_text(text))
         if text2 is not None:
@@ -152,7 +159,7 @@ class DatasetBuilder:
                 continue
             try:
                 parsed = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:
                 split.reject(file, number, f"not JSON: {error}")
                 continue
             if isinstance(parsed, dict):

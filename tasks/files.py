@@ -20,12 +20,40 @@ import defusedxml.ElementTree
 from defusedxml.common import DefusedXmlException
 
 from medsenteval.errors import DataError
+from medsenteval.unpacking import DAMAGED
 
-__all__ = ["XmlElement", "clean_text", "find_file", "read_json", "read_lines", "read_text", "read_word_tables", "read_xml"]
+__all__ = [
+    "XmlElement",
+    "clean_text",
+    "find_file",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_lines",
+    "read_text",
+    "read_word_tables",
+    "read_xml",
+]
 
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _LARGEST_WORD_PART: Final = 64 * 1024 * 1024
+#: Far above every data set here; a larger file is something else and would only fill the memory.
+_LARGEST_FILE: Final = 4 * 1024**3
+_LONGEST_LINE: Final = 10_000_000
+#: How files begin that are offered as text by mistake.
+_NOT_TEXT: Final = (
+    (b"\x1f\x8b", "gzip-compressed"),
+    (b"PK\3\4", "a zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"BZh9", "bzip2-compressed"),
+    (b"\xfd7zXZ", "xz-compressed"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"%PDF-", "a PDF document"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+_WEB_PAGE: Final = re.compile(rb"\s*<(!doctype html|html[\s>])", re.IGNORECASE)
 _WORD: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 
@@ -64,12 +92,27 @@ def find_file(folder: Path, *names: str) -> Path | None:
     return None
 
 
-def read_text(path: Path) -> tuple[str, bool]:
-    """Return a file's text and whether it had to be read as Latin-1 because it is not UTF-8."""
+def read_bytes(path: Path) -> bytes:
+    """Return a file's content, or a DataError that says why it cannot be read."""
     try:
-        raw = path.read_bytes()
+        if path.stat().st_size > _LARGEST_FILE:
+            raise DataError(f"{path}: more than {_LARGEST_FILE:,} bytes; that is no file of a data set")
+        return path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}; check the path and its permissions") from error
+
+
+def read_text(path: Path) -> tuple[str, bool]:
+    """Return a file's text and whether it had to be read as Latin-1 because it is not UTF-8."""
+    raw = read_bytes(path)
+    for beginning, what in _NOT_TEXT:
+        if raw.startswith(beginning):
+            remedy = (
+                "convert it to UTF-8" if what == "UTF-16" else "`medsenteval data prepare NAME --from FILE` unpacks archives"
+            )
+            raise DataError(f"{path}:1: this is {what}, not text; {remedy}")
+    if _WEB_PAGE.match(raw):
+        raise DataError(f"{path}:1: this is a web page, not data; was a log-in or an error page saved? Fetch it again")
     if b"\0" in raw:
         line = raw.count(b"\n", 0, raw.index(b"\0")) + 1
         raise DataError(f"{path}:{line}: NUL byte in a text file; is it compressed, or UTF-16? Convert it to UTF-8")
@@ -88,18 +131,28 @@ def read_lines(path: Path) -> tuple[list[str], bool]:
     lines = _LINE_END.split(text)
     if lines and not lines[-1]:
         lines.pop()
+    if len(text) > _LONGEST_LINE:
+        for number, line in enumerate(lines, start=1):
+            if len(line) > _LONGEST_LINE:
+                raise DataError(f"{path}:{number}: a line of {len(line):,} characters; are its line ends lost? Fetch it again")
     return lines, latin1
 
 
 def read_json(path: Path) -> Any:
     """Parse a whole JSON file."""
-    text, _ = read_text(path)
+    return parse_json(read_text(path)[0], path)
+
+
+def parse_json(text: str, path: Path, line: int | None = None) -> Any:
+    """Parse JSON that stands in a file, on one ``line`` of it if that is given; an error names the place."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{error.lineno}: not JSON: {error.msg}; is the download complete?") from error
+        raise DataError(f"{path}:{line or error.lineno}: not JSON: {error.msg}; is the download complete?") from error
     except RecursionError as error:
-        raise DataError(f"{path}: nested too deeply to be a data set") from error
+        raise DataError(f"{path}{f':{line}' if line else ''}: nested too deeply to be a data set") from error
+    except ValueError as error:  # a whole number of thousands of digits
+        raise DataError(f"{path}{f':{line}' if line else ''}: not JSON of a data set: {error}") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +199,16 @@ def read_xml(path: Path) -> XmlElement:
     parser = defusedxml.ElementTree.DefusedXMLParser(target=builder)
     builder.parser = parser
     try:
-        parser.feed(path.read_bytes())
+        parser.feed(read_bytes(path))
         root = parser.close()
     except ParseError as error:
         raise DataError(f"{path}:{error.position[0]}: not well-formed XML: {error}; is the download complete?") from error
     except DefusedXmlException as error:
         raise DataError(f"{path}: refused, it declares entities or external references: {error}") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}; check the path and its permissions") from error
+    except (ValueError, LookupError) as error:  # an encoding that does not exist or that expat cannot read
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{path}:1: not well-formed XML: {error}; is its encoding declared rightly?") from error
 
     def wrap(element: Element) -> XmlElement:
         return XmlElement(element, builder.line_of[element], tuple(wrap(child) for child in element))
@@ -173,13 +228,15 @@ def read_word_tables(path: Path) -> list[list[list[str]]]:
                 raise DataError(f"{path}: its text unpacks to {part.file_size:,} bytes; that is no list of sentence pairs")
             with archive.open(part) as stream:
                 content = stream.read(_LARGEST_WORD_PART + 1)
-    except (zipfile.BadZipFile, KeyError, OSError, EOFError, NotImplementedError, RuntimeError) as error:
+    except DAMAGED as error:
+        if isinstance(error, DataError):
+            raise
         raise DataError(f"{path}: not a Word document (.docx): {error}; fetch it again") from error
     if len(content) > _LARGEST_WORD_PART:
         raise DataError(f"{path}: its text unpacks to more than it declares; refused")
     try:
         root = defusedxml.ElementTree.fromstring(content)
-    except (ParseError, DefusedXmlException) as error:
+    except (ParseError, DefusedXmlException, ValueError, LookupError) as error:  # the last two: encodings that do not exist
         raise DataError(f"{path}: its word/document.xml cannot be read: {error}; fetch it again") from error
     return [
         [[_cell_text(cell) for cell in row.iter(f"{_WORD}tc")] for row in table.iter(f"{_WORD}tr")]

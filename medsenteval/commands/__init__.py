@@ -12,6 +12,7 @@ DATA_ABSENT: Final = 3
 #: Command -> (module:attribute, what --help says of it without importing it).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
+    "data": ("medsenteval.commands.data:data", "The data sets: status, where, show, fetch, prepare, quality, export, import."),
     "doctor": ("medsenteval.commands.doctor:doctor", "Check the installation, the data and an encoder; say what to fix."),
     "correlate": ("medsenteval.commands.correlate:correlate", "Correlate scores over encoders: do some predict others?"),
     "compare": ("medsenteval.commands.compare:compare", "Compare encoders with paired tests and published numbers."),

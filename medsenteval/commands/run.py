@@ -11,6 +11,7 @@ import click
 from medsenteval.commands import BAD_INPUT, DATA_ABSENT
 
 if TYPE_CHECKING:
+    from medsenteval.settings import Settings
     from medsenteval.suite import SuiteOutcome
 
 __all__ = ["run"]
@@ -45,6 +46,7 @@ __all__ = ["run"]
     "--plan", "plan_only", is_flag=True, help="Say what would be done for each job and how long it may take, and stop."
 )
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@click.option("--quality", is_flag=True, help="Report duplicates, leaks and the best possible score of each data set too.")
 @click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
 def run(
     suite: Path | None,
@@ -60,6 +62,7 @@ def run(
     retry_failed: bool,
     plan_only: bool,
     no_cache: bool,
+    quality: bool,
     quiet: bool,
     **settings: str | int | bool | None,
 ) -> None:
@@ -98,11 +101,15 @@ def run(
     if plan_only:
         click.echo(to_run.describe(to_run.plan()).table())
         return
-    _show(to_run.run(), folder)
+    outcome = to_run.run()
+    _show_tables(outcome, folder)
+    if quality:
+        _show_quality(outcome, data or described.data, chosen)
+    _end(outcome, quiet)
 
 
-def _show(outcome: SuiteOutcome, folder: Path) -> None:
-    """Print the tables and end with the exit code that the outcome calls for."""
+def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
+    """Print the tables, with what is to be said of each data set."""
     from medsenteval.report.table import detail_table, score_table
 
     if outcome.results:
@@ -114,6 +121,28 @@ def _show(outcome: SuiteOutcome, folder: Path) -> None:
             click.echo(f"Note: {note}")
         reused = f", {outcome.reused} of them from an earlier run" if outcome.reused else ""
         click.echo(f"\n{len(outcome.results)} result(s) stored in {folder}{reused}")
+
+
+def _show_quality(outcome: SuiteOutcome, data: str | Path | None, settings: Settings) -> None:
+    """Print each scored data set's leaks and contradictions, read with the options that were scored."""
+    from medsenteval import registry
+    from medsenteval.datasets import data_root, load_dataset
+    from medsenteval.quality import describe_quality, examine_quality
+
+    click.echo()
+    for name in dict.fromkeys(result.task for result in outcome.results):
+        dataset = load_dataset(registry.task(name), data_root(data), settings)
+        for line in describe_quality(examine_quality(dataset)):
+            click.echo(f"Quality: {name}: {line}")
+
+
+def _end(outcome: SuiteOutcome, quiet: bool) -> None:
+    """End with the exit code that the outcome calls for; reasons are said now if nothing was said before."""
+    if quiet:
+        for (_, task), error in outcome.failed.items():
+            click.echo(f"{task}: failed: {error}", err=True)
+        for task, reason in outcome.skipped.items():
+            click.echo(f"{task}: left out: {reason}", err=True)
     if outcome.failed:
         names = ", ".join(sorted({task for _, task in outcome.failed}))
         click.echo(f"Failed: {names} (the reasons stand above)", err=True)

@@ -47,7 +47,8 @@ def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder, sn
         if not isinstance(body, str) or not isinstance(answer, str):
             split.reject(file, None, "a yes/no question needs a body and an exact_answer", item)
             continue
-        texts = [text for text in map(_snippet_text, question.get("snippets") or ()) if text]
+        snippets_given = question.get("snippets")
+        texts = [text for text in map(_snippet_text, snippets_given if isinstance(snippets_given, list) else ()) if text]
         if not texts:
             split.reject(file, None, "a question without snippets makes no pair", item)
             continue

@@ -47,7 +47,10 @@ def _read_word(builder: DatasetBuilder, pairs_file: Path, ratings_file: Path, sp
     for file, found, columns in zip((pairs_file, ratings_file), tables, (3, 1 + len(ANNOTATORS)), strict=True):
         if len(found) != 1 or any(len(row) != columns for row in found[0]):
             raise DataError(f"{file}: expected one table of {columns} columns, found {[len(table) for table in found]} rows")
-    ratings_of = {row[0]: row[1:] for row in tables[1][0][1:]}
+    ratings_of: dict[str, list[str]] = {}
+    for line, (pair, *ratings) in enumerate(tables[1][0][1:], start=2):
+        if ratings_of.setdefault(pair, ratings) != ratings:
+            split.reject(ratings_file, line, "this pair is rated before, and otherwise", f"pair {pair}")
     for line, (pair, first, second) in enumerate(tables[0][0][1:], start=2):
         if pair in ratings_of:
             _add(split, pairs_file, line, pair, (first, second), ratings_of[pair])

@@ -1,0 +1,104 @@
+"""All pairs of texts whose word sets have a Jaccard similarity of at least t: exactly, for hundreds of thousands of texts.
+
+Texts are compared only if they share a word among the rarest |x| - ceil(t |x|) + 1 of each; two sets that do not cannot reach
+t (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, A primitive operator for similarity joins in data cleaning, ICDE). What
+is left is counted exactly. Unlike MinHash it misses nothing, gives the same answer every time, and has nothing to tune.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["near_duplicates", "word_set"]
+
+_WORD: Final = re.compile(r"\w+")
+#: Candidate pairs held in memory at once.
+_BLOCK: Final = 500_000
+
+
+def word_set(text: str, text2: str | None = None) -> set[str]:
+    """Return a text's words without case; those of a second text are kept apart, so that sides cannot be confused."""
+    words = set(_WORD.findall(text.casefold())) or {text}
+    if text2 is not None:
+        words |= {f"\x1f{word}" for word in _WORD.findall(text2.casefold()) or [text2]}
+    return words
+
+
+def near_duplicates(sets: Sequence[set[str]], threshold: float) -> NDArray[np.intp]:
+    """Return the pairs (i, j), i < j, of sets with a Jaccard similarity of at least ``threshold``, as an (n, 2) array."""
+    if not 0 < threshold <= 1:
+        raise ValueError(f"the threshold is {threshold}; it must be above 0 and at most 1")
+    filled = np.array([i for i, words in enumerate(sets) if words], dtype=np.intp)
+    if len(filled) < 2:
+        return np.empty((0, 2), dtype=np.intp)
+    members = _membership([sets[i] for i in filled])
+    sizes = np.diff(members.indptr)
+    prefixes = _prefixes(members, sizes, threshold)
+    found = [np.empty((0, 2), dtype=np.intp)]
+    for left, right in _candidates(prefixes):
+        smaller, larger = np.minimum(sizes[left], sizes[right]), np.maximum(sizes[left], sizes[right])
+        possible = smaller >= threshold * larger - _SLACK
+        left, right = left[possible], right[possible]
+        shared = np.asarray(members[left].multiply(members[right]).sum(axis=1)).ravel()
+        similar = shared >= threshold * (sizes[left] + sizes[right] - shared) - _SLACK
+        found.append(np.stack([left[similar], right[similar]], axis=1))
+    pairs = filled[np.concatenate(found)]
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+#: Sets are small, so that a ratio of whole numbers that equals the threshold differs from it by rounding alone.
+_SLACK: Final = 1e-9
+
+
+def _membership(sets: Sequence[set[str]]) -> Any:
+    """Return the sets as rows of a sparse matrix whose columns are words from rare to frequent, sorted within each row."""
+    from scipy.sparse import csr_matrix
+
+    number_of: dict[str, int] = {}
+    columns = np.fromiter(
+        (number_of.setdefault(word, len(number_of)) for words in sets for word in words),
+        dtype=np.int64,
+        count=sum(map(len, sets)),
+    )
+    frequency = np.bincount(columns, minlength=len(number_of))
+    rank = np.empty(len(frequency), dtype=np.int64)
+    rank[np.argsort(frequency, kind="stable")] = np.arange(len(frequency))
+    starts = np.concatenate([[0], np.cumsum([len(words) for words in sets])])
+    matrix = csr_matrix((np.ones(len(columns), dtype=np.int32), rank[columns], starts), shape=(len(sets), len(frequency)))
+    matrix.sort_indices()
+    return matrix
+
+
+def _prefixes(members: Any, sizes: NDArray[np.int32], threshold: float) -> Any:
+    """Return the matrix with only as many of each row's rarest words as a partner must share one of."""
+    from scipy.sparse import csr_matrix
+
+    lengths = sizes - np.ceil(threshold * sizes - _SLACK).astype(np.int64) + 1
+    positions = np.arange(len(members.indices)) - np.repeat(members.indptr[:-1], sizes)
+    kept = positions < np.repeat(lengths, sizes)
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    return csr_matrix((members.data[kept], members.indices[kept], starts), shape=members.shape)
+
+
+def _candidates(prefixes: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield pairs of rows that share a word, i < j, each pair once, a bounded number at a time."""
+    transposed = prefixes.T.tocsr()
+    occurrences = np.diff(transposed.indptr)
+    cost = np.add.reduceat(occurrences[prefixes.indices], prefixes.indptr[:-1])
+    block_of = np.cumsum(cost, dtype=np.int64) // _BLOCK
+    for start, end in zip(*_runs(block_of), strict=True):
+        product = (prefixes[start:end] @ transposed).tocoo()
+        left, right = product.row.astype(np.intp) + start, product.col.astype(np.intp)
+        upper = left < right
+        yield left[upper], right[upper]
+
+
+def _runs(values: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the starts and ends of runs of equal values."""
+    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    return starts, np.concatenate([starts[1:], [len(values)]])
