@@ -44,6 +44,7 @@ def correlate(
 
     Every correlation is shown with n, its exact p values, interval, and the one encoder without which it changes most.
     """
+    from medsenteval.errors import SettingsError
     from medsenteval.intrinsic import correlate_columns
 
     columns = _columns(results, published, table)
@@ -51,6 +52,8 @@ def correlate(
     left = _names(first) or [name for name in columns.shown if name not in extrinsic]
     right = _names(second) or extrinsic or list(columns.shown)
     cells = correlate_columns(columns, left, right, kind)
+    if not cells:
+        raise SettingsError(f"nothing to correlate; name columns with -x and -y out of {', '.join(columns.shown)}")
     click.echo(_matrix(cells, kind, correction, level))
     click.echo()
     click.echo(_details(cells, correction, level))

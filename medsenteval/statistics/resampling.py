@@ -6,7 +6,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from medsenteval.statistics.weighted import Floats, WeightedScore
 __all__ = ["Bootstrap", "Method", "bootstrap"]
 
 Method = Literal["bca", "percentile"]
+
+#: Folds of at least this size are counted resample by resample, which stays in the fastest cache; smaller ones all at once.
+_ROWS_APART: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,10 +155,13 @@ def _weights(n: int, folds: tuple[NDArray[np.intp], ...], drawn: list[NDArray[np
     weights = np.empty((rows, n))
     for fold, items in zip(folds, drawn, strict=True):
         size = len(fold)
-        items += size * np.arange(rows)[:, None]
-        counts = np.bincount(items.ravel(), minlength=rows * size).reshape(rows, size)
-        if size == n:
-            weights[:] = counts
+        own = weights if size == n else np.empty((rows, size))
+        if size >= _ROWS_APART:
+            for row in range(rows):
+                own[row] = np.bincount(items[row], minlength=size)
         else:
-            weights[:, fold] = counts
+            items += size * np.arange(rows)[:, None]
+            own[:] = np.bincount(items.ravel(), minlength=rows * size).reshape(rows, size)
+        if size < n:
+            weights[:, fold] = own
     return weights

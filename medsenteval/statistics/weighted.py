@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
+from medsenteval.statistics import ranks
+from medsenteval.statistics.ranks import LANES, Order, pack, unpack, workspace
 
 __all__ = [
     "Accuracies",
@@ -31,7 +33,7 @@ __all__ = [
 Correlation = Literal["pearson", "spearman", "kendall"]
 Floats = NDArray[np.float64]
 
-_CACHED_WEIGHTS: Final = 1 << 15
+_CACHED_WEIGHTS: Final = 1 << 16
 
 
 class WeightedScore(Protocol):
@@ -194,62 +196,6 @@ class Pearsons:
 
 
 @dataclass(frozen=True, eq=False)
-class _Order:
-    """Items sorted by a value: their order, the last place of each run of equal values, and each item's run."""
-
-    order: NDArray[np.intp]
-    last: NDArray[np.intp] | None
-    run_of_item: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, values: Floats) -> _Order:
-        order = np.argsort(values, kind="stable")
-        ascending = values[order]
-        ends = np.append(ascending[1:] != ascending[:-1], True)
-        run_of_item = np.empty(len(values), dtype=np.intp)
-        run_of_item[order] = np.cumsum(ends) - ends
-        return cls(order, None if ends.all() else np.flatnonzero(ends), run_of_item)
-
-    def middles(self, weights: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return for each item the weight before plus the weight up to its run, and the weight of each run of ties.
-
-        The first is twice the item's mid-rank less one. The second is None where no two items are equal.
-        """
-        # Clipping spares a copy that take would make to check every index.
-        upto = np.take(weights, self.order, axis=1, mode="clip")
-        np.cumsum(upto, axis=1, out=upto)
-        sizes = None
-        if self.last is not None:
-            upto = np.take(upto, self.last, axis=1, mode="clip")
-            sizes = upto.copy()
-            sizes[:, 1:] -= upto[:, :-1]
-        middle = upto.copy()
-        middle[:, 1:] += upto[:, :-1]
-        return np.take(middle, self.run_of_item, axis=1, mode="clip"), sizes
-
-
-#: Resamples that share one 64-bit word in which each has 16 bits, and the largest total whose double fits into them.
-_LANES: Final = 4
-_LARGEST_PACKED_TOTAL: Final = (1 << 15) - 1
-
-
-def _pack(weights: Floats) -> NDArray[np.uint64]:
-    """Lay the counts of four resamples side by side in one word, so that sums of four cost one addition."""
-    rows, n = weights.shape
-    lanes = np.zeros((-(-rows // _LANES) * _LANES, n), dtype=np.uint16)
-    lanes[:rows] = weights
-    beside = np.ascontiguousarray(lanes.reshape(-1, _LANES, n).transpose(0, 2, 1))
-    return beside.view(np.uint64)[:, :, 0]
-
-
-def _unpack(words: NDArray[Any], rows: int) -> Floats:
-    """Return what each resample has in its lane, a row each."""
-    n = words.shape[1]
-    lanes = np.ascontiguousarray(words).view(np.uint16).reshape(-1, n, _LANES).transpose(0, 2, 1)
-    return lanes.astype(np.float64, order="C").reshape(-1, n)[:rows]
-
-
-@dataclass(frozen=True, eq=False)
 class Spearmans:
     """Spearman correlations (mid-ranks, so corrected for ties) of several encoders' predictions with the gold scores."""
 
@@ -269,33 +215,42 @@ class Spearmans:
         return _one_fold(self.n)
 
     @cached_property
-    def _orders(self) -> tuple[_Order, ...]:
-        return tuple(_Order.of(values) for values in (self.gold, *self.predicted))
+    def _orders(self) -> tuple[Order, ...]:
+        return tuple(Order.of(values) for values in (self.gold, *self.predicted))
 
     def __call__(self, weights: Floats) -> Floats:
         rows, totals = len(weights), weights.sum(axis=1, keepdims=True)
         cubes = totals[:, 0] ** 3
         # Drawn twice, an item is tied with itself: without other ties the runs are the items.
         untied: Floats = cubes - np.einsum("bi,bi,bi->b", weights, weights, weights)
-        packed = totals.max() <= _LARGEST_PACKED_TOTAL
-        counts = _pack(weights) if packed else weights
+        packed = totals.max() <= ranks.LARGEST_PACKED_TOTAL
+        counts = pack(weights) if packed else weights
+        space = workspace()
 
-        def ranked(order: _Order) -> tuple[Floats, Floats]:
+        def unpacked(name: str, words: NDArray[Any]) -> Floats:
+            if not packed:
+                return space.copy(name, words)
+            out = space.array(name, (LANES * len(words), words.shape[1]), np.float64)
+            return unpack(words, out)[:rows]
+
+        def ranked(name: str, order: Order) -> tuple[Floats, Floats]:
             """Return twice the mid-ranks less one, and three times the sum of squares of the centred ones."""
-            middles, sizes = order.middles(counts)
-            if packed:
-                middles, sizes = _unpack(middles, rows), None if sizes is None else _unpack(sizes, rows)
-            # For runs of t ties that is N^3 less the sum of t^3.
-            return middles, untied if sizes is None else cubes - np.einsum("bi,bi,bi->b", sizes, sizes, sizes)
+            middles, sizes = order.middles(counts, space)
+            spread = untied
+            if sizes is not None:
+                runs = unpacked("run sizes", sizes)
+                # For runs of t ties that is N^3 less the sum of t^3.
+                spread = cubes - np.einsum("bi,bi,bi->b", runs, runs, runs)
+            return unpacked(name, middles), spread
 
-        gold, spread_gold = ranked(self._orders[0])
+        gold, spread_gold = ranked("gold", self._orders[0])
         gold -= totals
         gold *= weights
         found = np.empty((rows, len(self.predicted)))
         for column, order in enumerate(self._orders[1:]):
-            ranks, spread = ranked(order)
+            ranked_own, spread = ranked("predicted", order)
             # Not centred: the weighted sum of the gold ranks is 0, so a constant does not show.
-            found[:, column] = _ratio(3 * np.einsum("bi,bi->b", ranks, gold), spread * spread_gold, 0.5)
+            found[:, column] = _ratio(3 * np.einsum("bi,bi->b", ranked_own, gold), spread * spread_gold, 0.5)
         return found
 
 
@@ -377,7 +332,7 @@ def _signs(values: Floats) -> NDArray[np.float32]:
 
 def _tied_pairs(weights: Floats, values: Floats) -> Floats:
     """Return the sum of squared sizes of the runs of equal values, an item drawn twice being tied with itself."""
-    order = _Order.of(values)
+    order = Order.of(values)
     sizes = weights
     if order.last is not None:
         sizes = np.add.reduceat(weights[:, order.order], np.append(0, order.last[:-1] + 1), axis=1)

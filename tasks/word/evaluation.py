@@ -2,14 +2,14 @@
 
 A vector of all zeros means that the encoder knows nothing of a word. ``oov=skip`` leaves such pairs out, as the published
 numbers do, so that encoders with different vocabularies are scored on different pairs; ``oov=zero`` gives them similarity 0;
-``common_subset`` scores several encoders again on the pairs that all of them know.
+``medsenteval.intrinsic.common_pairs`` scores several encoders again on the pairs that all of them know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
 from medsenteval.errors import DataError
 from medsenteval.settings import Settings
-from medsenteval.statistics import bootstrap, correlation, correlations
+from medsenteval.statistics import Correlation, bootstrap, correlation, correlations
 from medsenteval.tasks.families import evaluate_similarity
 
 __all__ = ["FEWEST_PAIRS", "evaluate_word_pairs"]
 
 #: Correlations of fewer pairs say nothing.
-FEWEST_PAIRS = 5
+FEWEST_PAIRS: Final = 5
 
 
 def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -47,7 +47,6 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
     scores = evaluate_similarity(task, scored, embeddings, settings)
     gold, predicted = (np.array(scores.items[name], dtype=np.float64) for name in ("gold", "predicted"))
     kendall = _metric("kendall", predicted, gold, settings)
-    unknown_words = sorted(unknown)
     coverage = f"{known.sum():,} of {len(split):,} pairs and {len(words) - len(unknown):,} of {len(words):,} words are known"
     treated = "; the others have similarity 0" if len(kept) == len(split) else "; the others are left out"
     return replace(
@@ -61,14 +60,14 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
             "pairs_scored": len(kept),
             "words": len(words),
             "words_known": len(words) - len(unknown),
-            "unknown_words": unknown_words,
+            "unknown_words": sorted(unknown),
             "unknown_pairs": [split.ids[i] for i in np.flatnonzero(~known)],
         },
         notes=(coverage if known.all() else coverage + treated,),
     )
 
 
-def _metric(kind: Any, predicted: NDArray[np.float64], gold: NDArray[np.float64], settings: Settings) -> Metric:
+def _metric(kind: Correlation, predicted: NDArray[np.float64], gold: NDArray[np.float64], settings: Settings) -> Metric:
     rng = np.random.default_rng(settings.seed)
     found = bootstrap(correlations(kind, predicted, gold), resamples=settings.resamples, rng=rng)
     interval = found.interval(confidence=settings.confidence)

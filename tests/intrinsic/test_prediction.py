@@ -142,6 +142,9 @@ def test_the_command_on_results(tmp_path: Path) -> None:
     assert "1.00*" in outcome.output
     everything = CliRunner().invoke(main, ["correlate", str(tmp_path)])
     assert everything.exit_code == 0
+    nothing = CliRunner().invoke(main, ["correlate", "--published", "biosim_tables:9"])
+    assert nothing.exit_code == 2
+    assert "nothing to correlate; name columns with -x and -y out of BC4CHEMD" in nothing.output
     neither = CliRunner().invoke(main, ["correlate"])
     assert neither.exit_code == 2
     assert "name one source of scores" in neither.output

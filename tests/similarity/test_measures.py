@@ -51,7 +51,7 @@ def check(matrix: Floats, terms: list[list[int]], pairs: list[tuple[int, int]]) 
         assert values == pytest.approx(expected, abs=1e-9), name
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), dimension=st.integers(2, 19), levels=st.sampled_from([2, 3, 0]))
 def test_all_ten_equal_scipy(seed: int, dimension: int, levels: int) -> None:
     """With 2 or 3 distinct values there are ties, zero vectors and constant vectors; with 0 there are none."""
@@ -105,6 +105,7 @@ def test_vectors_with_ties_after_many_without() -> None:
     assert planes.taus(left, right) == pytest.approx(expected, abs=1e-12)
 
 
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_similarities_are_symmetric_and_bounded(seed: int) -> None:
     rng = np.random.default_rng(seed)

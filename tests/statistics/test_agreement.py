@@ -5,7 +5,7 @@ from __future__ import annotations
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -28,6 +28,7 @@ def test_krippendorffs_own_example() -> None:
     assert krippendorff_alpha(EXAMPLE, "interval") == pytest.approx(0.849, abs=5e-4)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(2, 20), st.integers(2, 6), st.floats(0, 0.5))
 def test_alpha_equals_the_krippendorff_package(seed: int, raters: int, items: int, levels: int, missing: float) -> None:
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -38,7 +38,7 @@ def simulated(covariance: list[list[float]], n: int, times: int) -> np.ndarray:
 
 def test_under_the_null_hypothesis_one_in_twenty_is_significant() -> None:
     """Two encoders that are equally good and alike: both tests keep their level, a test for independent samples does not."""
-    matrices = simulated([[1, 0.6, 0.6], [0.6, 1, 0.8], [0.6, 0.8, 1]], n=60, times=3000)
+    matrices = simulated([[1, 0.6, 0.6], [0.6, 1, 0.8], [0.6, 0.8, 1]], n=60, times=2000)
     for test in (williams_test, steiger_test):
         p = [test(r[0, 1], r[0, 2], r[1, 2], 60).p_value for r in matrices]
         assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
@@ -48,11 +48,12 @@ def test_under_the_null_hypothesis_one_in_twenty_is_significant() -> None:
 
 def test_the_disjoint_test_keeps_its_level() -> None:
     covariance = [[1, 0.5, 0.6, 0.3], [0.5, 1, 0.3, 0.6], [0.6, 0.3, 1, 0.5], [0.3, 0.6, 0.5, 1]]
-    matrices = simulated([[float(x) for x in row] for row in covariance], n=60, times=3000)
+    matrices = simulated([[float(x) for x in row] for row in covariance], n=60, times=2000)
     p = [steiger_disjoint_test(r[0, 1], r[2, 3], r[0, 2], r[0, 3], r[1, 2], r[1, 3], 60).p_value for r in matrices]
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
 
 
+@settings(max_examples=40, deadline=None)
 @given(st.floats(-0.9, 0.9), st.floats(-0.9, 0.9), st.integers(5, 500))
 def test_tests_are_symmetric(r_first: float, r_second: float, n: int) -> None:
     between = r_first * r_second  # always possible
@@ -86,13 +87,13 @@ def test_spearman_and_kendall_intervals_cover() -> None:
     rho = 6 / math.pi * math.asin(0.6 / 2)
     tau = 2 / math.pi * math.asin(0.6)
     covered = np.zeros(2)
-    for _ in range(600):
+    for _ in range(300):
         x, y = rng.standard_normal((2, 50))
         y = 0.6 * x + 0.8 * y
         for i, (kind, true, function) in enumerate((("spearman", rho, stats.spearmanr), ("kendall", tau, stats.kendalltau))):
             found = fisher_interval(float(function(x, y)[0]), 50, kind=kind)  # type: ignore[arg-type]
             covered[i] += found.low <= true <= found.high
-    assert covered / 600 == pytest.approx(0.95, abs=0.03)
+    assert covered / 300 == pytest.approx(0.95, abs=0.04)
 
 
 def test_edges() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
@@ -23,12 +23,14 @@ from medsenteval.statistics import (
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
+@settings(max_examples=40, deadline=None)
 @given(P_VALUES)
 def test_corrections_equal_those_of_statsmodels(p: list[float]) -> None:
     for ours, theirs in ((bonferroni, "bonferroni"), (holm, "holm"), (benjamini_hochberg, "fdr_bh")):
         assert ours(p) == pytest.approx(multipletests(p, method=theirs)[1], abs=1e-12)
 
 
+@settings(max_examples=40, deadline=None)
 @given(P_VALUES)
 def test_corrections_are_ordered(p: list[float]) -> None:
     raw, by_rank, plain = correct(p, "bh"), correct(p, "holm"), correct(p, "bonferroni")

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.metrics import f1_score
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import Accuracies, Bootstrap, F1Scores, Means, WeightedScore, bootstrap, correlations, weighted
+from medsenteval.statistics import Accuracies, Bootstrap, F1Scores, Means, WeightedScore, bootstrap, correlations, ranks
 
 SCIPY: dict[str, Callable[..., tuple[float, float]]] = {
     "pearson": stats.pearsonr,
@@ -29,6 +29,7 @@ def small_sample(seed: int, n: int, encoders: int, levels: int) -> tuple[NDArray
 
 
 @pytest.mark.parametrize("kind", SCIPY)
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 25), levels=st.integers(2, 60))
 def test_weighted_correlations_are_those_of_repeated_items(kind: str, seed: int, n: int, levels: int) -> None:
     predicted, gold = small_sample(seed, n, 2, levels)
@@ -43,6 +44,7 @@ def test_weighted_correlations_are_those_of_repeated_items(kind: str, seed: int,
             assert found[row, column] == pytest.approx(expected, abs=1e-9)
 
 
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(4, 30), n_folds=st.integers(1, 3))
 def test_weighted_f1_and_means_are_those_of_repeated_items(seed: int, n: int, n_folds: int) -> None:
     rng = np.random.default_rng(seed)
@@ -64,10 +66,10 @@ def test_large_samples_give_the_same_spearmans(monkeypatch: pytest.MonkeyPatch) 
     predicted, gold = small_sample(0, 50, 3, 20)
     weights = np.random.default_rng(1).integers(0, 4, (7, 50)).astype(float)
     packed = correlations("spearman", predicted, gold)(weights)
-    monkeypatch.setattr(weighted, "_LARGEST_PACKED_TOTAL", 0)
+    monkeypatch.setattr(ranks, "LARGEST_PACKED_TOTAL", 0)
     assert correlations("spearman", predicted, gold)(weights).tolist() == packed.tolist()
     monkeypatch.undo()
-    n = weighted._LARGEST_PACKED_TOTAL
+    n = ranks.LARGEST_PACKED_TOTAL
     x = np.random.default_rng(2).standard_normal(n)
     y = x + np.random.default_rng(3).standard_normal(n)
     assert correlations("spearman", x, y)(np.ones((1, n)))[0, 0] == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-9)
