@@ -41,10 +41,12 @@ class NumberEncoder:
         return matrix
 
 
-def run(probe: str, data: Path, n_encoders: int, dimension: int, executor: str | Executor) -> tuple[float, list[Result]]:
+def run(
+    probe: str, data: Path, n_encoders: int, dimension: int, folds: int, executor: str | Executor
+) -> tuple[float, list[Result]]:
     training = {"max_epoch": 12} if probe in ("senteval", "mlp") else {}
     encoders = [NumberEncoder(dimension, seed) for seed in range(n_encoders)]
-    settings = Settings(probe=probe, resamples=100, training=training)
+    settings = Settings(probe=probe, resamples=100, folds=folds, training=training)
     started = time.perf_counter()
     outcome = Suite(encoders, [registry.task("CitationSA")], settings, data=data, executor=executor).run()
     for error in outcome.failed.values():
@@ -68,19 +70,20 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--small", action="store_true", help="few rows and columns, in seconds")
     options = parser.parse_args()
-    n_rows, dimension = (240, 8) if options.small else (2_000, 200)
-    print(f"nested cross-validation, {n_rows:,} rows x {dimension}, {len(LABELS)} classes, {options.workers} workers")
+    n_rows, dimension, folds = (240, 8, 3) if options.small else (2_000, 200, 10)
+    size = f"{n_rows:,} rows x {dimension}, {len(LABELS)} classes, {folds} x {folds} folds"
+    print(f"nested cross-validation, {size}, {options.workers} workers")
     print(f"{'probe':<10} {'encoders':>8} {'in process':>11} {'workers':>9} {'ratio':>6}  scores")
     with tempfile.TemporaryDirectory() as folder, open_executor(f"processes:{options.workers}") as executor:
         assert executor is not None
-        data, tiny = write_data(Path(folder) / "data", n_rows), write_data(Path(folder) / "tiny", 240)
+        data, tiny = write_data(Path(folder) / "data", n_rows), write_data(Path(folder) / "tiny", 120)
         for probe in ("sklearn", "senteval", "mlp", "exact"):
             n_encoders = 4 if probe == "exact" else 1
             # Everyone imports what it needs before the clock runs.
             for where in ("in-process", executor):
-                run(probe, tiny, 2 * options.workers, 8, where)
-            here, expected = run(probe, data, n_encoders, dimension, "in-process")
-            there, found = run(probe, data, n_encoders, dimension, executor)
+                run(probe, tiny, 2 * options.workers, 8, 2, where)
+            here, expected = run(probe, data, n_encoders, dimension, folds, "in-process")
+            there, found = run(probe, data, n_encoders, dimension, folds, executor)
             same = "the same to the last bit" if scores(found) == scores(expected) else "DIFFERENT"
             print(f"{probe:<10} {n_encoders:>8} {here:>9.2f} s {there:>7.2f} s {here / there:>6.2f}  {same}", flush=True)
 
