@@ -20,6 +20,7 @@ import resource
 import tempfile
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -96,8 +97,9 @@ def main() -> None:
     header = ("before", "encoded", "peak", "matrix")
     print(f"{'texts':>9} {'columns':>8} {' '.join(f'{name:>8}' for name in header)} {'ratio':>6} {'acc':>6} {'seconds':>8}")
     for n_texts, dimension in sizes:
-        with tempfile.TemporaryDirectory() as folder, multiprocessing.get_context("spawn").Pool(1) as pool:
-            before, encoded, peak, accuracy, seconds = pool.apply(measure, (n_texts, dimension, folder))
+        new = multiprocessing.get_context("spawn")
+        with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, mp_context=new) as pool:
+            before, encoded, peak, accuracy, seconds = pool.submit(measure, n_texts, dimension, folder).result()
         matrix = n_texts * dimension * 4 / 2**20
         ratio = (peak - before) / matrix
         numbers = f"{before:>8.0f} {encoded:>8.0f} {peak:>8.0f} {matrix:>8.1f} {ratio:>6.2f} {accuracy:>6.2f} {seconds:>8.1f}"
