@@ -15,6 +15,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "doctor": ("medsenteval.commands.doctor:doctor", "Check the installation, the data and an encoder; say what to fix."),
     "correlate": ("medsenteval.commands.correlate:correlate", "Correlate scores over encoders: do some predict others?"),
     "compare": ("medsenteval.commands.compare:compare", "Compare encoders with paired tests and published numbers."),
+    "curve": ("medsenteval.commands.curve:curve", "Show learning curves: scores by number of training rows."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
     "gap": ("medsenteval.commands.gap:gap", "Show what encoders lose between general and biomedical text."),
     "published": (
