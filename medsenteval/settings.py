@@ -40,8 +40,8 @@ class Settings:
     ``grid`` is "senteval" for SentEval's penalties or "wide" for 2^-10 to 2^10. ``grouped`` keeps all rows of a question,
     tweet or paper in one fold. ``similarity`` replaces the cosine in similarity tasks. ``training`` holds SentEval's
     classifier options for the probes ``senteval`` and ``mlp``.
-    ``train_fraction`` or ``shots`` (rows a class) train on a part of the training rows only, ``draws`` times; ``few_shot`` is "own",
-    or "mteb" for that toolkit's protocol.
+    ``train_fraction`` or ``shots`` (rows a class) train on a part of the training rows only, ``draws`` times; ``few_shot`` is
+    "own", or "mteb" for that toolkit's protocol.
     ``task_options`` maps a task name to its reading options, for example {"BioASQ": {"snippets": "all"}}.
     """
 

@@ -1,4 +1,4 @@
-"""Learning curves and few-shot scores: the probe trained on a part of the training rows, several times, and the mean over draws.
+"""Learning curves and few-shot scores: the probe trained on a part of the training rows, several times, and the mean of draws.
 
 A part is drawn from the training rows only: all of the test rows (under nested cross-validation: all held-out rows of every
 outer fold) are scored in every draw. ``train_fraction`` keeps the proportions of the classes and at least one row of each,

@@ -246,11 +246,7 @@ def false_mark_rate(kind: str, trials: int, seed: int) -> float:
 
 @pytest.mark.parametrize(("kind", "trials"), [("accuracy", 400), ("correlation", 200)])
 def test_equal_encoders_are_marked_no_more_often_than_promised(kind: str, trials: int) -> None:
-<<<<<<< HEAD
     """Four encoders of equal ability: the share of columns with any mark is at most the level, up to chance (99.9 %)."""
-=======
-    """Four encoders of equal ability: columns with any mark are at most as frequent as the level, up to chance (99.9 %)."""
->>>>>>> 763a17a (Train on a part of the training rows: learning curves, shots, mteb's few-shot protocol)
     rate = false_mark_rate(kind, trials, seed=11)
     largest = stats.binom.ppf(0.999, trials, 0.05) / trials
     print(f"{kind}: false marks in {rate:.1%} of {trials} columns (nominal 5 %)")

@@ -22,6 +22,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "medsenteval.commands.published:published",
         "Show the literature's numbers, with source, protocol and doubts.",
     ),
+    "reproduce": ("medsenteval.commands.reproduce:reproduce", "Run a published table again and show the differences."),
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
     "subsets": ("medsenteval.commands.subsets:subsets", "Score word similarity by word frequency or any value of words."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),

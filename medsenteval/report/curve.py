@@ -43,9 +43,11 @@ def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
             points.append(_point(result, protocol, part))
     if not points:
         raise SettingsError("no result on a part of the training rows; make some with run --train-fraction or run --shots")
-    for result in results:
-        if _PART.match(result.protocol) is None and (result.encoder, result.task, result.protocol) in curves:
-            points.append(_point(result, result.protocol, "all"))
+    points.extend(
+        _point(result, result.protocol, "all")
+        for result in results
+        if _PART.match(result.protocol) is None and (result.encoder, result.task, result.protocol) in curves
+    )
     return sorted(points, key=lambda point: (point.task, point.encoder, point.protocol, point.n_train))
 
 
