@@ -358,7 +358,8 @@ def _test(column: Column, results: Mapping[str, Result], resamples: int, correct
     if isinstance(score, str):
         column.untested = score
         return
-    if column.metric == "acc" and isinstance(score, Means):
+    # Few-shot results have the share of draws in which an item was right instead of right or wrong: no McNemar then.
+    if column.metric == "acc" and isinstance(score, Means) and bool(np.isin(score.values, (0, 1)).all()):
         right = score
         column.p_values, column.test = mcnemar_matrix(score.values > 0.5), "McNemar"
         column._interval = lambda i, j, confidence: _accuracy_difference(right, i, j, confidence, resamples, seed)

@@ -272,7 +272,11 @@ class Task:
         """Return the protocol's full name; scores under different names are not comparable."""
         if not self.uses_probe:
             return self.protocol if settings.similarity is None or self.protocol != "cosine" else "own-similarity"
+        if settings.few_shot == "mteb":
+            return settings.part_of_training
         name = self.protocol if self.protocol == "split" else f"{self.protocol}-{settings.folds}"
         if settings.grouped:
             name += f"-grouped-by-{self.groups_are.replace(' ', '-')}"
-        return name if settings.grid == "senteval" else f"{name}-wide-grid"
+        if settings.grid != "senteval":
+            name += "-wide-grid"
+        return f"{name}-{settings.part_of_training}" if settings.part_of_training else name

@@ -95,7 +95,10 @@ def _versions() -> dict[str, str]:
 
 
 def _probe_name(task: Task, settings: Settings) -> str:
-    return settings.probe if task.uses_probe else "none"
+    if not task.uses_probe:
+        return "none"
+    # mteb's few-shot protocol brings its own logistic regression, whatever probe is set.
+    return "mteb" if settings.few_shot == "mteb" else settings.probe
 
 
 def signature_of(task: Task, dataset: Dataset, encoder: Encoder, settings: Settings) -> str:

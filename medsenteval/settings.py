@@ -40,6 +40,8 @@ class Settings:
     ``grid`` is "senteval" for SentEval's penalties or "wide" for 2^-10 to 2^10. ``grouped`` keeps all rows of a question,
     tweet or paper in one fold. ``similarity`` replaces the cosine in similarity tasks. ``training`` holds SentEval's
     classifier options for the probes ``senteval`` and ``mlp``.
+    ``train_fraction`` or ``shots`` (rows a class) train on a part of the training rows only, ``draws`` times; ``few_shot`` is
+    "own", or "mteb" for that toolkit's protocol.
     ``task_options`` maps a task name to its reading options, for example {"BioASQ": {"snippets": "all"}}.
     """
 
@@ -55,6 +57,10 @@ class Settings:
     confidence: float = 0.95
     similarity: Callable[[Any, Any], float] | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
+    train_fraction: float | None = None
+    shots: int | None = None
+    draws: int = 10
+    few_shot: str = "own"
     task_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -66,12 +72,28 @@ class Settings:
         _require(self.resamples >= 100, f"resamples is {self.resamples}; an interval needs at least 100")
         _require(0 < self.confidence < 1, f"confidence is {self.confidence}; it must lie between 0 and 1")
         _require(self.tolerance is None or self.tolerance > 0, f"tolerance is {self.tolerance}; it must be positive")
+        _require(
+            self.train_fraction is None or 0 < self.train_fraction <= 1,
+            f"train_fraction is {self.train_fraction}; it must lie above 0 and not above 1",
+        )
+        _require(self.shots is None or self.shots >= 1, f"shots is {self.shots}; it must be at least 1 row a class")
+        _require(self.train_fraction is None or self.shots is None, "train_fraction and shots exclude each other")
+        _require(self.draws >= 2, f"draws is {self.draws}; a mean over draws needs at least 2")
+        _require(self.few_shot in ("own", "mteb"), f"few_shot is {self.few_shot!r}; it can be own or mteb")
+        _require(self.few_shot == "own" or self.shots is not None, "few_shot 'mteb' needs shots (mteb takes 8 a class)")
         unknown = sorted(set(self.training) - set(_TRAINING_KEYS))
         _require(not unknown, f"unknown classifier options {unknown}; known: {', '.join(_TRAINING_KEYS)}")
         _require(
             self.grid == "senteval" or self.probe in ("exact", "sklearn"),
             f"the wide grid is a grid of C; the probe {self.probe!r} has weight decays",
         )
+
+    @property
+    def part_of_training(self) -> str:
+        """Name the part of the training rows that is used, for protocols and signatures; empty for all of them."""
+        if self.shots is not None:
+            return f"{'mteb-' if self.few_shot == 'mteb' else ''}shots-{self.shots}-draws-{self.draws}"
+        return "" if self.train_fraction is None else f"fraction-{self.train_fraction:g}-draws-{self.draws}"
 
     def with_changes(self, **changes: Any) -> Settings:
         return replace(self, **changes)

@@ -25,6 +25,7 @@ __all__ = [
     "predict_similarity",
     "predict_split",
     "senteval_order",
+    "stack_splits",
 ]
 
 Labels = NDArray[np.int64]
@@ -32,8 +33,12 @@ Labels = NDArray[np.int64]
 
 def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Train a probe on the frozen vectors under the task's protocol and score its predictions."""
+    if settings.part_of_training:
+        from medsenteval.tasks.learning import evaluate_part_of_training
+
+        return evaluate_part_of_training(task, dataset, embeddings, settings)
     splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
-    features, labels, rows = _stack(splits, embeddings, task.pair_features)
+    features, labels, rows = stack_splits(splits, embeddings, task.pair_features)
     groups = _group_numbers(task, splits) if settings.grouped else None
     backend = choose_backend(settings, task.training)
     n_classes, penalties = len(dataset.label_names), choose_penalties(settings, task.training)
@@ -86,7 +91,7 @@ def predict_split(
     """Train a probe on train and dev and return its answers to the rows of other splits, with how the fit went."""
     splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items() if name in ("train", "dev")}
     splits |= {name: dataset.splits[name] for name in tested}
-    features, labels, rows = _stack(splits, embeddings, task.pair_features)
+    features, labels, rows = stack_splits(splits, embeddings, task.pair_features)
     outcome = run_split(
         choose_backend(settings, task.training), features, labels, len(dataset.label_names),
         train=rows["train"], dev=rows["dev"], test=np.concatenate([rows[name] for name in tested]),
@@ -145,7 +150,7 @@ def concatenate_splits(splits: list[Split]) -> Split:
     )
 
 
-def _stack(
+def stack_splits(
     splits: dict[str, Split], embeddings: Embeddings, combination: str
 ) -> tuple[Features, Labels, dict[str, NDArray[np.intp]]]:
     """Lay the splits one after the other: features, labels, and which rows belong to which split."""

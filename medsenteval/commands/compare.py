@@ -26,7 +26,9 @@ __all__ = ["compare"]
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file instead.")
 @click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
 @click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
-@click.option("--correction", default="holm", metavar="NAME", help="holm (default), bonferroni, benjamini-hochberg or none")
+@click.option(
+    "--correction", default="holm", metavar="NAME", help="holm (default), bonferroni, bh (Benjamini and Hochberg) or none"
+)
 @click.option("--seed", default=1111, metavar="N", help="Seed of the resamples; default 1111.")
 def compare(
     what: tuple[str, ...],

@@ -33,6 +33,11 @@ __all__ = ["run"]
 @click.option("--grouped", is_flag=True, default=None, help="Keep all rows of a question, tweet or paper in one fold.")
 @click.option("--seed", "--seeds", "seeds", metavar="N,...", help="One seed or several (mean and spread); default 1111")
 @click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")
+@click.option("--train-fraction", "train_fractions", metavar="F,...",
+              help="Train on this share of the training rows; several shares make a learning curve.")  # fmt: skip
+@click.option("--shots", metavar="N,...", help="Train on N rows of each class; several numbers make a curve.")
+@click.option("--draws", type=int, metavar="N", help="How often a part of the training rows is drawn; default 10")
+@click.option("--few-shot", metavar="NAME", help="own (default), or mteb for its few-shot protocol")
 @click.option("--batch-size", type=int, metavar="N", help="Texts handed to the encoder at once; default 128")
 @click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
               help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
@@ -64,6 +69,9 @@ def run(
     no_cache: bool,
     quality: bool,
     quiet: bool,
+    train_fractions: str | None,
+    shots: str | None,
+    few_shot: str | None,
     **settings: str | int | bool | None,
 ) -> None:
     """Score encoders on tasks and print a table like the paper's Table 3.
@@ -73,7 +81,7 @@ def run(
     from medsenteval import registry
     from medsenteval.cache import EmbeddingCache
     from medsenteval.store import ResultStore
-    from medsenteval.suite import Suite
+    from medsenteval.suite import Suite, SuiteOutcome
     from medsenteval.suitefile import SuiteDescription, read_suite
 
     if only_missing and (force or retry_failed):
@@ -84,28 +92,55 @@ def run(
     selected = registry.select_tasks(tasks if tasks is not None else described.tasks)
     chosen = described.settings.with_changes(**changes, task_options=task_options)
     folder = output or described.output
-    to_run = Suite(
-        encoders or described.encoders,
-        selected,
-        chosen,
-        described.seeds if seeds is None else _seeds(seeds),
-        data=data or described.data,
-        store=ResultStore(folder),
-        cache=None if no_cache else EmbeddingCache(),
-        force=force,
-        retry_failed=retry_failed,
-        executor=executor or described.executor,
-        progress=not quiet,
-        announce=lambda message: None if quiet else click.echo(message, err=True),
-    )
+    together = SuiteOutcome()
+    for part in _parts_of_training(train_fractions, shots, few_shot):
+        to_run = Suite(
+            encoders or described.encoders,
+            selected,
+            chosen.with_changes(**part),
+            described.seeds if seeds is None else _seeds(seeds),
+            data=data or described.data,
+            store=ResultStore(folder),
+            cache=None if no_cache else EmbeddingCache(),
+            force=force,
+            retry_failed=retry_failed,
+            executor=executor or described.executor,
+            progress=not quiet,
+            announce=lambda message: None if quiet else click.echo(message, err=True),
+        )
+        if plan_only:
+            click.echo(to_run.describe(to_run.plan()).table())
+            continue
+        outcome = to_run.run()
+        together.results += outcome.results
+        together.skipped |= outcome.skipped
+        together.failed |= outcome.failed
+        together.reused += outcome.reused
     if plan_only:
-        click.echo(to_run.describe(to_run.plan()).table())
         return
-    outcome = to_run.run()
-    _show_tables(outcome, folder)
+    _show_tables(together, folder)
     if quality:
-        _show_quality(outcome, data or described.data, chosen)
-    _end(outcome, quiet)
+        _show_quality(together, data or described.data, chosen)
+    _end(together, quiet)
+
+
+def _parts_of_training(
+    train_fractions: str | None, shots: str | None, few_shot: str | None
+) -> list[dict[str, float | int | str]]:
+    """Return the changes of settings for each point of a learning curve; one empty change without a curve."""
+    from medsenteval.errors import SettingsError
+
+    if train_fractions is not None and shots is not None:
+        raise SettingsError("--train-fraction and --shots exclude each other")
+    common: dict[str, float | int | str] = {} if few_shot is None else {"few_shot": few_shot}
+    try:
+        if shots is not None:
+            return [{"shots": int(text), **common} for text in shots.split(",")]
+        if train_fractions is not None:
+            return [{"train_fraction": float(text), **common} for text in train_fractions.split(",")]
+    except ValueError as error:
+        raise SettingsError(f"--train-fraction and --shots take numbers separated by commas: {error}") from error
+    return [common]
 
 
 def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:

@@ -41,6 +41,8 @@ def fits_fold_by_fold(settings: Settings) -> bool:
 
 def describe_probe(settings: Settings, training: Mapping[str, Any], n_rows: int) -> str:
     """Return the probe with every setting that can move a score on a data set of this size, for signatures."""
+    if settings.few_shot == "mteb":
+        return "mteb(C=1,max_iter=100)"
     if settings.probe == "sklearn":
         return "sklearn"
     if settings.probe == "exact":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
@@ -14,6 +15,7 @@ _EXPLANATION = (
     "[low, high]: 95 % bootstrap interval over items. Baseline: the best constant answer.\n"
     "! not above the baseline    ? above it, but the interval reaches down to it"
 )
+_DRAWS = "\nProtocols with draws: mean over draws of training rows, and the interval of that mean."
 SYNTHETIC_WARNING = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
 
 
@@ -34,19 +36,22 @@ def score_table(results: Sequence[Result]) -> str:
 
     Several seeds of one job become their mean and standard deviation; ``detail_table`` has each value.
     """
-    tasks = list(dict.fromkeys(result.task for result in results))
+    columns = list(dict.fromkeys((result.task, result.protocol) for result in results))
+    # Scores under two protocols are not seeds of one score: each protocol gets its column.
+    several = {task for task, count in Counter(task for task, _ in columns).items() if count > 1}
+    titles = [f"{task} {protocol}" if task in several else task for task, protocol in columns]
     # The identity keeps two encoders of one name apart; what is left under one key are seeds of one job.
-    by_encoder: dict[tuple[str, int, str], dict[str, list[Result]]] = {}
+    by_encoder: dict[tuple[str, int, str], dict[tuple[str, str], list[Result]]] = {}
     for result in results:
         key = (result.encoder, result.dimension, result.encoder_identity)
-        by_encoder.setdefault(key, {}).setdefault(result.task, []).append(result)
+        by_encoder.setdefault(key, {}).setdefault((result.task, result.protocol), []).append(result)
     rows = [
-        [encoder, str(dimension), *(_cell(found[task], "value") if task in found else "-" for task in tasks)]
+        [encoder, str(dimension), *(_cell(found[column], "value") if column in found else "-" for column in columns)]
         for (encoder, dimension, _), found in by_encoder.items()
     ]
-    any_result = {result.task: [result] for result in results}
-    rows.append(["constant answer", "", *(_cell(any_result[task], "baseline") for task in tasks)])
-    table = text_table(["Encoder", "Size", *tasks], rows, [False] + [True] * (len(tasks) + 1))
+    any_result = {(result.task, result.protocol): [result] for result in results}
+    rows.append(["constant answer", "", *(_cell(any_result[column], "baseline") for column in columns)])
+    table = text_table(["Encoder", "Size", *titles], rows, [False] + [True] * (len(columns) + 1))
     return _with_footer(table, results, "")
 
 
@@ -65,7 +70,8 @@ def detail_table(results: Sequence[Result]) -> str:
             rows.append([*row, f"{metric.n:,}", how])
     header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Protocol"]
     right = [False, False, False, True, False, True, True, True, False]
-    return _with_footer(text_table(header, rows, right), results, _EXPLANATION)
+    drawn = any("-draws-" in result.protocol for result in results)
+    return _with_footer(text_table(header, rows, right), results, _EXPLANATION + (_DRAWS if drawn else ""))
 
 
 def _cell(results: Sequence[Result], field: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
-from medsenteval.errors import DataError
+from medsenteval.errors import DataError, SettingsError
 from medsenteval.features import Features
 from medsenteval.probes.relatedness import fit_ridge, fit_softmax
 from medsenteval.settings import Settings
@@ -24,6 +24,8 @@ _KINDS: tuple[Correlation, ...] = ("pearson", "spearman")
 
 def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Train on train, stop or choose the penalty on dev, correlate the predictions for test with the gold scores."""
+    if settings.part_of_training:
+        raise SettingsError(f"{task.name}: train_fraction and shots are not offered for its regression")
     splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
     left, right, gold = [], [], []
     for name in ("train", "dev", "test"):

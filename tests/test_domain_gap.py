@@ -1,0 +1,88 @@
+"""The domain gap: shares of the way to a perfect score, beside their counterparts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval import registry
+from medsenteval.cli import main
+from medsenteval.contracts import Metric
+from medsenteval.domain_gap import COUNTERPARTS, domain_gaps, paired_gaps
+from medsenteval.errors import SettingsError
+from medsenteval.report.gap import render_gaps
+from medsenteval.results import Result
+from medsenteval.store import ResultStore
+from tests.simulated import simulated_result
+
+
+def accuracy(task: str, encoder: str, value: float, baseline: float, half: float = 2.0, **changes: object) -> Result:
+    metric = Metric("acc", value, value - half, value + half, baseline, "percent", 100)
+    return simulated_result(task, encoder, [metric], {"id": ["1"]}, **changes)
+
+
+def test_every_counterpart_is_a_task_of_the_same_kind() -> None:
+    for biomedical, general in COUNTERPARTS.items():
+        families = {registry.task(name).family for name in general}
+        assert families == {registry.task(biomedical).family}, biomedical
+
+
+def test_scores_are_normalised_by_the_constant_answer() -> None:
+    results = [
+        accuracy("VaccineSA", "e", 60.0, 20.0),
+        accuracy("MR", "e", 75.0, 50.0),
+        accuracy("SST5", "e", 40.0, 20.0),
+        accuracy("RQE", "e", 70.0, 55.0),
+    ]
+    (gap,) = domain_gaps(results)
+    assert gap.biomedical.value == pytest.approx(0.5)
+    assert [share.value for share in gap.general] == pytest.approx([0.25, 0.5])
+    assert gap.gap == pytest.approx(0.375 - 0.5)
+    # Half widths 2/80 for VaccineSA, 2/50 and 2/80 for the mean of two counterparts.
+    half = (0.025**2 + (0.04**2 + 0.025**2) / 4) ** 0.5
+    assert (gap.low, gap.high) == pytest.approx((gap.gap - half, gap.gap + half))
+    assert gap.notes == ("without CR",)
+
+
+def test_pairs_of_encoders() -> None:
+    results = [
+        accuracy("RQE", "general", 60.0, 50.0),
+        accuracy("MRPC", "general", 80.0, 50.0),
+        accuracy("RQE", "biomedical", 75.0, 50.0),
+        accuracy("MRPC", "biomedical", 75.0, 50.0),
+    ]
+    (pair,) = paired_gaps(domain_gaps(results), "general", "biomedical")
+    assert pair.closed == pytest.approx(0.4)
+    assert pair.low < pair.closed < pair.high
+    with pytest.raises(SettingsError, match="there are general, biomedical"):
+        paired_gaps(domain_gaps(results), "general", "nobody")
+    with pytest.raises(SettingsError, match="no encoder has results"):
+        domain_gaps(results[:1])
+
+
+def test_what_differs_is_noted() -> None:
+    results = [accuracy("RQE", "e", 60.0, 50.0, synthetic=True), accuracy("MRPC", "e", 80.0, 50.0, protocol="kfold-10")]
+    (gap,) = domain_gaps(results)
+    assert gap.notes == ("protocols kfold, split", "synthetic beside real data")
+    for style in ("markdown", "latex", "csv"):
+        assert "+0.400" in render_gaps([gap], style)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "results")
+    for encoder, shift in (("glove", 0.0), ("biobert", 8.0)):
+        for task, value in (("RQE", 60.0 + shift), ("MRPC", 72.0), ("MedNLI", 55.0 + shift), ("SNLI", 70.0)):
+            store.save(accuracy(task, encoder, value, 40.0))
+    folder = str(tmp_path / "results")
+    figure = tmp_path / "gap.png"
+    result = CliRunner().invoke(main, ["gap", folder, "--pair", "glove,biobert", "--figure", str(figure)])
+    assert result.exit_code == 0, result.output
+    assert "Gap of glove  Gap of biobert  Closed" in result.stdout
+    assert figure.stat().st_size > 5_000
+    both = CliRunner().invoke(main, ["compare", folder, "--general", "--resamples", "100"])
+    assert "Counterparts' shares" in both.stdout
+    for arguments, message in ((["--pair", "glove"], "expected GENERAL,INDOMAIN"), (["--format", "x"], "it can be text")):
+        wrong = CliRunner().invoke(main, ["gap", folder, *arguments])
+        assert (wrong.exit_code, message in wrong.stderr) == (2, True)

@@ -1,0 +1,148 @@
+"""Published tables as plans: what runs, what is missing and why, ours beside the printed numbers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval import registry
+from medsenteval.cli import main
+from medsenteval.datasets import sample_root
+from medsenteval.errors import SettingsError, UnknownNameError
+from medsenteval.published.numbers import select_numbers
+from medsenteval.report.reproduction import render_plan, render_reproduction
+from medsenteval.reproduce import DERIVED, TABLES, Cell, _correlations, plan_table, run_plan
+from medsenteval.results import Result
+from medsenteval.store import ResultStore
+from tests.simulated import correlation_result
+
+
+@pytest.fixture(autouse=True)
+def _no_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_MODELS", str(tmp_path / "models"))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_cell_of_every_table_is_planned(table: str) -> None:
+    plan = plan_table(table, sample_root())
+    source = DERIVED.get(table, table)
+    assert len(plan.cells) == len([n for n in select_numbers(table=source) if n.table == source])
+    for cell in plan.cells:
+        # Every cell names what would make it, or says that this version cannot.
+        known = cell.task in registry.task_names()
+        assert known or any("not in this version" in reason for reason in cell.missing)
+        assert cell.specification, cell.number.encoder
+    assert "Cells to run" in render_plan(plan)
+
+
+def test_the_papers_protocol_and_options() -> None:
+    assert plan_table("medsenteval-3").settings.probe == "senteval"
+    biosim = {cell.number.task: cell for cell in plan_table("biosim-5").cells}
+    assert (biosim["UMN-rel"].task, biosim["UMN-rel"].options) == ("UMNSRS-rel", {"multiword": "skip"})
+    assert (biosim["AnatEM"].metric, biosim["AnatEM"].options) == ("f1", {"preset": "paper"})
+    medisim = {cell.number.task: cell for cell in plan_table("medisim-4").cells}
+    assert medisim["MiniMayoSRS-coders"].options == {"raters": "coders"}
+    assert "all 23 embeddings" in medisim["MiniMayoSRS-coders"].remark
+
+
+def test_weights_that_are_absent_are_named_with_the_way_to_get_them() -> None:
+    (reason,) = {reason for cell in plan_table("medsenteval-3").cells for reason in cell.missing if "glove-840b" in reason}
+    assert "glove.840B.300d.zip" in reason
+
+
+def test_a_stand_in_runs_on_the_sample(tmp_path: Path) -> None:
+    plan = plan_table("medsenteval-3", None, {"GloVe_840B": "lexical"}, probe="sklearn", folds=3)
+    outcome = run_plan(plan, None, store=ResultStore(tmp_path / "results"))
+    done = {(cell.number.task, cell.number.metric): cell for cell in outcome.cells if cell.ours is not None}
+    assert len(done) == 14
+    assert outcome.synthetic
+    cell = done["RQE", "acc"]
+    assert cell.difference == pytest.approx(cell.ours - 60.93)
+    assert cell.tolerance is not None
+    assert cell.tolerance > 0.005
+    assert cell.within == (abs(cell.difference) <= cell.tolerance)
+    shown = render_reproduction(outcome)
+    assert "14 of 252 cells have a number of ours" in shown
+    assert "lexical stands in for GloVe_840B" in shown
+    assert "SYNTHETIC" in shown
+
+
+def test_one_bad_encoder_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    stand_ins = {"GloVe_840B": "lexical", "BioBERT": "vectors:/no/such/file"}
+    plan = plan_table("medsenteval-3", None, stand_ins)
+    small = [cell for cell in plan.cells if cell.task == "BIOSSES"]
+    outcome = run_plan(type(plan)(plan.table, plan.settings, tuple(small)), None)
+    assert any("/no/such/file" in failure for failure in outcome.failures)
+    assert [cell.number.encoder for cell in outcome.cells if cell.ours is not None] == ["GloVe_840B", "GloVe_840B"]
+
+
+def test_correlations_between_intrinsic_and_extrinsic_columns_are_recomputed() -> None:
+    """From the printed Table 5 the printed Table 6 follows, to its rounding; likewise 8 from 7."""
+    for table, source in DERIVED.items():
+        cells = [Cell(n, n.task, n.metric, ours=n.value) for n in select_numbers(table=source) if n.table == source]
+        derived = _correlations(table, cells)
+        assert len(derived) == 20
+        for cell in derived:
+            assert cell.ours == pytest.approx(cell.number.value, abs=0.0151), cell.number
+        few = _correlations(table, cells[:9])
+        assert all("needs three models" in cell.missing[0] for cell in few)
+
+
+def result_with_relations() -> Result:
+    base = correlation_result("BIOSSES", "e", [0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    return type(base)(**{**vars(base), "senteval": {"relations": {"L1: form-of": {"map": 0.3, "acc": 0.5}}}})
+
+
+def test_relations_are_found_by_their_name() -> None:
+    from medsenteval.reproduce import _filled
+
+    numbers = {n.task: n for n in select_numbers(table="bmass-5") if n.metric == "MAP" and n.setting == "All-Info"}
+    cell = Cell(numbers["L1 form-of"], "BMASS", "map", relation="L1 form-of")
+    assert _filled(cell, result_with_relations()).ours == 0.3
+    other = Cell(numbers["L6 has-free-acid-or-base-form"], "BMASS", "map", relation="L6 has-free-acid-or-base-form")
+    assert "not in our results" in _filled(other, result_with_relations()).missing[0]
+    assert "has no metric map" in _filled(Cell(numbers["L1 form-of"], "BMASS", "map"), result_with_relations()).missing[0]
+
+
+def test_wrong_names() -> None:
+    with pytest.raises(UnknownNameError, match="there are medsenteval-3"):
+        plan_table("medsenteval-9")
+    with pytest.raises(SettingsError, match="has no row 'x'"):
+        plan_table("medsenteval-3", None, {"x": "lexical"})
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(main, ["reproduce", *arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_the_command(tmp_path: Path) -> None:
+    assert run().split() == list(TABLES)
+    planned = run("medsenteval-3", "--dry-run", "--row", "BioBERT", "-t", "BIOSSES,RQE")
+    assert "biobert" in planned
+    assert "3 of 3" in planned or "Missing" in planned
+    output = str(tmp_path / "results")
+    shown = run("medsenteval-3", "-e", "GloVe_840B=lexical", "--row", "GloVe_840B", "-t", "BIOSSES", "-o", output, "--quiet")
+    assert "2 of 2 cells have a number of ours" in shown
+    assert "Published" in shown
+    assert "expected ROW=SPECIFICATION" in run("medsenteval-3", "-e", "lexical", code=2)
+    assert "has no row 'x'" in run("medsenteval-3", "--row", "x", code=2)
+    assert "not in this version" in run("medisim-5", "--row", "GloVe", code=3)
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_real_words_in_place_of_a_published_row(realdata: Path, tmp_path: Path) -> None:
+    glove = os.environ.get("MEDSENTEVAL_GLOVE")
+    if not glove:
+        pytest.skip("MEDSENTEVAL_GLOVE names no file of GloVe vectors (see shared/tools/real-glove)")
+    plan = plan_table("medsenteval-3", realdata, {"GloVe_840B": f"vectors:{glove},tokenizer=whitespace,case=exact"})
+    cells = tuple(cell for cell in plan.cells if cell.number.encoder == "GloVe_840B" and cell.task in ("RQE", "BIOSSES"))
+    outcome = run_plan(type(plan)(plan.table, plan.settings, cells), realdata)
+    ours = {(cell.task, cell.metric): cell for cell in outcome.cells}
+    assert ours["RQE", "acc"].ours == pytest.approx(60.93, abs=8)
+    assert ours["BIOSSES", "pearson"].ours is not None
