@@ -210,7 +210,7 @@ def describe_quality(report: QualityReport) -> list[str]:
     for cross in report.across:
         said = []
         if cross.n_exact:
-            wrong = f", {cross.n_exact_opposed:,} of them with another label" if cross.n_exact_opposed else ""
+            wrong = f", {cross.n_exact_opposed:,} of them with another label or score" if cross.n_exact_opposed else ""
             said.append(f"{cross.n_exact:,} row(s) ({cross.n_exact / cross.n:.2%}) are in {cross.train} word for word{wrong}")
         if cross.n_near:
             said.append(f"{cross.n_near:,} ({cross.n_near / cross.n:.2%}) nearly")

@@ -250,13 +250,15 @@ def export_(bundle: Path, names: tuple[str, ...], folder: str | None, restricted
     """Write prepared data sets into one file, to carry to a machine without internet."""
     from medsenteval.acquisition.bundles import export_bundle
     from medsenteval.acquisition.manifest import select
-    from medsenteval.acquisition.status import where_is
+    from medsenteval.acquisition.status import MISSING, where_is
     from medsenteval.datasets import data_root
 
     root = data_root(folder)
     chosen = [found for found in select(names or ("all",)) if names or where_is(found, root) is not None]
     exported = export_bundle(bundle, chosen, root, restricted)
     for name, reason in exported.left_out:
+        if reason == MISSING and not names:
+            continue  # another set of its folder is there
         click.echo(f"left out {name}: {reason}", err=True)
     click.echo(f"{bundle}: {', '.join(exported.included)} ({exported.size:,} bytes)")
 

@@ -18,6 +18,7 @@ from tests.fuzz.readers import READERS
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=20_000, help="inputs in all; default 20,000")
+    parser.add_argument("--minutes", type=float, default=None, help="stop after so many minutes, whatever was done by then")
     parser.add_argument("--seed", type=int, default=None, help="default: the time")
     parser.add_argument("--only", default="", help="readers whose name contains this")
     parser.add_argument("--findings", type=Path, default=None, help="folder for inputs that showed a defect")
@@ -34,7 +35,8 @@ def main() -> int:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     limit_memory()
     begun = time.perf_counter()
-    campaign.run(arguments.inputs, lambda line: print(line, file=sys.stderr, flush=True))
+    deadline = None if arguments.minutes is None else begun + 60 * arguments.minutes
+    campaign.run(arguments.inputs, lambda line: print(line, file=sys.stderr, flush=True), deadline)
     seconds = time.perf_counter() - begun
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000 - before
     rows = []

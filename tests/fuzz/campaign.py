@@ -84,15 +84,20 @@ class Campaign:
         self._corpus: dict[str, list[Files]] = {reader.name: [dict(reader.files)] for reader in readers}
         self._seen: dict[str, set[str]] = {reader.name: set() for reader in readers}
 
-    def run(self, inputs: int, report: Callable[[str], None] = lambda line: None) -> None:
-        """Spread ``inputs`` over the readers by weight, in rounds, so that an early end still covers all of them."""
+    def run(self, inputs: int, report: Callable[[str], None] = lambda line: None, deadline: float | None = None) -> None:
+        """Spread ``inputs`` over the readers by weight, in rounds, so that an early end still covers all of them.
+
+        No new round begins after the ``deadline``, a value of time.perf_counter.
+        """
         weights = sum(reader.weight for reader in self.readers)
-        rounds = max(1, min(20, inputs // 2000))
+        rounds = max(1, min(100, inputs // 2000))
         warnings.simplefilter("ignore")
         # Memory is cheap on a file system that is memory; elsewhere a disk does.
         base = "/dev/shm" if Path("/dev/shm").is_dir() else None
         with tempfile.TemporaryDirectory(dir=base) as scratch:
             for turn in range(1, rounds + 1):
+                if deadline is not None and time.perf_counter() > deadline:
+                    break
                 for reader in self.readers:
                     target = round(inputs * reader.weight / weights * turn / rounds)
                     folder = Path(scratch, re.sub(r"\W", "_", reader.name))
