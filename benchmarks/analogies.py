@@ -23,7 +23,6 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from medsenteval.analogies.counting import count_compiled, count_with_numpy
 from medsenteval.analogies.methods import solve
 from medsenteval.analogies.questions import Questions, Ragged
 from medsenteval.analogies.scores import Candidates
@@ -36,8 +35,10 @@ def ambiguities() -> list[float]:
     return [float(row["value"]) for row in read_table("bmass_tables") if row["metric"] == "average_ambiguity"]
 
 
-def make(n_candidates: int, dimension: int, n_pairs: int, n_relations: int) -> tuple[np.ndarray, Questions]:
-    """Random vectors, and relations whose objects lie near their subjects plus an offset, so that some are found early."""
+def make(
+    n_candidates: int, dimension: int, n_pairs: int, n_relations: int, noise_size: float = 2.3
+) -> tuple[np.ndarray, Questions]:
+    """Random vectors, and relations whose objects lie around their subjects plus an offset; noise decides how far."""
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((n_candidates, dimension), dtype=np.float32) / np.float32(np.sqrt(dimension))
     relations, exemplars, queries, answers, excluded, exemplar_a, exemplar_b = ([] for _ in range(7))
@@ -49,7 +50,7 @@ def make(n_candidates: int, dimension: int, n_pairs: int, n_relations: int) -> t
         pairs = [(next(free), [next(free) for _ in range(size)]) for size in sizes]
         for subject, objects in pairs:
             noise = rng.standard_normal((len(objects), dimension), dtype=np.float32) / np.float32(np.sqrt(dimension))
-            vectors[objects] = vectors[subject] + offset + 1.5 * noise
+            vectors[objects] = vectors[subject] + offset + np.float32(noise_size) * noise
             exemplar_a.append(subject)
             exemplar_b.append(objects[:1])
         for i, j in ((i, j) for i in range(n_pairs) for j in range(n_pairs) if i != j):
@@ -102,13 +103,13 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     size = (8_000, 50, 20, 3) if options.small else (230_000, 200, 50, 25)
     vectors, questions = make(*size)
-    counter = count_with_numpy if options.without_numba else count_compiled
+    compiled = not options.without_numba
     print(f"{len(questions):,} questions, {len(questions.answers.values):,} answers, {size[0]:,} candidates, {size[1]} dimensions, "
           f"{available_cores()} cores, counting with {'NumPy' if options.without_numba else 'numba'}")  # fmt: skip
     few = make(2_000, 8, 5, 1)
     started = time.perf_counter()
-    for method in ("3cosadd", "3cosmul"):
-        solve(method, few[1], Candidates.of(few[0]), few[0], counter=counter)
+    for method in ("3cosadd", "3cosmul", "pairwise-distance"):
+        solve(method, few[1], Candidates.of(few[0], compiled=compiled), few[0])
     print(f"kernels compiled in {time.perf_counter() - started:.1f} s")
     candidates = Candidates.of(vectors)
     products, seconds = [], {"3cosadd": [], "3cosmul": [], "pairwise-distance": []}
@@ -118,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
         products.append(bare_products(candidates, vectors, questions, size[3]))
         for method, times in seconds.items():
             started = time.perf_counter()
-            _, measures, _ = solve(method, questions, Candidates.of(vectors), vectors, counter=counter)
+            _, measures, _ = solve(method, questions, Candidates.of(vectors, compiled=compiled), vectors)
             times.append(time.perf_counter() - started)
             if method == "3cosadd":
                 found = measures

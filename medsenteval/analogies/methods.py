@@ -9,7 +9,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.analogies.counting import Counter
 from medsenteval.analogies.metrics import Measures, measure
 from medsenteval.analogies.questions import Questions, Ragged, joined_by_query
 from medsenteval.analogies.scores import AdditiveScore, Candidates, DistanceScore, LogisticScore, RatioScore, Score
@@ -32,7 +31,6 @@ def solve(
     shifted: bool = True,
     own_rows: Sequence[int] = (),
     rng: np.random.Generator | None = None,
-    counter: Counter | None = None,
 ) -> tuple[Questions, Measures, Rows]:
     """Score questions with a method; returns what was asked, its measures, and for each given question the one asked.
 
@@ -53,11 +51,11 @@ def solve(
     elif method == "only-b":
         score = AdditiveScore(candidates, b, np.zeros((1, candidates.dimension)))
         asked = replace(questions, queries=np.zeros(len(questions), dtype=np.intp))
-        return questions, measure(score, asked, counter), unchanged
+        return questions, measure(score, asked), unchanged
     elif method == "only-c":
         score = AdditiveScore(candidates, np.zeros((1, candidates.dimension)), c)
         asked = replace(questions, exemplars=np.zeros(len(questions), dtype=np.intp))
-        return questions, measure(score, asked, counter), unchanged
+        return questions, measure(score, asked), unchanged
     elif method in ("3cosavg", "lrcos"):
         joined, members, where = joined_by_query(questions, own_rows)
         if method == "3cosavg":
@@ -66,10 +64,10 @@ def solve(
         else:
             weights, intercepts = _train_logistic(a, b, members, candidates, rng or np.random.default_rng(0))
             score = LogisticScore(candidates, weights, intercepts, c)
-        return joined, measure(score, joined, counter), where
+        return joined, measure(score, joined), where
     else:
         raise SettingsError(f"no analogy method is called {method!r}; known: {', '.join(METHODS)}")
-    return questions, measure(score, questions, counter), unchanged
+    return questions, measure(score, questions), unchanged
 
 
 def _means(terms: NDArray[np.float32], lists: Ragged) -> Floats:

@@ -13,7 +13,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.analogies.counting import Counter
 from medsenteval.analogies.questions import Questions, Ragged
 from medsenteval.analogies.ranking import Triples, rank_answers
 from medsenteval.analogies.scores import Score
@@ -53,7 +52,7 @@ class Summary:
     deviation: float
 
 
-def measure(score: Score, questions: Questions, counter: Counter | None = None) -> Measures:
+def measure(score: Score, questions: Questions) -> Measures:
     """Rank every answer of every question and return the metrics; a question without answers is an error."""
     answers, owners = questions.answers, questions.answers.owners
     if (answers.lengths == 0).any():
@@ -63,7 +62,7 @@ def measure(score: Score, questions: Questions, counter: Counter | None = None) 
     n_queries = int(questions.queries.max()) + 1
     keys = (asked.exemplars.astype(np.int64) * n_queries + asked.queries) * len(score.candidates) + asked.answers
     _, first, where = np.unique(keys, return_index=True, return_inverse=True)
-    ranks = rank_answers(score, asked.take(first), counter)[where]
+    ranks = rank_answers(score, asked.take(first))[where]
 
     def rivals_ahead(best: Rows) -> NDArray[np.int64]:
         """Count, for each question, excluded candidates that rank before its best answer that may be guessed."""

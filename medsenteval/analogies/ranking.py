@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.analogies.counting import Counter, choose_counter
+from medsenteval.analogies.counting import Asked, counter_for
 from medsenteval.analogies.scores import Score
 from medsenteval.cores import available_cores
 
@@ -24,7 +24,7 @@ __all__ = ["Triples", "rank_answers"]
 Rows = NDArray[np.intp]
 
 #: Candidates of a block: their vectors and their products with a group's terms stay in a core's cache.
-_BLOCK: Final = 1024
+_BLOCK: Final = 2048
 #: Exemplars and queries of a group together; BMASS's relations have 50 of each.
 _GROUP_ROWS: Final = 128
 
@@ -55,16 +55,15 @@ class _Group:
     triples: Rows
     exemplars: Rows
     queries: Rows
-    exemplar_rows: Rows
-    query_rows: Rows
+    asked: Asked
 
 
-def rank_answers(score: Score, triples: Triples, counter: Counter | None = None) -> NDArray[np.int64]:
+def rank_answers(score: Score, triples: Triples) -> NDArray[np.int64]:
     """Return the rank of each triple's answer among all candidates, 1 for the best; ties go to the earlier candidate."""
     n_candidates = len(score.candidates)
     if not len(triples):
         return np.zeros(0, dtype=np.int64)
-    count = counter or choose_counter(len(triples) * n_candidates)
+    count = counter_for(score.candidates.compiled)
     exact = score.exact(triples.exemplars, triples.queries, triples.answers)
     constants = score.constants(triples.exemplars, triples.queries, exact)
     groups = [(group, constants.take(group.triples)) for group in _grouped(triples)]
@@ -78,7 +77,7 @@ def rank_answers(score: Score, triples: Triples, counter: Counter | None = None)
             block = slice(start, min(start + _BLOCK, n_candidates))
             for group, group_constants in groups:
                 factors = score.factors(block, group.exemplars, group.queries)
-                counts = count(score.form, factors, group.exemplar_rows, group.query_rows, group_constants)
+                counts = count(score.form, factors, group.asked, group_constants)
                 better[group.triples] += counts.better
                 rows, places = group.triples[counts.unclear_answers], counts.unclear_places + start
                 others = places != triples.answers[rows]
@@ -127,9 +126,12 @@ def _n_rows(triples: Triples) -> int:
 
 
 def _group(triples: Triples, rows: Rows) -> _Group:
+    rows = rows[np.lexsort((triples.exemplars[rows], triples.answers[rows], triples.queries[rows]))]
     exemplars, exemplar_rows = np.unique(triples.exemplars[rows], return_inverse=True)
     queries, query_rows = np.unique(triples.queries[rows], return_inverse=True)
-    return _Group(rows, exemplars, queries, exemplar_rows.astype(np.intp), query_rows.astype(np.intp))
+    changes = np.flatnonzero((np.diff(triples.answers[rows]) != 0) | (np.diff(query_rows) != 0)) + 1
+    runs = np.concatenate([[0], changes, [len(rows)]]).astype(np.intp)
+    return _Group(rows, exemplars, queries, Asked(exemplar_rows.astype(np.intp), query_rows.astype(np.intp), runs))
 
 
 def _runs(values: Rows) -> list[tuple[int, int]]:

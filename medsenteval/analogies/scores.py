@@ -11,11 +11,15 @@ n(x) is x / |x|. Candidates are phrase vectors as encoded (float32 rows, none of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from medsenteval.analogies.paired import PairedProducts, lengths_of
+from medsenteval.cores import available_cores
 
 __all__ = [
     "AdditiveScore",
@@ -33,34 +37,41 @@ Rows = NDArray[np.intp]
 
 #: Unit roundoff of float32.
 _ROUNDOFF: Final = 2.0**-24
-#: Gathered vectors of so many triples fit into a core's cache.
-_TRIPLES_A_BLOCK: Final = 512
-#: Distances and denominators below this part of their size are computed anew in float64: differences lose their digits there.
+#: Distances below this part of the query's length are computed anew in float64: their squares lose digits in float32.
 _CANCELLATION: Final = 0.25
+_ROWS_A_BLOCK: Final = 2048
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The candidate answers: vectors as encoded, their lengths, and the float32 unit vectors of the block products."""
+    """The candidate answers: vectors as encoded, their lengths, and the float32 unit vectors of the block products.
+
+    ``compiled`` says whether the innermost loops run compiled by numba or with NumPy.
+    """
 
     vectors: NDArray[np.float32]
     lengths: Floats
     unit: NDArray[np.float32]
+    compiled: bool
 
     @classmethod
-    def of(cls, vectors: NDArray[np.float32]) -> Candidates:
+    def of(cls, vectors: NDArray[np.float32], *, compiled: bool = False) -> Candidates:
         """Prepare candidates; a zero vector has no direction and must have been left out before."""
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-        lengths = np.empty(len(vectors))
-        unit = np.empty_like(vectors)
-        for begin in range(0, len(vectors), 1 << 13):
-            part = vectors[begin : begin + (1 << 13)].astype(np.float64)
-            lengths[begin : begin + len(part)] = np.sqrt(np.einsum("nd,nd->n", part, part))
+        lengths, unit = np.empty(len(vectors)), np.empty_like(vectors)
+
+        def fill(begin: int) -> None:
+            part = slice(begin, begin + _ROWS_A_BLOCK)
+            wide = vectors[part].astype(np.float64)
+            lengths[part] = lengths_of(wide)
             with np.errstate(divide="ignore", invalid="ignore"):
-                unit[begin : begin + len(part)] = part / lengths[begin : begin + len(part), None]
+                np.multiply(wide, 1.0 / lengths[part, None], out=unit[part], casting="same_kind")
+
+        with ThreadPoolExecutor(available_cores()) as pool:
+            list(pool.map(fill, range(0, len(vectors), _ROWS_A_BLOCK)))
         if not (lengths > 0).all():
             raise ValueError("a candidate has the zero vector; leave out what the encoder does not know")
-        return cls(vectors, lengths, unit)
+        return cls(vectors, lengths, unit, compiled)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -102,23 +113,17 @@ class Score(ABC):
 
     def __init__(self, candidates: Candidates) -> None:
         self.candidates = candidates
+        self._paired = PairedProducts(candidates.vectors, compiled=candidates.compiled)
 
     def exact(self, exemplars: Rows, queries: Rows, rows: Rows) -> Floats:
-        """Return the float64 scores of triples (exemplar, query, candidate row); undefined ones are minus infinity.
-
-        A triple's score is the same to the last bit wherever it stands, so equal vectors tie.
-        """
-        scores = np.empty(len(rows))
-        for begin in range(0, len(rows), _TRIPLES_A_BLOCK):
-            part = slice(begin, begin + _TRIPLES_A_BLOCK)
-            vectors = self.candidates.vectors[rows[part]].astype(np.float64)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                scores[part] = self._exact(exemplars[part], queries[part], rows[part], vectors)
+        """Return the float64 scores of triples (exemplar, query, candidate row); undefined ones are minus infinity."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scores = self._exact(exemplars, queries, rows)
         scores[np.isnan(scores)] = -np.inf
         return scores
 
     @abstractmethod
-    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows, vectors: Floats) -> Floats: ...
+    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows) -> Floats: ...
 
     @abstractmethod
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
@@ -130,18 +135,12 @@ class Score(ABC):
 
     @property
     def _product_error(self) -> float:
-        """How far a float32 product of unit vectors may be off: four times the probable bound of Higham and Mary (2019)."""
-        return _ROUNDOFF * (4.0 * float(np.sqrt(self.candidates.dimension)) + 4.0)
+        """How far a float32 product of unit vectors may be off.
 
-
-def _dots(left: Floats, right: Floats) -> Floats:
-    """Return row by row dot products; einsum and not BLAS, whose last digits depend on a row's place in the block."""
-    products: Floats = np.einsum("nd,nd->n", left, right)
-    return products
-
-
-def _lengths(vectors: Floats) -> Floats:
-    return np.sqrt(_dots(vectors, vectors))
+        Rounding errors of a sum of n products behave like a random walk: with high probability they stay below a small
+        multiple of sqrt(n) roundoffs (Higham and Mary 2019). Twice that is seven standard deviations for parallel vectors.
+        """
+        return _ROUNDOFF * (2.0 * float(np.sqrt(self.candidates.dimension)) + 4.0)
 
 
 def _single(values: Floats) -> NDArray[np.float32]:
@@ -149,8 +148,10 @@ def _single(values: Floats) -> NDArray[np.float32]:
         return np.ascontiguousarray(values, dtype=np.float32)
 
 
-def _cross(rows: NDArray[np.float32], block: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.ascontiguousarray(rows @ block.T)
+def _cross(block: NDArray[np.float32], *rows: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    """Multiply several sets of rows with a block of candidates in one product; each set gets its part."""
+    products = (np.concatenate(rows) if len(rows) > 1 else rows[0]) @ block.T
+    return np.split(products, np.cumsum([len(part) for part in rows[:-1]]))
 
 
 class AdditiveScore(Score):
@@ -162,15 +163,15 @@ class AdditiveScore(Score):
         super().__init__(candidates)
         self._offsets, self._queries = offsets, queries
         self._offsets32, self._queries32 = _single(offsets), _single(queries)
-        self._sizes = _lengths(offsets), _lengths(queries)
+        self._sizes = lengths_of(offsets), lengths_of(queries)
 
-    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows, vectors: Floats) -> Floats:
-        return _dots(vectors, self._offsets[exemplars] + self._queries[queries]) / self.candidates.lengths[rows]
+    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows) -> Floats:
+        products = self._paired.dots(rows, self._offsets, exemplars) + self._paired.dots(rows, self._queries, queries)
+        return products / self.candidates.lengths[rows]
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
-        unit = self.candidates.unit[block]
-        first = _cross(self._offsets32[exemplars], unit)
-        return Factors(first, _cross(self._queries32[queries], unit), first)
+        first, second = _cross(self.candidates.unit[block], self._offsets32[exemplars], self._queries32[queries])
+        return Factors(first, second, first)
 
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
         margin = self._product_error * (self._sizes[0][exemplars] + self._sizes[1][queries]) + 4 * _ROUNDOFF * np.abs(exact)
@@ -189,27 +190,25 @@ class DistanceScore(Score):
         super().__init__(candidates)
         self._offsets, self._queries = offsets, queries
         self._offsets32, self._queries32 = _single(offsets), _single(queries)
-        self._sizes = _lengths(offsets), _lengths(queries)
+        self._sizes = lengths_of(offsets), lengths_of(queries)
         self._longest = float(candidates.lengths.max())
 
-    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows, vectors: Floats) -> Floats:
-        steps = vectors - self._queries[queries]
-        scores: Floats = _dots(steps, self._offsets[exemplars]) / (_lengths(steps) * self._sizes[0][exemplars])
+    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows) -> Floats:
+        products, squares = self._paired.steps(rows, self._queries, queries, self._offsets, exemplars)
+        scores: Floats = products / (np.sqrt(squares) * self._sizes[0][exemplars])
         return scores
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
-        vectors = self.candidates.vectors[block]
-        first = _cross(self._offsets32[exemplars], vectors)
-        squares = (
-            (self.candidates.lengths[block] ** 2)[None, :]
-            + (self._sizes[1][queries] ** 2)[:, None]
-            - 2.0 * _cross(self._queries32[queries], vectors)
-        )
+        first, products = _cross(self.candidates.vectors[block], self._offsets32[exemplars], self._queries32[queries])
+        sizes = self._sizes[1][queries][:, None]
+        squares = products.astype(np.float64)
+        squares *= -2.0
+        squares += self.candidates.lengths[block] ** 2 + sizes**2
         near = np.argwhere(squares < self._near(queries)[:, None] ** 2)
-        distances = np.sqrt(np.maximum(squares, 0.0))
+        distances = np.sqrt(np.maximum(squares, 0.0, out=squares), out=squares)
         if len(near):
-            steps = vectors[near[:, 1]].astype(np.float64) - self._queries[queries[near[:, 0]]]
-            lengths = _lengths(steps)
+            steps = self.candidates.vectors[block][near[:, 1]].astype(np.float64) - self._queries[queries[near[:, 0]]]
+            lengths = lengths_of(steps)
             # At the query itself the score is undefined: NaN sends it to the exact formula.
             distances[near[:, 0], near[:, 1]] = np.where(lengths > 0, lengths, np.nan)
         return Factors(first, _single(distances), first)
@@ -221,7 +220,7 @@ class DistanceScore(Score):
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
         offset_size, query_size = self._sizes[0][exemplars], self._sizes[1][queries]
         slope = exact * offset_size
-        start = _dots(self._offsets[exemplars], self._queries[queries])
+        start = np.einsum("nd,nd->n", self._offsets[exemplars], self._queries[queries])
         square_error = 2.0 * self._product_error * self._longest * query_size
         # The root turns an error of the square into half of it over the distance, which is at least ``near``.
         distance_error = square_error / (2.0 * self._near(queries)) + 4 * _ROUNDOFF * (self._longest + query_size)
@@ -243,37 +242,35 @@ class RatioScore(Score):
         self, candidates: Candidates, a: Floats, b: Floats, queries: Floats, *, shifted: bool = True, epsilon: float = 1e-3
     ) -> None:
         super().__init__(candidates)
-        self._a, self._b, self._c = (vectors / _lengths(vectors)[:, None] for vectors in (a, b, queries))
+        self._a, self._b, self._c = (vectors / lengths_of(vectors)[:, None] for vectors in (a, b, queries))
         self._a32, self._b32, self._c32 = map(_single, (self._a, self._b, self._c))
         self._slope, self._shift = (0.5, 0.5) if shifted else (1.0, 0.0)
         self._epsilon = epsilon
 
-    def _cosines(self, vectors: Floats, lengths: Floats, others: Floats) -> Floats:
-        return self._slope * (_dots(vectors, others) / lengths) + self._shift
+    def _cosines(self, rows: Rows, table: Floats, numbers: Rows) -> Floats:
+        return self._slope * (self._paired.dots(rows, table, numbers) / self.candidates.lengths[rows]) + self._shift
 
-    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows, vectors: Floats) -> Floats:
-        lengths = self.candidates.lengths[rows]
-        above = self._cosines(vectors, lengths, self._b[exemplars]) * self._cosines(vectors, lengths, self._c[queries])
-        ratio: Floats = above / (self._cosines(vectors, lengths, self._a[exemplars]) + self._epsilon)
+    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows) -> Floats:
+        above = self._cosines(rows, self._b, exemplars) * self._cosines(rows, self._c, queries)
+        ratio: Floats = above / (self._cosines(rows, self._a, exemplars) + self._epsilon)
         return ratio
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
-        unit = self.candidates.unit[block]
-        slope, shift = np.float32(self._slope), np.float32(self._shift)
-        first = slope * _cross(self._b32[exemplars], unit) + shift
-        second = slope * _cross(self._c32[queries], unit) + shift
-        below = slope * _cross(self._a32[exemplars], unit) + np.float32(self._shift + self._epsilon)
+        tables = (self._b32[exemplars], self._c32[queries], self._a32[exemplars])
+        first, second, below = _cross(self.candidates.unit[block], *tables)
+        if self._shift:
+            for cosines in (first, second, below):
+                cosines *= np.float32(self._slope)
+                cosines += np.float32(self._shift)
+        below += np.float32(self._epsilon)
         if self._shift == 0.0:
             unclear = np.argwhere(np.abs(below) < 4 * self._product_error)
             if len(unclear):
                 numbers, places = unclear.T
-                rows = np.arange(block.start, block.stop)[places]
-                vectors = self.candidates.vectors[rows].astype(np.float64)
-                cosines = self._cosines(vectors, self.candidates.lengths[rows], self._a[exemplars[numbers]])
-                below[numbers, places] = cosines + self._epsilon
+                below[numbers, places] = self._cosines(places + block.start, self._a, exemplars[numbers]) + self._epsilon
             first = np.where(below < 0, -first, first)
             below = np.where(below == 0, np.float32(np.nan), np.abs(below))
-        return Factors(_single(first), second, below)
+        return Factors(first, second, below)
 
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
         margin = 2.0 * (self._product_error + 4 * _ROUNDOFF) * (1.0 + np.abs(exact))
@@ -288,19 +285,19 @@ class LogisticScore(Score):
     def __init__(self, candidates: Candidates, weights: Floats, intercepts: Floats, queries: Floats) -> None:
         super().__init__(candidates)
         self._weights, self._intercepts = weights, intercepts
-        self._c = queries / _lengths(queries)[:, None]
+        self._c = queries / lengths_of(queries)[:, None]
         self._weights32, self._c32 = _single(weights), _single(self._c)
-        self._sizes = _lengths(weights)
+        self._sizes = lengths_of(weights)
 
-    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows, vectors: Floats) -> Floats:
-        unit = vectors / self.candidates.lengths[rows][:, None]
-        return _sigmoid(_dots(unit, self._weights[exemplars]) + self._intercepts[exemplars]) * _dots(unit, self._c[queries])
+    def _exact(self, exemplars: Rows, queries: Rows, rows: Rows) -> Floats:
+        lengths = self.candidates.lengths[rows]
+        logits = self._paired.dots(rows, self._weights, exemplars) / lengths + self._intercepts[exemplars]
+        return _sigmoid(logits) * (self._paired.dots(rows, self._c, queries) / lengths)
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
-        unit = self.candidates.unit[block]
-        logits = _cross(self._weights32[exemplars], unit).astype(np.float64) + self._intercepts[exemplars][:, None]
-        probabilities = _single(_sigmoid(logits))
-        return Factors(probabilities, _cross(self._c32[queries], unit), np.ones_like(probabilities))
+        products, cosines = _cross(self.candidates.unit[block], self._weights32[exemplars], self._c32[queries])
+        probabilities = _single(_sigmoid(products.astype(np.float64) + self._intercepts[exemplars][:, None]))
+        return Factors(probabilities, cosines, np.ones_like(probabilities))
 
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
         # The sigmoid is at most a quarter as steep as its logit.
