@@ -144,6 +144,10 @@ class Dataset:
         for split in self.splits.values():
             yield from split.all_texts()
 
+    def for_encoder(self, encoder: Encoder) -> Dataset:
+        """Return the data set as this encoder is asked; one whose texts depend on the encoder's vocabulary overrides it."""
+        return self
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that can change a score: texts, targets, groups, their order and their splits."""

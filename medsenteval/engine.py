@@ -32,16 +32,17 @@ def evaluate_task(
 ) -> Result:
     """Encode a data set's texts and score the task; the whole way from texts to Result."""
     started = time.perf_counter()
+    asked = dataset.for_encoder(encoder)
     embeddings = embed_texts(
         encoder,
-        list(dataset.all_texts()),
+        list(asked.all_texts()),
         batch_size=settings.batch_size,
         task_name=task.name,
         cache=cache,
         progress=progress,
     )
     encoded = time.perf_counter()
-    scores = task.evaluate(task, dataset, embeddings, settings)
+    scores = task.evaluate(task, asked, embeddings, settings)
     scored = time.perf_counter()
     measure_coverage = getattr(encoder, "coverage", None)
     coverage: Mapping[str, float] = {} if measure_coverage is None else measure_coverage(embeddings.row_of)
