@@ -23,6 +23,8 @@ PACKAGES = {
 
 TORCH = ["torch>=2.4"]
 EXTRAS = {
+    # Ranking over hundreds of thousands of candidates; NumPy does it too, several times slower.
+    "analogy": ["numba>=0.60"],
     "torch": TORCH,
     "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.
@@ -37,7 +39,7 @@ EXTRAS = {
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
 EXTRAS["test"] = [
-    *(requirement for extra in ("transformers", "elmo", "fasttext") for requirement in EXTRAS[extra]),
+    *(requirement for extra in ("analogy", "transformers", "elmo", "fasttext") for requirement in EXTRAS[extra]),
     # Independent references that the package itself does not need.
     "flair>=0.15",
     "pronto>=2.5",

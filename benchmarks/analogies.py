@@ -131,7 +131,9 @@ def main(arguments: list[str] | None = None) -> None:
     bare, ours = min(products), {method: min(times) for method, times in seconds.items()}
     print(f"bare factored products  {bare:8.2f} s")
     for method, time_ in ours.items():
-        compared = f"{time_ / bare:.2f} times the products" if method == "3cosadd" else f"{time_ / ours['3cosadd']:.2f} times 3cosadd"
+        compared = (
+            f"{time_ / bare:.2f} times the products" if method == "3cosadd" else f"{time_ / ours['3cosadd']:.2f} times 3cosadd"
+        )
         print(f"{method:<22}  {time_:8.2f} s    {compared}")
     print(f"3cosadd: accuracy {found.acc.mean():.4f}, MAP {found.map.mean():.4f}, MRR {found.mrr.mean():.4f}")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB (before the naive way)")
@@ -140,7 +142,9 @@ def main(arguments: list[str] | None = None) -> None:
             one, metrics = naive_relation(candidates, vectors, questions)
         first = questions.relations == 0
         exact = [float(values[first].mean()) for values in (found.acc, found.map, found.mrr)]
-        print(f"naive, one relation     {one:8.2f} s    x {size[3]} = {one * size[3]:,.0f} s, {one * size[3] / ours['3cosadd']:.1f} times ours")
+        print(
+            f"naive, one relation     {one:8.2f} s    x {size[3]} = {one * size[3]:,.0f} s, {one * size[3] / ours['3cosadd']:.1f} times ours"
+        )
         print(f"largest difference of its metrics to ours {np.abs(metrics - exact).max():.1e}")
 
 

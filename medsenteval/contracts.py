@@ -246,6 +246,7 @@ class Task:
     ``options`` lists the reading options with their allowed values, the default first.
     ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
     ``pair_features`` names how two sentence vectors become one row of probe input (``medsenteval.features``).
+    ``protocol_options`` names the options that are part of the protocol's name, because their scores do not compare.
     ``uses_probe`` is False where no shared probe is trained on the vectors (similarities, analogies, taggers of their own).
     """
 
@@ -268,11 +269,16 @@ class Task:
     training: Mapping[str, Any] = field(default_factory=dict)
     senteval_name: str = ""
     groups_are: str = ""
+    protocol_options: tuple[str, ...] = ()
     uses_probe: bool = True
     pair_features: str = "u,v,|u-v|,u*v"
 
     def protocol_under(self, settings: Settings) -> str:
         """Return the protocol's full name; scores under different names are not comparable."""
+        if self.protocol_options:
+            given = settings.task_options.get(self.name, {})
+            chosen = {name: given.get(name, self.options[name][0]) for name in self.protocol_options}
+            return "-".join(name if value == "yes" else value for name, value in chosen.items() if value != "no")
         if not self.uses_probe:
             return self.protocol if settings.similarity is None or self.protocol != "cosine" else "own-similarity"
         name = self.protocol if self.protocol == "split" else f"{self.protocol}-{settings.folds}"

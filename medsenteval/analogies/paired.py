@@ -54,9 +54,7 @@ class PairedProducts:
             out[part] = np.einsum("nd,nd->n", self._vectors[rows[part]].astype(np.float64), table[numbers[part]])
         return out
 
-    def steps(
-        self, rows: Rows, origins: Floats, origin_numbers: Rows, table: Floats, numbers: Rows
-    ) -> tuple[Floats, Floats]:
+    def steps(self, rows: Rows, origins: Floats, origin_numbers: Rows, table: Floats, numbers: Rows) -> tuple[Floats, Floats]:
         """Return the products of the steps ``vectors[rows[i]] - origins[...]`` with ``table[...]``, and the steps' squares."""
         products, squares = np.empty(len(rows)), np.empty(len(rows))
         if self._compiled:

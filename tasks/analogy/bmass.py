@@ -10,7 +10,7 @@ from typing import Final
 from medsenteval.contracts import Task
 from medsenteval.published import read_table
 from medsenteval.tasks.analogy.dataset import CANDIDATES, SETTINGS, Analogy, AnalogyBuilder, AnalogyDataset
-from medsenteval.tasks.analogy.evaluation import OPTIONS, evaluate_analogies
+from medsenteval.tasks.analogy.evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
 from medsenteval.tasks.files import clean_text
 
 __all__ = ["CANDIDATE_FILE", "TASK", "category_of", "parse_terms", "read"]
@@ -100,4 +100,5 @@ TASK = Task(
     obtain="with a UMLS (UTS) login, fetch BMASS from the address that github.com/OSU-slatelab/BMASS names, and put "
     f"BMASS_single_answer.txt, BMASS_multi_answer.txt, BMASS_all_info.txt and {CANDIDATE_FILE} into BMASS/",
     groups_are="relation",
+    protocol_options=PROTOCOL_OPTIONS,
 )

@@ -19,7 +19,7 @@ from medsenteval.errors import DataError
 from medsenteval.settings import Settings
 from medsenteval.tasks.analogy.dataset import AnalogyDataset
 
-__all__ = ["OPTIONS", "evaluate_analogies"]
+__all__ = ["OPTIONS", "PROTOCOL_OPTIONS", "evaluate_analogies"]
 
 _NO_YES: Final = ("no", "yes")
 #: Options of every analogy task. ``scale`` unit brings whole terms to length 1; legacy flags repeat the released code.
@@ -30,6 +30,8 @@ OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "legacy_3cosmul": _NO_YES,
     "legacy_unanswerable": _NO_YES,
 }
+#: Those that make scores incomparable; they become part of the protocol's name.
+PROTOCOL_OPTIONS: Final = ("setting", "score", "legacy_exclusion", "legacy_3cosmul", "legacy_unanswerable")
 
 
 @dataclass
@@ -213,7 +215,9 @@ def _with_wrong_answers(measures: Measures, relations: NDArray[np.intp], unanswe
     """Lower each relation's accuracy by its questions that no candidate answers."""
     answered = np.bincount(relations)
     wrong = np.bincount(unanswerable, minlength=len(answered))[: len(answered)]
-    return Measures(measures.acc * (answered / np.maximum(answered + wrong, 1))[relations], measures.map, measures.mrr, measures.ranks)
+    return Measures(
+        measures.acc * (answered / np.maximum(answered + wrong, 1))[relations], measures.map, measures.mrr, measures.ranks
+    )
 
 
 def _interval(

@@ -10,7 +10,7 @@ from typing import Final
 from medsenteval.contracts import Task
 from medsenteval.errors import DataMissingError
 from medsenteval.tasks.analogy.dataset import CANDIDATES, SETTINGS, Analogy, AnalogyBuilder, AnalogyDataset
-from medsenteval.tasks.analogy.evaluation import OPTIONS, evaluate_analogies
+from medsenteval.tasks.analogy.evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
 
 __all__ = ["BATS", "GOOGLE", "MSR", "read_bats", "read_google", "read_msr"]
 
@@ -71,7 +71,9 @@ def read_bats(folder: Path, options: Mapping[str, str]) -> AnalogyDataset:
     builder = AnalogyBuilder("BATS", folder, options)
     files = sorted(path for path in folder.rglob("*.txt") if re.match(r"[A-Z]\d+ ", path.name))
     if not files:
-        raise DataMissingError(f"BATS: {folder} holds no relation file such as '1_Inflectional_morphology/I01 [noun - plural_reg].txt'")
+        raise DataMissingError(
+            f"BATS: {folder} holds no relation file such as '1_Inflectional_morphology/I01 [noun - plural_reg].txt'"
+        )
     for file in files:
         relation = file.stem
         builder.categories[relation] = "" if file.parent == folder else re.sub(r"^\d+_", "", file.parent.name).replace("_", " ")
@@ -80,7 +82,9 @@ def read_bats(folder: Path, options: Mapping[str, str]) -> AnalogyDataset:
             if not line.strip():
                 continue
             fields = line.split("\t") if "\t" in line else line.split()
-            objects = tuple(dict.fromkeys(word.strip() for word in fields[1].split("/") if word.strip())) if len(fields) == 2 else ()
+            objects = (
+                tuple(dict.fromkeys(word.strip() for word in fields[1].split("/") if word.strip())) if len(fields) == 2 else ()
+            )
             if not fields[0].strip() or not objects:
                 builder.reject(file, number, f"expected 'word TAB answer/answer/...', got {line.strip()[:60]!r}")
                 continue
@@ -104,6 +108,7 @@ def _task(
         folders=(name,), read=read, evaluate=evaluate_analogies, published_counts={"all": count},
         options={"setting": settings, **scaled, "candidates": ("terms", *(c for c in CANDIDATES if c != "terms"))},
         citation=citation, licence="free for research; see its page", access="open", obtain=obtain, groups_are="relation",
+        protocol_options=PROTOCOL_OPTIONS,
     )  # fmt: skip
 
 

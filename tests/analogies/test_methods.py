@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medsenteval.analogies.methods import METHODS, solve
-from medsenteval.analogies.metrics import constant_measures
+from medsenteval.analogies.methods import solve
 from medsenteval.analogies.questions import Questions, Ragged
 from medsenteval.analogies.scores import Candidates
-from medsenteval.errors import SettingsError
 from tests.analogies import twin
 
-PAIRWISE = [("3cosadd", True), ("pairwise-distance", True), ("3cosmul", True), ("3cosmul", False), ("only-b", True), ("only-c", True)]
+PAIRWISE = [
+    ("3cosadd", True),
+    ("pairwise-distance", True),
+    ("3cosmul", True),
+    ("3cosmul", False),
+    ("only-b", True),
+    ("only-c", True),
+]
 
 
 def make_questions(rng: np.random.Generator, n_candidates: int, n_pairs: int, n_relations: int, most_objects: int) -> Questions:
@@ -84,7 +89,12 @@ def test_metrics_equal_the_full_sort_on_any_data(seed, case, n, dimension, dupli
     vectors = make_vectors(rng, n, dimension, duplicates, spread)
     questions = make_questions(rng, n, 4, 2, most_objects)
     if case[0] == "pairwise-distance":
-        same = [np.array_equal(vectors[a], vectors[b].mean(axis=0)) for a, b in zip(questions.exemplar_a, map(questions.exemplar_b.__getitem__, range(len(questions.exemplar_b))), strict=True)]
+        same = [
+            np.array_equal(vectors[a], vectors[b].mean(axis=0))
+            for a, b in zip(
+                questions.exemplar_a, map(questions.exemplar_b.__getitem__, range(len(questions.exemplar_b))), strict=True
+            )
+        ]
         if any(same):
             return  # an offset of zero has no direction; the task drops such analogies
     _, measures, _ = solve(case[0], questions, Candidates.of(vectors, compiled=compiled), vectors, shifted=case[1])
