@@ -142,7 +142,7 @@ def write_bmass(generated: Generated, folder: Path) -> list[Path]:
     if not generated.pairs:
         best = max((summary.one_to_one for summary in generated.summaries), default=0)
         raise DataError(
-            f"no relation has enough 1:1 instances and subjects (the best of {len(generated.summaries)} has {best} 1:1 instances); "
+            f"no relation has enough 1:1 instances and subjects (the best of {len(generated.summaries)} has {best} 1:1); "
             "lower --one-to-one or --pairs, or check the frequency table"
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -158,8 +158,11 @@ def write_bmass(generated: Generated, folder: Path) -> list[Path]:
             for (a, b), (c, d) in permutations(pairs, 2):
                 lines.append("\t".join((entries([a]), entries(b[:n_b]), entries([c]), entries(d[:n_d]))))
         contents[f"BMASS_{setting}.txt"] = lines
-    contents["summary.tsv"] = ["relation\tfacts\tsubjects\tone_to_one\tambiguity\tkept"] + [
-        f"{each.relation}\t{each.facts}\t{each.subjects}\t{each.one_to_one}\t{each.ambiguity:.2f}\t{'yes' if each.kept else 'no'}"
+    contents["summary.tsv"] = ["relation\tfacts\tsubjects\tone_to_one\tambiguity\tkept"]
+    contents["summary.tsv"] += [
+        "\t".join(
+            (each.relation, str(each.facts), str(each.subjects), str(each.one_to_one), f"{each.ambiguity:.2f}", str(each.kept))
+        )
         for each in generated.summaries
     ]
     for name, lines in contents.items():

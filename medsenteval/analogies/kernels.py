@@ -24,7 +24,7 @@ def count_sums(
     first: Any, second: Any, scale: Any, most: Any, least: Any, scale_most: Any, scale_least: Any,
     e: Any, q: Any, weight: Any, offset: Any, margin: Any, runs: Any, live: Any, better: Any, n_unclear: Any,
 ) -> int:  # fmt: skip
-    """Count, for each answer, candidates with first + weight * second - offset beyond the margin; return how many are unclear."""
+    """Count, for each answer, candidates with first + weight * second - offset beyond the margin; return the number unclear."""
     width, total = first.shape[1], 0
     n_stretches = (width + _STRETCH - 1) // _STRETCH
     for r in range(len(runs) - 1):
@@ -75,7 +75,7 @@ def count_products(
     first: Any, second: Any, scale: Any, most: Any, least: Any, scale_most: Any, scale_least: Any,
     e: Any, q: Any, weight: Any, offset: Any, margin: Any, runs: Any, live: Any, better: Any, n_unclear: Any,
 ) -> int:  # fmt: skip
-    """Count, for each answer, candidates with first * second - offset * scale beyond the margin; return how many are unclear."""
+    """Count, for each answer, candidates with first * second - offset * scale beyond the margin; return the number unclear."""
     width, total = first.shape[1], 0
     n_stretches = (width + _STRETCH - 1) // _STRETCH
     for r in range(len(runs) - 1):

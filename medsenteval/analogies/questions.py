@@ -45,10 +45,10 @@ class Ragged:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """Question i of relation ``relations[i]``: exemplar a : b is to c : ? with ``answers[i]`` right and ``excluded[i]`` not guessed.
+    """Question i of relation ``relations[i]``: a : b is to c : ?, with ``answers[i]`` right and ``excluded[i]`` not guessed.
 
-    ``exemplars`` and ``queries`` number the distinct (a, b...) and c. ``exemplar_a``, ``exemplar_b`` (several where b is averaged)
-    and ``query_terms`` are rows of a matrix of term vectors; answers and excluded are rows of the candidates.
+    ``exemplars`` and ``queries`` number the distinct (a, b...) and c. ``exemplar_a``, ``exemplar_b`` (several where b is
+    averaged) and ``query_terms`` are rows of a matrix of term vectors; answers and excluded are rows of the candidates.
     """
 
     relations: Rows

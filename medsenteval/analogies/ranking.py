@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -136,4 +137,4 @@ def _group(triples: Triples, rows: Rows) -> _Group:
 
 def _runs(values: Rows) -> list[tuple[int, int]]:
     edges = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))

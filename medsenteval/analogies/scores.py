@@ -94,7 +94,7 @@ class Factors:
 class Constants:
     """What decides, for each triple of an answer, whether a candidate v beats it by more than rounding can explain.
 
-    Sums:   z = first[e, v] + weight * second[q, v] - offset.   Products:   z = first[e, v] * second[q, v] - offset * scale[e, v].
+    Sums: z = first[e, v] + weight * second[q, v] - offset. Products: z = first[e, v] * second[q, v] - offset * scale[e, v].
     v is surely better where z > margin, surely worse where z < -margin; NaN is neither.
     """
 

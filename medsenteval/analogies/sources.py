@@ -89,8 +89,7 @@ def read_umls_facts(folder: Path) -> tuple[Iterable[Concept], Facts]:
 
 
 def _read_mrrel(path: Path) -> Iterator[tuple[str, str, str]]:
-    stream = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with stream:
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
         for number, line in enumerate(stream, start=1):
             row = line.rstrip("\r\n").split("|")
             if len(row) != _MRREL_FIELDS + 1:

@@ -61,16 +61,15 @@ def generate(
         source = sources.read_umls_facts(umls)
     generated = generate_analogies(*source, construction, counts)
     written = write_bmass(generated, output / "BMASS")
-    rows = [
-        [each.relation, f"{each.facts:,}", f"{each.subjects:,}", f"{each.one_to_one:,}", f"{each.ambiguity:.1f}" if each.kept else "",
-         "yes" if each.kept else "no"]
-        for each in generated.summaries
-    ]  # fmt: skip
+    rows = []
+    for each in generated.summaries:
+        counts_shown = [f"{count:,}" for count in (each.facts, each.subjects, each.one_to_one)]
+        rows.append([each.relation, *counts_shown, f"{each.ambiguity:.1f}" if each.kept else "", "yes" if each.kept else "no"])
     header = ["Relation", "Facts", "Subjects", "1:1", "Answers", "Kept"]
     click.echo(text_table(header, rows, [False, True, True, True, True, False]))
     click.echo(
-        f"\n{generated.n_analogies:,} analogies of {len(generated.pairs)} relation(s), {len(generated.candidates):,} candidates, "
-        f"written to {written[0].parent}"
+        f"\n{generated.n_analogies:,} analogies of {len(generated.pairs)} relation(s) and {len(generated.candidates):,} "
+        f"candidates written to {written[0].parent}"
     )
     if counts is None:
         click.echo("Note: without --frequencies rare terms are in it, of which an encoder may know nothing")

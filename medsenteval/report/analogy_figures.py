@@ -22,7 +22,7 @@ def draw_metrics(result: Result, path: Path) -> None:
     """Draw accuracy, MAP and MRR of each relation as bars beside each other (the paper's Figure 1)."""
     relations = _relations(result)
     series = {_LABELS[metric]: {name: means[metric] for name, means in relations.items()} for metric in _LABELS}
-    _draw(series, f"{result.task}: {result.encoder}, {_conditions(result)}", "score", path)
+    _draw(series, f"{result.task}: {result.encoder}, {_conditions(result)}{_mark([result])}", "score", path)
 
 
 def draw_comparison(results: Sequence[Result], metric: str, path: Path) -> None:
@@ -43,7 +43,8 @@ def draw_comparison(results: Sequence[Result], metric: str, path: Path) -> None:
     for result in results:
         series[label(result)] = {name: means[metric] for name, means in _relations(result).items()}
     shared = results[0].encoder if same_encoder else _conditions(results[0]) if same_conditions else ""
-    _draw(series, ": ".join(part for part in (results[0].task, shared) if part), _LABELS[metric], path)
+    title = ": ".join(part for part in (results[0].task, shared) if part) + _mark(results)
+    _draw(series, title, _LABELS[metric], path)
 
 
 def _relations(result: Result) -> Mapping[str, Any]:
@@ -54,8 +55,12 @@ def _relations(result: Result) -> Mapping[str, Any]:
     return found
 
 
+def _mark(results: Sequence[Result]) -> str:
+    return " (SYNTHETIC SAMPLE DATA)" if any(result.synthetic for result in results) else ""
+
+
 def _conditions(result: Result) -> str:
-    return f"{result.details['setting']}, {result.details['score']}"
+    return result.protocol
 
 
 def _draw(series: Mapping[str, Mapping[str, float]], title: str, axis_label: str, path: Path) -> None:

@@ -37,7 +37,7 @@ def parse_terms(field: str) -> tuple[str, ...] | None:
 
 
 def read(folder: Path, options: Mapping[str, str]) -> AnalogyDataset:
-    """Read the file of the chosen setting and the candidate list; All-Info's file serves for every setting where it stands alone."""
+    """Read the file of the chosen setting and the candidate list; where only All-Info's file is there, it serves for all."""
     builder = AnalogyBuilder("BMASS", folder, options)
     unigrams = "unigrams_" if options["terms"] == "unigrams" else ""
     setting = options["setting"].replace("-", "_")

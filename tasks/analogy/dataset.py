@@ -23,7 +23,7 @@ CANDIDATES: Final = ("file", "terms", "vocabulary", "vocabulary-300000", "vocabu
 
 @dataclass(frozen=True)
 class Analogy:
-    """One question: the exemplar's subject ``a`` and objects ``b``, the query ``c`` and its right answers ``d``, first ones first."""
+    """One question: the exemplar's subject ``a`` and objects ``b``, the query ``c`` and its right answers ``d``."""
 
     relation: str
     a: str

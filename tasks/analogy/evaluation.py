@@ -102,7 +102,7 @@ def _pose(
     known: NDArray[np.bool_],
     candidate_of: NDArray[np.intp],
 ) -> _Posed:
-    """Turn analogies into questions; one without a vector for a, b or c, or without an answer among the candidates, is dropped."""
+    """Turn analogies into questions; one without a vector for a, b or c, or without an answer that can be found, is dropped."""
     keeps_b = dataset.options["legacy_exclusion"] == "yes" and dataset.options["setting"] == "all-info"
     needs_direction = dataset.options["score"] == "pairwise-distance"
     needs_length = dataset.options["score"] in ("3cosmul", "lrcos")
@@ -156,7 +156,7 @@ def _pose(
 
 
 def _has_direction(terms: NDArray[np.float32], a: int, b: tuple[int, ...], offset: bool, length: bool) -> bool:
-    """Say whether the score is defined for this exemplar: some need an offset that is not zero, some a mean object that is not."""
+    """Say whether the score is defined for this exemplar: some need an offset, some a mean object, that is not zero."""
     mean = terms[list(b)].astype(np.float64).mean(axis=0)
     return not (offset and np.array_equal(mean, terms[a].astype(np.float64))) and not (length and not mean.any())
 

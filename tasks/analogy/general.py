@@ -67,7 +67,7 @@ def read_msr(folder: Path, options: Mapping[str, str]) -> AnalogyDataset:
 
 
 def read_bats(folder: Path, options: Mapping[str, str]) -> AnalogyDataset:
-    """Read BATS: a folder a category, a file a relation, ``word TAB answer/answer/...`` a line; every two lines of a file combine."""
+    """Read BATS: a folder a category, a file a relation, ``word TAB answer/...`` a line; every two lines of a file combine."""
     builder = AnalogyBuilder("BATS", folder, options)
     files = sorted(path for path in folder.rglob("*.txt") if re.match(r"[A-Z]\d+ ", path.name))
     if not files:
