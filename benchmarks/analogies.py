@@ -141,12 +141,10 @@ def main(arguments: list[str] | None = None) -> None:
             one, metrics = naive_relation(candidates, vectors, questions)
         first = questions.relations == 0
         exact = [float(values[first].mean()) for values in (found.acc, found.map, found.mrr)]
-        print(
-            f"naive, one relation     {one:8.2f} s    x {size[3]} = {one * size[3]:,.0f} s, {one * size[3] / ours['3cosadd']:.1f} times ours"
-        )
+        whole = one * size[3]
+        print(f"naive, one relation     {one:8.2f} s    x {size[3]} = {whole:,.0f} s, {whole / ours['3cosadd']:.1f} times ours")
         print(f"largest difference of its metrics to ours {np.abs(metrics - exact).max():.1e}")
 
 
 if __name__ == "__main__":
-    main()        whole = one * size[3]
-        print(f"naive, one relation     {one:8.2f} s    x {size[3]} = {whole:,.0f} s, {whole / ours['3cosadd']:.1f} times ours")
+    main()

@@ -116,6 +116,8 @@ def _bound(form: str, bounds: _Bounds, y: NDArray[np.float32], constants: Consta
     """Return what z cannot exceed for any of these answers, whichever exemplar they have."""
     lowest = constants.offset.min()
     if form == "sum":
-        return bounds.most + np.maximum(constants.weight.min() * y, constants.weight.max() * y) - lowest
+        sums: NDArray[np.float32] = bounds.most + np.maximum(constants.weight.min() * y, constants.weight.max() * y) - lowest
+        return sums
     smallest = bounds.scale_least if lowest >= 0 else bounds.scale_most
-    return np.maximum(bounds.least * y, bounds.most * y) - lowest * smallest
+    products: NDArray[np.float32] = np.maximum(bounds.least * y, bounds.most * y) - lowest * smallest
+    return products

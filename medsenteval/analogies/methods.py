@@ -86,7 +86,8 @@ def _train_logistic(
     from sklearn.linear_model import LogisticRegression
 
     def unit(vectors: Floats) -> Floats:
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        scaled: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return scaled
 
     weights = np.empty((len(members), candidates.dimension))
     intercepts = np.empty(len(members))

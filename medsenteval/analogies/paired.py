@@ -34,7 +34,8 @@ def compiled_kernel(name: str) -> Any:
 
 def lengths_of(vectors: Floats) -> Floats:
     """Return the length of each row."""
-    return np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    lengths: Floats = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+    return lengths
 
 
 class PairedProducts:

@@ -93,7 +93,8 @@ def rank_answers(score: Score, triples: Triples) -> NDArray[np.int64]:
 
     # Threads work on different candidates; the matrix products of each must not start threads of their own.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(available_cores()) as pool:
-        return 1 + np.sum(list(pool.map(count_span, spans)), axis=0, dtype=np.int64)
+        better: NDArray[np.int64] = np.sum(list(pool.map(count_span, spans)), axis=0, dtype=np.int64)
+    return better + 1
 
 
 def _grouped(triples: Triples) -> list[_Group]:

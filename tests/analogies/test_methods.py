@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +15,7 @@ from medsenteval.analogies.methods import solve
 from medsenteval.analogies.questions import Questions, Ragged
 from medsenteval.analogies.scores import Candidates
 from tests.analogies import twin
+from tests.conftest import REPOSITORY
 
 PAIRWISE = [
     ("3cosadd", True),
@@ -100,3 +105,75 @@ def test_metrics_equal_the_full_sort_on_any_data(seed, case, n, dimension, dupli
     _, measures, _ = solve(case[0], questions, Candidates.of(vectors, compiled=compiled), vectors, shifted=case[1])
     ours = np.stack([measures.acc, measures.map, measures.mrr], axis=1)
     np.testing.assert_allclose(ours, expected(*case, questions, vectors), rtol=1e-13, atol=0)
+
+
+def joined_expectation(questions: Questions) -> dict[tuple[int, int], list[int]]:
+    """Exemplars of each (relation, query), by hand."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for relation, exemplar, query in zip(questions.relations, questions.exemplars, questions.queries, strict=True):
+        found.setdefault((int(relation), int(query)), []).append(int(exemplar))
+    return found
+
+
+@pytest.mark.parametrize("method", ["3cosavg", "lrcos"])
+def test_methods_of_whole_relations_equal_the_full_sort(method: str) -> None:
+    rng = np.random.default_rng(8)
+    vectors = make_vectors(rng, 200, 6, 20, 0.2)
+    questions = make_questions(rng, 200, 6, 2, 2)
+    own = questions.query_terms.tolist()  # the terms are the candidates themselves
+    asked, measures, where = solve(
+        method, questions, Candidates.of(vectors), vectors, own_rows=own, rng=np.random.default_rng(4)
+    )
+    groups = joined_expectation(questions)
+    assert len(asked) == len(groups) == 12
+    wide = vectors.astype(np.float64)
+    unit = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    draws = np.random.default_rng(4)
+    for number, ((_, query), exemplars) in enumerate(groups.items()):
+        c = wide[questions.query_terms[query]]
+        a = wide[questions.exemplar_a[exemplars]]
+        b = np.array([wide[questions.exemplar_b[e]].mean(axis=0) for e in exemplars])
+        if method == "3cosavg":
+            scores = unit @ ((b - a).mean(axis=0) + c)
+        else:
+            from sklearn.linear_model import LogisticRegression
+
+            drawn = unit[draws.integers(0, len(unit), len(exemplars))]
+            rows = [x / np.linalg.norm(x) for x in (*b, *a)]
+            fitted = LogisticRegression(max_iter=1000).fit([*rows, *drawn], [1] * len(b) + [0] * 2 * len(b))
+            scores = fitted.predict_proba(unit)[:, 1] * (unit @ c / np.linalg.norm(c))
+        old = int(np.flatnonzero(where == number)[0])
+        expectation = twin.metrics(scores, questions.answers[old].tolist(), [int(questions.query_terms[query])])
+        ours = (measures.acc[number], measures.map[number], measures.mrr[number])
+        # Equal vectors may be ordered by rounding in this plain computation; averages hide no more than that.
+        np.testing.assert_allclose(ours, expectation, rtol=0.3 if method == "lrcos" else 1e-9, atol=0.02)
+
+
+def test_the_constant_ranking_is_that_of_rightness() -> None:
+    questions = Questions(
+        np.array([0, 0, 0]), np.arange(3), np.arange(3), Ragged.of([[2], [2, 1], [0]]), Ragged.of([[2], [], []]),
+        np.arange(3), Ragged.of([[0]] * 3), np.arange(3),
+    )  # fmt: skip
+    constant = constant_measures(questions, 4)  # candidates in the order 2, 0, 1, 3
+    assert constant.acc.tolist() == [0.0, 1.0, 0.0]
+    assert constant.mrr.tolist() == [1.0, 1.0, 0.5]
+    assert constant.map.tolist() == [1.0, (1 + 2 / 3) / 2, 0.5]
+
+
+def test_wrong_use_is_refused() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    questions = make_questions(np.random.default_rng(0), 3, 2, 1, 1)
+    with pytest.raises(SettingsError, match="no analogy method is called '4cos'"):
+        solve("4cos", questions, Candidates.of(vectors), vectors)
+    with pytest.raises(ValueError, match="zero vector"):
+        Candidates.of(np.zeros((1, 3), dtype=np.float32))
+    assert set(METHODS) == {method for method, _ in PAIRWISE} | {"3cosavg", "lrcos"}
+
+
+@pytest.mark.parametrize("extra", [[], ["--random", "--without-numba"]])
+def test_the_benchmark_runs_and_agrees_with_the_naive_way(extra: list[str]) -> None:
+    command = [sys.executable, "benchmarks/analogies.py", "--small", *extra]
+    shown = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    difference = re.search(r"largest difference of its metrics to ours (\S+)", shown)
+    assert difference is not None
+    assert float(difference[1]) < 1e-3
