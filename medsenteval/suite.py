@@ -132,7 +132,7 @@ class Suite:
         names = (job.encoder.name, job.task.name, job.settings.seed)
         if job.stored is not None:
             return PlannedJob(*names, "stored" if isinstance(job.stored, Result) else "failed before")
-        texts = list(job.dataset.all_texts())
+        texts = list(job.dataset.for_encoder(job.encoder).all_texts())
         order = TextOrder.of(texts)
         missing = len(order.texts)
         if self.cache is not None and job.encoder.identity:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from .abstracts import PICO_HEADINGS, mask_digits, write_abstracts
+from .analogies import build_analogy_files
 from .everyday import build_general_files
 from .formats import abstracts_tabbed, bioc_xml, json_document, lines, mednli_jsonl, rqe_xml, tagged_tokens, word_table
 from .mentions import MENTION_CORPORA, write_mentions
@@ -28,7 +29,8 @@ def build_files(seed: int) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for build in (_mednli, _rqe, _pubmed20k, _pico, _clinicalsa, _citationsa, _bioasq, _bioc, _clinicalsts, _biosses):
         files.update(build(seed))
-    return files | word_similarity_files(seed) | _ner(seed) | build_general_files(seed)
+    files |= word_similarity_files(seed) | _ner(seed) | build_general_files(seed) | build_analogy_files(seed)
+    return files
 
 
 def _mednli(seed: int) -> dict[str, bytes]:

@@ -11,6 +11,7 @@ DATA_ABSENT: Final = 3
 
 #: Command -> (module:attribute, what --help says of it without importing it).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
+    "analogies": ("medsenteval.commands.analogies:analogies", "Make analogies from relations; draw what they scored."),
     "cache": ("medsenteval.commands.cache:cache", "The embedding cache: what is in it, what can go."),
     "data": ("medsenteval.commands.data:data", "The data sets: status, where, show, fetch, prepare, quality, export, import."),
     "doctor": ("medsenteval.commands.doctor:doctor", "Check the installation, the data and an encoder; say what to fix."),

@@ -1,0 +1,180 @@
+"""Exact ranks and metrics against a brute-force twin, for every method and flag, with either way of counting."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medsenteval.analogies.methods import METHODS, solve
+from medsenteval.analogies.metrics import constant_measures
+from medsenteval.analogies.questions import Questions, Ragged
+from medsenteval.analogies.scores import Candidates
+from medsenteval.errors import SettingsError
+from tests.analogies import twin
+from tests.conftest import REPOSITORY
+
+PAIRWISE = [
+    ("3cosadd", True),
+    ("pairwise-distance", True),
+    ("3cosmul", True),
+    ("3cosmul", False),
+    ("only-b", True),
+    ("only-c", True),
+]
+
+
+def make_questions(rng: np.random.Generator, n_candidates: int, n_pairs: int, n_relations: int, most_objects: int) -> Questions:
+    """Relations of (subject, objects) pairs whose terms are candidates themselves; every two pairs make a question."""
+    relations, exemplars, queries, answers, excluded, exemplar_a, exemplar_b, query_terms = ([] for _ in range(8))
+    for relation in range(n_relations):
+        subjects = rng.choice(n_candidates, n_pairs, replace=False)
+        objects = [rng.choice(n_candidates, rng.integers(1, most_objects + 1), replace=False) for _ in range(n_pairs)]
+        base = len(exemplar_a)
+        exemplar_a += subjects.tolist()
+        query_terms += subjects.tolist()
+        exemplar_b += [each.tolist() for each in objects]
+        for i in range(n_pairs):
+            for j in range(n_pairs):
+                if i != j:
+                    relations.append(relation)
+                    exemplars.append(base + i)
+                    queries.append(base + j)
+                    answers.append(objects[j].tolist())
+                    excluded.append(sorted({int(subjects[i]), int(subjects[j]), *objects[i].tolist()}))
+    return Questions(
+        *(np.array(each, dtype=np.intp) for each in (relations, exemplars, queries)),
+        Ragged.of(answers), Ragged.of(excluded), np.array(exemplar_a), Ragged.of(exemplar_b), np.array(query_terms),
+    )  # fmt: skip
+
+
+def make_vectors(rng: np.random.Generator, n: int, dimension: int, duplicates: int, spread: float) -> np.ndarray:
+    vectors = (rng.standard_normal((n, dimension)) + spread).astype(np.float32)
+    for _ in range(duplicates):
+        vectors[rng.integers(n)] = vectors[rng.integers(n)]  # other strings, same words: equal vectors
+    return vectors
+
+
+def expected(method: str, shifted: bool, questions: Questions, vectors: np.ndarray) -> np.ndarray:
+    wide = vectors.astype(np.float64)
+    rows = []
+    for i in range(len(questions)):
+        e, q = questions.exemplars[i], questions.queries[i]
+        a, b = wide[questions.exemplar_a[e]], wide[questions.exemplar_b[e]].mean(axis=0)
+        c = wide[questions.query_terms[q]]
+        scores = np.array([twin.score(method, a, b, c, d, shifted) for d in wide])
+        rows.append(twin.metrics(scores, questions.answers[i].tolist(), questions.excluded[i].tolist()))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("method", "shifted"), PAIRWISE)
+def test_metrics_equal_the_full_sort(method, shifted, compiled) -> None:
+    rng = np.random.default_rng(5)
+    vectors = make_vectors(rng, 2100, 6, 400, 0.3)  # more than one block, many exact ties
+    questions = make_questions(rng, 2100, 3, 2, 3)
+    asked, measures, where = solve(method, questions, Candidates.of(vectors, compiled=compiled), vectors, shifted=shifted)
+    assert asked is questions
+    assert where.tolist() == list(range(len(questions)))
+    ours = np.stack([measures.acc, measures.map, measures.mrr], axis=1)
+    np.testing.assert_allclose(ours, expected(method, shifted, questions, vectors), rtol=1e-13, atol=0)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), case=st.sampled_from(PAIRWISE), n=st.integers(8, 60), dimension=st.integers(2, 12),
+    duplicates=st.integers(0, 30), spread=st.sampled_from([0.0, 0.5, 50.0]), most_objects=st.integers(1, 4),
+    compiled=st.booleans(),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_metrics_equal_the_full_sort_on_any_data(seed, case, n, dimension, duplicates, spread, most_objects, compiled) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = make_vectors(rng, n, dimension, duplicates, spread)
+    questions = make_questions(rng, n, 4, 2, most_objects)
+    if case[0] == "pairwise-distance":
+        same = [
+            np.array_equal(vectors[a], vectors[b].mean(axis=0))
+            for a, b in zip(
+                questions.exemplar_a, map(questions.exemplar_b.__getitem__, range(len(questions.exemplar_b))), strict=True
+            )
+        ]
+        if any(same):
+            return  # an offset of zero has no direction; the task drops such analogies
+    _, measures, _ = solve(case[0], questions, Candidates.of(vectors, compiled=compiled), vectors, shifted=case[1])
+    ours = np.stack([measures.acc, measures.map, measures.mrr], axis=1)
+    np.testing.assert_allclose(ours, expected(*case, questions, vectors), rtol=1e-13, atol=0)
+
+
+def joined_expectation(questions: Questions) -> dict[tuple[int, int], list[int]]:
+    """Exemplars of each (relation, query), by hand."""
+    found: dict[tuple[int, int], list[int]] = {}
+    for relation, exemplar, query in zip(questions.relations, questions.exemplars, questions.queries, strict=True):
+        found.setdefault((int(relation), int(query)), []).append(int(exemplar))
+    return found
+
+
+@pytest.mark.parametrize("method", ["3cosavg", "lrcos"])
+def test_methods_of_whole_relations_equal_the_full_sort(method: str) -> None:
+    rng = np.random.default_rng(8)
+    vectors = make_vectors(rng, 200, 6, 0, 0.2)
+    questions = make_questions(rng, 200, 6, 2, 2)
+    own = questions.query_terms.tolist()  # the terms are the candidates themselves
+    asked, measures, where = solve(
+        method, questions, Candidates.of(vectors), vectors, own_rows=own, rng=np.random.default_rng(4)
+    )
+    groups = joined_expectation(questions)
+    assert len(asked) == len(groups) == 12
+    wide = vectors.astype(np.float64)
+    unit = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    draws = np.random.default_rng(4)
+    for number, ((_, query), exemplars) in enumerate(groups.items()):
+        c = wide[questions.query_terms[query]]
+        a = wide[questions.exemplar_a[exemplars]]
+        b = np.array([wide[questions.exemplar_b[e]].mean(axis=0) for e in exemplars])
+        if method == "3cosavg":
+            scores = unit @ ((b - a).mean(axis=0) + c)
+        else:
+            from sklearn.linear_model import LogisticRegression
+
+            drawn = unit[draws.integers(0, len(unit), len(exemplars))].astype(np.float32).astype(np.float64)
+            rows = [x / np.linalg.norm(x) for x in (*b, *a)]
+            fitted = LogisticRegression(max_iter=1000).fit([*rows, *drawn], [1] * len(b) + [0] * 2 * len(b))
+            scores = fitted.predict_proba(unit)[:, 1] * (unit @ c / np.linalg.norm(c))
+        old = int(np.flatnonzero(where == number)[0])
+        expectation = twin.metrics(scores, questions.answers[old].tolist(), [int(questions.query_terms[query])])
+        ours = (measures.acc[number], measures.map[number], measures.mrr[number])
+        np.testing.assert_allclose(ours, expectation, rtol=1e-12)
+
+
+def test_the_constant_ranking_is_that_of_rightness() -> None:
+    questions = Questions(
+        np.array([0, 0, 0]), np.arange(3), np.arange(3), Ragged.of([[2], [2, 1], [0]]), Ragged.of([[2], [], []]),
+        np.arange(3), Ragged.of([[0]] * 3), np.arange(3),
+    )  # fmt: skip
+    constant = constant_measures(questions, 4)  # candidates in the order 2, 0, 1, 3
+    assert constant.acc.tolist() == [0.0, 1.0, 0.0]
+    assert constant.mrr.tolist() == [1.0, 1.0, 0.5]
+    assert constant.map.tolist() == [1.0, (1 + 2 / 3) / 2, 0.5]
+
+
+def test_wrong_use_is_refused() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    questions = make_questions(np.random.default_rng(0), 3, 2, 1, 1)
+    with pytest.raises(SettingsError, match="no analogy method is called '4cos'"):
+        solve("4cos", questions, Candidates.of(vectors), vectors)
+    with pytest.raises(ValueError, match="zero vector"):
+        Candidates.of(np.zeros((1, 3), dtype=np.float32))
+    assert set(METHODS) == {method for method, _ in PAIRWISE} | {"3cosavg", "lrcos"}
+
+
+@pytest.mark.parametrize("extra", [[], ["--random", "--without-numba"]])
+def test_the_benchmark_runs_and_agrees_with_the_naive_way(extra: list[str]) -> None:
+    command = [sys.executable, "benchmarks/analogies.py", "--small", *extra]
+    shown = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    difference = re.search(r"largest difference of its metrics to ours (\S+)", shown)
+    assert difference is not None
+    assert float(difference[1]) < 1e-3
