@@ -23,6 +23,7 @@ PACKAGES = {
 
 TORCH = ["torch>=2.4"]
 EXTRAS = {
+    "terms": ["fastobo>=0.12", "numba>=0.61", "openpyxl>=3.1", "rapidfuzz>=3.9"],
     "torch": TORCH,
     "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.

@@ -4,6 +4,7 @@ The names are ours and mean nothing. They have what makes a real terminology har
 back everywhere, families of names that differ in a side or a stage, and lengths from one word to a dozen.
 """
 
+# ruff: noqa: SIM905 (one word after the other reads better than hundreds of quotation marks)
 from __future__ import annotations
 
 import random
@@ -11,32 +12,35 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 ROOTS = (
-    "cardi neur hepat nephr derm gastr enter col arthr oste my chondr angi phleb arteri hem leuk lymph splen thyr adren pancreat "
-    "cholecyst cyst ureter urethr prostat orchi hyster salping oophor mast pneum bronch pleur laryng pharyng rhin ot ophthalm "
-    "retin kerat irid blephar encephal myel mening radicul gangli stomat gloss gingiv odont cheil proct append hernia vascul "
-    "aden lip fibr sarc carcin melan gli blast thromb ather scler spondyl tars carp metatars rachi cost stern clavicul scapul "
-    "humer femor tibi fibul patell"
+    "cardi neur hepat nephr derm gastr enter col arthr oste my chondr angi phleb arteri hem leuk lymph splen thyr "
+    "adren pancreat cholecyst cyst ureter urethr prostat orchi hyster salping oophor mast pneum bronch pleur "
+    "laryng pharyng rhin ot ophthalm retin kerat irid blephar encephal myel mening radicul gangli stomat gloss "
+    "gingiv odont cheil proct append hernia vascul aden lip fibr sarc carcin melan gli blast thromb ather scler "
+    "spondyl tars carp metatars rachi cost stern clavicul scapul humer femor tibi fibul patell"
 ).split()
 PREFIXES = (
-    "peri endo epi hypo hyper poly oligo dys a anti pan para sub supra intra inter trans retro pre post micro macro pseudo neo iso "
-    "hemi bi tri mega auto"
+    "peri endo epi hypo hyper poly oligo dys a anti pan para sub supra intra inter trans retro pre post micro "
+    "macro pseudo neo iso hemi bi tri mega auto"
 ).split()
 SUFFIXES = (
-    "itis osis oma opathy algia ectomy otomy ostomy oscopy ography oplasty orrhaphy orrhagia orrhea olysis omegaly openia ocele "
-    "osclerosis ospasm omalacia ometry opexy odynia iasis emia uria"
+    "itis osis oma opathy algia ectomy otomy ostomy oscopy ography oplasty orrhaphy orrhagia orrhea olysis omegaly "
+    "openia ocele osclerosis ospasm omalacia ometry opexy odynia iasis emia uria"
 ).split()
 SITES = (
-    "skin of scalp|skin of eyelid|external ear|middle ear|nasal septum|maxillary sinus|floor of mouth|upper lip|soft palate|parotid gland|"
-    "cervical esophagus|gastric fundus|duodenum|jejunum|terminal ileum|cecum|sigmoid colon|rectum|anal canal|gallbladder|common bile duct|"
-    "tail of pancreas|spleen|renal pelvis|bladder neck|urethra|prostate|seminal vesicle|testis|ovary|fallopian tube|endometrium|cervix|"
-    "breast|thyroid|parathyroid gland|adrenal cortex|pituitary|pineal body|frontal lobe|temporal lobe|cerebellum|brain stem|spinal cord|"
-    "sciatic nerve|median nerve|facial nerve|carotid artery|aortic arch|femoral vein|pulmonary artery|mitral valve|left ventricle|"
-    "right atrium|pericardium|upper lobe of lung|main bronchus|pleura|diaphragm|cervical vertebra|lumbar disc|hip joint|knee joint|"
-    "shaft of femur|neck of humerus|distal radius|scaphoid|metacarpal bone|phalanx of thumb|great toe|achilles tendon|rotator cuff"
+    "skin of scalp|skin of eyelid|external ear|middle ear|nasal septum|maxillary sinus|floor of mouth|upper lip|"
+    "soft palate|parotid gland|cervical esophagus|gastric fundus|duodenum|jejunum|terminal ileum|cecum|"
+    "sigmoid colon|rectum|anal canal|gallbladder|common bile duct|tail of pancreas|spleen|renal pelvis|"
+    "bladder neck|urethra|prostate|seminal vesicle|testis|ovary|fallopian tube|endometrium|cervix|breast|thyroid|"
+    "parathyroid gland|adrenal cortex|pituitary|pineal body|frontal lobe|temporal lobe|cerebellum|brain stem|"
+    "spinal cord|sciatic nerve|median nerve|facial nerve|carotid artery|aortic arch|femoral vein|pulmonary artery|"
+    "mitral valve|left ventricle|right atrium|pericardium|upper lobe of lung|main bronchus|pleura|diaphragm|"
+    "cervical vertebra|lumbar disc|hip joint|knee joint|shaft of femur|neck of humerus|distal radius|scaphoid|"
+    "metacarpal bone|phalanx of thumb|great toe|achilles tendon|rotator cuff"
 ).split("|")
 QUALITIES = (
-    "acute|chronic|recurrent|congenital|acquired|severe|mild|primary|secondary|benign|malignant|idiopathic|traumatic|infectious|"
-    "allergic|toxic|hereditary|juvenile|senile|diffuse|focal|nodular|cystic|atrophic|granulomatous|ischemic|hemorrhagic|obstructive"
+    "acute|chronic|recurrent|congenital|acquired|severe|mild|primary|secondary|benign|malignant|idiopathic|"
+    "traumatic|infectious|allergic|toxic|hereditary|juvenile|senile|diffuse|focal|nodular|cystic|atrophic|"
+    "granulomatous|ischemic|hemorrhagic|obstructive"
 ).split("|")
 SIDES = ("left", "right", "bilateral")
 STAGES = (
@@ -53,9 +57,9 @@ STAGES = (
 )
 CAUSES = ("due to", "caused by", "associated with", "following")
 AGENTS = (
-    "Streptococcus pneumoniae|Escherichia coli|Candida albicans|herpes simplex virus|cytomegalovirus|Mycobacterium avium|radiation|"
-    "alcohol|lithium|penicillin|cisplatin|diabetes mellitus|pregnancy|trauma|hypertension|lupus erythematosus|vitamin D deficiency|"
-    "iron overload|amyloidosis|sarcoidosis"
+    "Streptococcus pneumoniae|Escherichia coli|Candida albicans|herpes simplex virus|cytomegalovirus|"
+    "Mycobacterium avium|radiation|alcohol|lithium|penicillin|cisplatin|diabetes mellitus|pregnancy|trauma|"
+    "hypertension|lupus erythematosus|vitamin D deficiency|iron overload|amyloidosis|sarcoidosis"
 ).split("|")
 
 

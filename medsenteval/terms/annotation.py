@@ -1,8 +1,8 @@
 """A sheet of term pairs for doctors, and what their judgement says about the automatic labels.
 
-As in Schulz and Juric 2020: 30 similar and 30 dissimilar pairs of each set, shuffled, without saying which set or label they come
-from; "same", "not same" or "don't know"; majority vote; agreement by Krippendorff's alpha. The labels are kept in a file of their own,
-so that annotators do not see them.
+As in Schulz and Juric 2020: 30 similar and 30 dissimilar pairs of each set, shuffled, without saying which set or label they
+come from; "same", "not same" or "don't know"; majority vote; agreement by Krippendorff's alpha. The labels are kept in a file
+of their own, so that annotators do not see them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def write_sheet(sets: Sequence[TermSet], path: Path, *, per_label: int = 30, see
     for term_set in sets:
         for label in (True, False):
             pairs = term_set.of(similar=label)
-            chosen = rng.choice(len(pairs), size=min(per_label, len(pairs)), replace=False) if pairs else []
+            chosen = rng.permutation(len(pairs))[:per_label]
             drawn.extend((term_set.name, label, pairs[i]) for i in sorted(chosen))
     order = rng.permutation(len(drawn))
     rows = [[str(number), *drawn[i][2], ""] for number, i in enumerate(order, start=1)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,17 +18,17 @@ from numpy.typing import NDArray
 
 from medsenteval.cache import EmbeddingCache
 from medsenteval.contracts import Dataset, Embeddings, Encoder, Metric, Scores, Split, Task
-from medsenteval.datasets import _limited
-from medsenteval.errors import DataError, SettingsError
+from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.results import Result, make_result
 from medsenteval.settings import Settings
+from medsenteval.similarity import CONTEXTUAL_MEASURES, Terms
 from medsenteval.statistics import bonferroni, bootstrap_counts, holm, mcnemar_matrix
 from medsenteval.store import ResultStore
 from medsenteval.terms.encoding import PAPER_MEASURE, EncodedTerms, encode_terms
 from medsenteval.terms.scores import Separability, score_separability
-from medsenteval.terms.sets import SetName, TermSet
+from medsenteval.terms.sets import SetName, TermSet, is_synthetic, read_set
 
-__all__ = ["Comparison", "SetOutcome", "compare_rows", "evaluate_sets", "significance_counts"]
+__all__ = ["Comparison", "SetOutcome", "compare_rows", "evaluate_sets", "significance_counts", "task_for"]
 
 _NORMAL_95: Final = 1.959963984540054
 ALPHA: Final = 0.05
@@ -100,7 +101,7 @@ def evaluate_sets(
     progress: bool = False,
     announce: Callable[[str], None] = lambda message: None,
 ) -> list[SetOutcome]:
-    """Evaluate encoders on sets and store a Result for each of both; ``settings.limit`` takes so many pairs of a set at most."""
+    """Evaluate encoders on sets and store a Result for each; ``settings.limit`` takes so many pairs of a set at most."""
     names = [encoder.name for encoder in encoders]
     if len(set(names)) != len(names):
         raise SettingsError(f"encoders of one name cannot be told apart: {names}; give one a name: KIND:...,name=NAME")
@@ -134,7 +135,7 @@ def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str
     )
     notes = [f"built from {source}"] if source else []
     if settings.limit is not None and len(split) > settings.limit:
-        split = _limited(split, settings.limit, settings.seed)
+        split = split.take(_sample(term_set.similar, settings.limit, settings.seed))
         notes.append(f"limited to {settings.limit} pairs: no score for publication")
     return Dataset(
         f"terms-{term_set.name}",
@@ -145,6 +146,17 @@ def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str
         notes=tuple(notes),
         synthetic=synthetic,
     )
+
+
+def _sample(similar: Sequence[bool], limit: int, seed: int) -> NDArray[np.intp]:
+    """Return rows, equally many of both labels as far as there are, in their old order."""
+    rng = np.random.default_rng(seed)
+    labels = np.array(similar)
+    chosen = [
+        rng.permutation(np.flatnonzero(labels == label))[:size]
+        for label, size in ((True, limit - limit // 2), (False, limit // 2))
+    ]
+    return np.sort(np.concatenate(chosen))
 
 
 def _evaluate_set(
@@ -273,12 +285,38 @@ def _accuracy_metric(name: str, correct: NDArray[np.bool_], majority: float, set
     return Metric(name, 100 * right / len(correct), 100 * low, 100 * high, 100 * majority, "percent", len(correct))
 
 
-def _not_a_probe(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    raise SettingsError(f"{task.name} is evaluated by `medsenteval terms evaluate`, which compares encoders on common pairs")
+def _read_task(folder: Path, options: Mapping[str, str], name: SetName) -> Dataset:
+    term_set = read_set(folder, name)
+    if term_set is None:
+        raise DataMissingError(f"terms-{name}: {folder} holds no file {name.file}")
+    return _dataset(term_set, Settings(), is_synthetic(folder), "", options.get("measure", PAPER_MEASURE))
 
 
-def _built(folder: Any, options: Mapping[str, str]) -> Dataset:
-    raise SettingsError("term sets are read by `medsenteval terms evaluate`")
+def _evaluate_task(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Score one encoder alone on sentence vectors, on the pairs that it knows."""
+    split = dataset.splits["all"]
+    vectors = EncodedTerms(
+        dict(embeddings.row_of),
+        embeddings.matrix,
+        Terms.single(len(embeddings.matrix)),
+        ~embeddings.zero_rows,
+        word_vectors=False,
+        n_encoded=embeddings.n_encoded,
+    )
+    assert split.texts2 is not None
+    known = vectors.known[vectors.numbers(split.texts)] & vectors.known[vectors.numbers(split.texts2)]
+    kept = split.take(np.flatnonzero(known))
+    assert kept.texts2 is not None
+    assert kept.labels is not None
+    similar = kept.labels == 1
+    if not similar.any() or similar.all():
+        raise DataError(
+            f"{task.name}: the encoder knows {len(kept):,} of {len(split):,} pairs, not both similar and dissimilar ones"
+        )
+    main = vectors.measure(dataset.options.get("measure", PAPER_MEASURE))
+    values = vectors.similarities([main], vectors.numbers(kept.texts), vectors.numbers(kept.texts2))[main]
+    scores = {main: score_separability(values, similar, folds=settings.folds, seed=settings.seed)}
+    return _scores(kept, similar, values, scores, main, settings, len(split))
 
 
 def task_for(name: SetName) -> Task:
@@ -291,8 +329,9 @@ def task_for(name: SetName) -> Task:
         uses_probe=False,
         metrics=("auc", "acc"),
         folders=("terms",),
-        read=_built,
-        evaluate=_not_a_probe,
+        read=lambda folder, options: _read_task(folder, options, name),
+        evaluate=_evaluate_task,
+        options={"measure": (PAPER_MEASURE, *CONTEXTUAL_MEASURES)},
         labels=("dissimilar", "similar"),
         positive_label="similar",
         citation="Schulz and Juric 2020, Can Embeddings Adequately Represent Medical Terminology? New Large-Scale Medical Term "

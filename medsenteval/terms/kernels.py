@@ -1,12 +1,12 @@
-"""Compiled loops of the nearest-term search: signatures that bound the Levenshtein distance from below, and the distance itself.
+"""Compiled loops of the nearest-term search: signatures that bound the distance from below, and the distance itself.
 
 One edit changes one character for another, so it can take at most one character away from a term and add at most one. Hence
-the number of characters (counted with repetition) that one term has and the other lacks, in either direction, is never more than
-their distance; the same holds for pairs of neighbouring characters with two per edit. A signature holds these counts as bits: "has
-an e", "has two", "has three" ... A term's bits that another term lacks are then two instructions away.
+the number of characters (counted with repetition) that one term has and the other lacks, in either direction, is never more
+than their distance; the same holds for pairs of neighbouring characters with two per edit. A signature holds these counts as
+bits: "has an e", "has two", "has three" ... A term's bits that another term lacks are then two instructions away.
 
-Compiled with numba: the search looks at billions of pairs, a few nanoseconds each, and decides anew after every hit, which neither NumPy's
-whole-array operations nor rapidfuzz's whole-matrix distances can do.
+Compiled with numba: the search looks at billions of pairs, a few nanoseconds each, and decides anew after every hit, which
+neither NumPy's whole-array operations nor rapidfuzz's whole-matrix distances can do.
 """
 
 from __future__ import annotations
@@ -123,10 +123,10 @@ def _distances(masks, length, codes, starts, lengths, batch, n, limit, state, re
 
 @njit(nogil=True, cache=True)
 def _is_excluded(excluded, first, last, term):  # type: ignore[no-untyped-def]
+    found = False
     for place in range(first, last):
-        if excluded[place] == term:
-            return True
-    return False
+        found |= excluded[place] == term
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -161,7 +161,7 @@ def _first_limit(query, wanted, excluded, first, last, orders, ranks, reach, mas
 
 @njit(nogil=True, cache=True)
 def _bound_by_characters(query, begin, end, first_words, second_words, bounds):  # type: ignore[no-untyped-def]
-    """Put the lower bound of each term from ``begin`` to ``end`` into ``bounds``; a plain loop, so that it becomes wide code."""
+    """Put the lower bound of each term from ``begin`` to ``end`` into ``bounds``; a plain loop, which becomes wide code."""
     own_first, own_second = first_words[query], second_words[query]
     for term in range(begin, end):
         first, second = first_words[term], second_words[term]

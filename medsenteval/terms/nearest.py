@@ -1,10 +1,11 @@
 """Exact nearest terms by Levenshtein distance, among hundreds of thousands, without computing all distances.
 
-For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so that
-whoever draws among equals draws from the same terms as a search over all pairs would give.
+For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so
+that whoever draws among equals draws from the same terms as a search over all pairs would give.
 
-How: terms are sorted by length, and a difference in length bounds the distance from below; signatures (see ``kernels``) bound it
-further; the most promising terms are measured first, so that the limit falls early; what is left is measured eight at a time.
+How: terms are sorted by length, and a difference in length bounds the distance from below; signatures (see ``kernels``) bound
+it further; the most promising terms are measured first, so that the limit falls early; what is left is measured several at a
+time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -131,7 +133,7 @@ class NearestTermIndex:
             )
             numbers, far = self._number_of[places], distances.astype(np.int64)
             parts = []
-            for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+            for first, last in pairwise(offsets):
                 order = np.lexsort((numbers[first:last], far[first:last]))
                 parts.append(NearTerms(numbers[first:last][order], far[first:last][order]))
             return parts

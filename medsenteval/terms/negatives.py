@@ -1,8 +1,8 @@
 """Pairs of dissimilar terms: the first term of each similar pair with a random term, or with one that is written nearly alike.
 
-Both strategies draw in the order of the reference code (github.com/babylonhealth/medisim), from Python's generator seeded with 42
-for each set, so that ``legacy`` gives the reference's very pairs. What is drawn from, and in which order, is therefore part of
-the definition: see ``_Neighbourhood`` for which terms a term may be paired with.
+Both strategies draw in the order of the reference code (github.com/babylonhealth/medisim), from Python's generator seeded
+with 42 for each set, so that ``legacy`` gives the reference's very pairs. What is drawn from, and in which order, is therefore
+part of the definition: see ``_Neighbourhood`` for which terms a term may be paired with.
 """
 
 from __future__ import annotations
@@ -71,13 +71,9 @@ def random_negatives(positives: Sequence[Pair], forbidden: KnownPairs) -> Negati
     return Negatives(made, rng, unpaired)
 
 
-#: Finds what is near to terms: (numbers of lowered texts, how many, excluded numbers) -> what was found.
-Search = Callable[[Sequence[int], Sequence[int], Sequence[Sequence[int]]], "Sequence[NearTerms]"]
-
-
 @dataclass(eq=False)
 class Searched:
-    """What the search for one set needs and found; made by ``prepare``, so that the search can be stored and resumed."""
+    """What is searched for in one set: numbers of texts, how many terms near each, and what is not to be found."""
 
     texts: list[str]
     queries: list[int]
@@ -172,7 +168,7 @@ def levenshtein_negatives(
         texts,
         [number[source.lower()] for source in sources],
         [len(nearby.targets[source]) + _SPARE for source in sources],
-        [_hidden(source, barred[source][0], forbidden, nearby, number) for source in sources],
+        [_hidden(source, barred[source][0], nearby, number) for source in sources],
     )
     results = search(index, asked) if search is not None else index.search(asked.queries, asked.wanted, asked.excluded)
     made: list[Pair] = []
@@ -198,7 +194,7 @@ def levenshtein_negatives(
     return Negatives(made, rng, unpaired)
 
 
-def _hidden(source: str, barred: set[str], forbidden: KnownPairs, nearby: _Neighbourhood, number: dict[str, int]) -> list[int]:
+def _hidden(source: str, barred: set[str], nearby: _Neighbourhood, number: dict[str, int]) -> list[int]:
     """Return the texts all of whose terms are barred: what need not be searched for."""
     own = source.lower()
     return sorted(

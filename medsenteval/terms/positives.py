@@ -20,6 +20,7 @@ from typing import Final
 from medsenteval.contracts import RejectedRow
 from medsenteval.errors import DataError, MissingExtraError
 from medsenteval.ontology import Ontology, OntologyTerm
+from medsenteval.tasks.files import clean_text
 from medsenteval.terms.rf2 import FULLY_SPECIFIED_NAME, MODEL_COMPONENT_MODULE, SYNONYM, Association, Release
 from medsenteval.umls import UmlsConcept
 
@@ -67,7 +68,9 @@ class Positives:
     def add_substitutions(self, found: Iterable[tuple[str, str, str]]) -> None:
         """Add (kind, old term, new term) unless both are one or are known as names of one concept."""
         known = {pair for first, second in self.pairs["SYN_SYN"] for pair in ((first, second), (second, first))}
-        for kind, old, new in found:
+        for kind, written_old, written_new in found:
+            # Tabs and line ends would break the files that are written.
+            old, new = clean_text(written_old), clean_text(written_new)
             if old.lower() != new.lower() and (old, new) not in known:
                 self.pairs[kind].append((old, new))
 
@@ -159,7 +162,8 @@ def positives_from_obo(ontology: Ontology) -> Positives:
     positives = Positives(f"{ontology.file}{version}", rights=ontology.rights)
     live = [term for term in ontology.terms.values() if not term.obsolete and term.name]
     for term in live:
-        positives.add_names([term.name, *(synonym.text for synonym in term.synonyms if synonym.scope == "EXACT")])
+        exact = [synonym.text for synonym in term.synonyms if synonym.scope == "EXACT"]
+        positives.add_names([clean_text(name) for name in (term.name, *exact)])
 
     def target(identifier: str, of: OntologyTerm) -> str | None:
         found = ontology.find(identifier)
@@ -194,7 +198,7 @@ def positives_from_umls(concepts: Iterable[UmlsConcept], source: str) -> Positiv
     """Return the two kinds of pairs that names alone give."""
     positives = Positives(source)
     for concept in concepts:
-        positives.add_names([concept.preferred, *concept.others])
+        positives.add_names([clean_text(name) for name in (concept.preferred, *concept.others)])
     return positives
 
 

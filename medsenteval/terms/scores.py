@@ -35,8 +35,8 @@ def auc(similarities: Floats, similar: Bools) -> tuple[float, float]:
 def best_threshold(similarities: Floats, similar: Bools) -> tuple[float, float]:
     """Return the threshold at which "similar if at least so similar" is right most often, and that share.
 
-    The direction is never turned around, and "all" and "none" are allowed, so the share is never below that of the larger class.
-    Of several best thresholds the largest is taken; it lies midway between two similarities, or at infinity.
+    The direction is never turned around, and "all" and "none" are allowed, so the share is never below that of the larger
+    class. Of several best thresholds the largest is taken; it lies midway between two similarities, or at infinity.
     """
     order = np.argsort(-similarities, kind="stable")
     ordered, labels = similarities[order], similar[order]

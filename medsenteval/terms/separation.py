@@ -1,21 +1,25 @@
 """Category separation: are terms of two close categories more similar to each other than to terms of a distant one?
 
-The relative overlap O of Schulz and Juric 2020 counts the triples (i near, j close, k distant) with sim(i, j) <= sim(i, k), equality
-included, among all triples. Per term i the similarities to the close category are sorted and those to the distant one looked up
-in them: O(n log n) instead of a loop over all triples.
+The relative overlap O of Schulz and Juric 2020 counts the triples (i near, j close, k distant) with sim(i, j) <= sim(i, k),
+equality included, among all triples. Per term i the similarities to the close category are sorted and those to the distant
+one looked up in them: O(n log n) instead of a loop over all triples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cache import EmbeddingCache
+from medsenteval.contracts import Encoder
 from medsenteval.errors import DataError
+from medsenteval.settings import Settings
+from medsenteval.similarity.matrices import CrossSimilarity
 
-__all__ = ["Separation", "count_overlaps", "separate"]
+__all__ = ["EncoderSeparation", "Separation", "count_overlaps", "separate", "separate_encoders"]
 
 Floats = NDArray[np.float64]
 #: From (rows, columns), both numbers of terms, to their matrix of similarities.
@@ -89,3 +93,37 @@ def separate(
     }
     means = {name: sums[name] / counts[name] for name in sums}
     return Separation(n_errors / (n1 * n2 * n3), n_errors, (n1, n2, n3), means)
+
+
+@dataclass(frozen=True)
+class EncoderSeparation:
+    """The separation by one encoder under one measure, and how many terms it could not encode."""
+
+    encoder: str
+    measure: str
+    separation: Separation
+    unknown: int
+
+
+def separate_encoders(
+    encoders: Sequence[Encoder],
+    categories: Mapping[str, Sequence[str]],
+    measures: Sequence[str],
+    settings: Settings,
+    *,
+    cache: EmbeddingCache | None = None,
+) -> list[EncoderSeparation]:
+    """Separate the categories by each encoder under each measure, counting only terms that the encoder knows."""
+    from medsenteval.terms.encoding import encode_terms
+
+    rows = []
+    texts = [term for members in categories.values() for term in members]
+    for encoder in encoders:
+        vectors = encode_terms(encoder, texts, settings, cache=cache)
+        members = {name: vectors.numbers(list(terms)) for name, terms in categories.items()}
+        known = {name: numbers[vectors.known[numbers]] for name, numbers in members.items()}
+        unknown = sum(len(members[name]) - len(known[name]) for name in members)
+        for name in dict.fromkeys(vectors.measure(measure) for measure in measures):
+            similarity = CrossSimilarity(name, vectors.matrix, vectors.terms)
+            rows.append(EncoderSeparation(encoder.name, name, separate(similarity, known), unknown))
+    return rows

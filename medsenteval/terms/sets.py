@@ -1,9 +1,9 @@
 """The 20 data sets on disk: five kinds of pairs, easy and hard, with random and with Levenshtein negatives.
 
 Files have the reference code's names: ``FSN_SYN_easy_distance5.tsv`` holds positives with a header,
-``FSN_SYN_easy_distance5_with_neg_advanced.txt`` (Levenshtein) and ``..._simple.txt`` (random) hold term, term, 1 or 0, shuffled and
-without a header. A build that was interrupted goes on where it stopped: finished files are read back, and a long search
-is kept in pieces.
+``FSN_SYN_easy_distance5_with_neg_advanced.txt`` (Levenshtein) and ``..._simple.txt`` (random) hold term, term, 1 or 0,
+shuffled and without a header. A build that was interrupted goes on where it stopped: finished files are read back, and a long
+search is kept in pieces.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.tasks.files import read_lines
-from medsenteval.terms.negatives import KnownPairs, Negatives, Searched, levenshtein_negatives, random_negatives
 from medsenteval.terms.nearest import NearestTermIndex, NearTerms
+from medsenteval.terms.negatives import KnownPairs, Negatives, Searched, levenshtein_negatives, random_negatives
 from medsenteval.terms.positives import DIFFICULTIES, KINDS, Pair, Positives, split_by_distance
 from medsenteval.writing import write_atomically
 
@@ -101,6 +101,12 @@ def read_sets(folder: Path, chosen: Sequence[SetName] | None = None) -> list[Ter
     if not found:
         raise DataMissingError(f"{folder}: no term set in it; make them with: medsenteval terms build ... -o {folder}")
     return found
+
+
+def source_of(folder: Path) -> str:
+    """Return what the sets of a folder were built from, as far as it says."""
+    path = folder / _MANIFEST
+    return str(json.loads(path.read_text("utf-8")).get("source", "")) if path.is_file() else ""
 
 
 def is_synthetic(folder: Path) -> bool:
