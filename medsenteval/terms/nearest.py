@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, Final
 
@@ -49,7 +50,7 @@ class NearestTermIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         try:
-            from medsenteval.terms import kernels
+            kernels = import_module("medsenteval.terms.kernels")
         except ImportError as error:
             raise MissingExtraError("the nearest-term search", "numba", "terms") from error
         if len(set(texts)) != len(texts) or not all(texts):

@@ -45,7 +45,7 @@ alphabets = st.sampled_from(["ab", "abc ", "abcdefghij ", "aé\U0001f9ec\ud800"]
 
 
 @given(data=st.data())
-@settings(max_examples=2500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_equals_brute_force_on_random_lists(data: st.DataObject) -> None:
     alphabet = data.draw(alphabets)
     texts = data.draw(st.lists(st.text(alphabet, min_size=1, max_size=9), min_size=1, max_size=14, unique=True))
