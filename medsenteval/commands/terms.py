@@ -105,6 +105,7 @@ def _positives(
 def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
     from medsenteval.published import read_table
     from medsenteval.report.table import text_table
+    from medsenteval.terms.sets import STRATEGIES
 
     printed: dict[tuple[str, str], str] = {}
     if published:
@@ -115,7 +116,7 @@ def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
         }
     rows = []
     for row in statistics["sets"]:
-        size = row["positive"]["n"] + max(row[strategy]["n"] for strategy in ("random", "levenshtein") if strategy in row)
+        size = row["positive"]["n"] + max((row[strategy]["n"] for strategy in STRATEGIES if strategy in row), default=0)
         means = [f"{row[column]['mean']:.2f}" if column in row else "-" for column in ("positive", "random", "levenshtein")]
         cells = [row["kind"], row["difficulty"], f"{size:,}", *means]
         rows.append([*cells, printed.get((row["kind"], row["difficulty"]), "-")] if published else cells)

@@ -284,6 +284,8 @@ def statistics_of(folder: Path) -> dict[str, Any]:
         name = term_set.name
         for label, column in ((True, "positive"), (False, name.strategy)):
             pairs = term_set.of(similar=label)
+            if not pairs:
+                continue
             distances = [Levenshtein.distance(first.lower(), second.lower()) for first, second in pairs]
             for level in (name.difficulty, "all"):
                 if column == "positive" and (name.kind, name.difficulty, column) in collected and level == name.difficulty:

@@ -105,9 +105,8 @@ def test_sheets_that_cannot_be_trusted(tmp_path: Path) -> None:
         path.write_text(text, "utf-8")
         with pytest.raises(DataError, match=message):
             read_sheet(path, key)
+    (tmp_path / "wrong.json").write_text("[]", "utf-8")
     with pytest.raises(DataError, match="not the key"):
-        write_sheet(SETS, path)
-        (tmp_path / "wrong.json").write_text("[]", "utf-8")
         score_sheets(tmp_path / "wrong.json", [path])
     with pytest.raises(SettingsError, match="no sheet"):
         score_sheets(key_path, [])
