@@ -55,8 +55,7 @@ def main() -> None:
     # Compiling, or loading what was compiled, is no part of the search.
     NearestTermIndex(names[:50]).search(range(50), [1] * 50)
     print(f"{available_cores()} cores; names of {np.mean([len(name) for name in names]):.0f} characters on average")
-    header = f"{'terms':>9}  {'index':>8}  {'search':>9}  {'growth':>6}  {'all pairs':>10}  {'faster':>7}  {'nearest':>7}  {'peak GB':>7}"
-    print(header)
+    print("    terms     index     search  growth   all pairs   faster  nearest  peak GB")
     before: tuple[int, float] | None = None
     for size in sizes:
         texts = names[:size]
