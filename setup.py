@@ -40,7 +40,11 @@ EXTRAS = {
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
 EXTRAS["test"] = [
-    *(requirement for extra in ("transformers", "elmo", "fasttext", "report", "dask", "terms") for requirement in EXTRAS[extra]),
+    *(
+        requirement
+        for extra in ("transformers", "elmo", "fasttext", "report", "dask", "terms")
+        for requirement in EXTRAS[extra]
+    ),
     # Independent references that the package itself does not need.
     "flair>=0.15",
     "pronto>=2.5",

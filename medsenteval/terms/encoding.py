@@ -13,6 +13,7 @@ from medsenteval.contracts import Encoder, TokenEncoder
 from medsenteval.embedding import embed_texts
 from medsenteval.encoders.vectors import StaticEncoder
 from medsenteval.errors import UnknownNameError
+from medsenteval.progress import Progress
 from medsenteval.settings import Settings
 from medsenteval.similarity import CONTEXTUAL_MEASURES, MEASURES, Terms, term_similarities
 
@@ -63,7 +64,9 @@ def encode_terms(
     unique = list(dict.fromkeys(terms))
     if isinstance(encoder, StaticEncoder):
         return _word_vectors(encoder, unique)
-    embeddings = embed_texts(encoder, unique, batch_size=settings.batch_size, task_name="terms", cache=cache, progress=progress)
+    shown = Progress(1, progress)
+    embeddings = embed_texts(encoder, unique, batch_size=settings.batch_size, task_name="terms", cache=cache, progress=shown)
+    shown.close()
     return EncodedTerms(
         dict(embeddings.row_of),
         embeddings.matrix,
