@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from medsenteval.cache import EmbeddingCache
 from medsenteval.contracts import Dataset, Embeddings, Encoder, Metric, Scores, Split, Task
-from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.errors import DataError, DataMissingError, SettingsError, UnknownNameError
 from medsenteval.results import Result, make_result
 from medsenteval.settings import Settings
-from medsenteval.similarity import CONTEXTUAL_MEASURES, Terms
+from medsenteval.similarity import CONTEXTUAL_MEASURES, MEASURES, Terms
 from medsenteval.statistics import bonferroni, bootstrap_counts, holm, mcnemar_matrix
 from medsenteval.store import ResultStore
 from medsenteval.terms.encoding import PAPER_MEASURE, EncodedTerms, encode_terms
@@ -105,6 +105,8 @@ def evaluate_sets(
     names = [encoder.name for encoder in encoders]
     if len(set(names)) != len(names):
         raise SettingsError(f"encoders of one name cannot be told apart: {names}; give one a name: KIND:...,name=NAME")
+    if measure not in (PAPER_MEASURE, *MEASURES):
+        raise UnknownNameError(f"no measure is called {measure!r}; known: {PAPER_MEASURE}, {', '.join(MEASURES)}")
     datasets = [_dataset(term_set, settings, synthetic, source, measure) for term_set in sets]
     texts = list(dict.fromkeys(text for dataset in datasets for text in dataset.all_texts()))
     encoded: list[EncodedTerms] = []

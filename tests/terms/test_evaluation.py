@@ -84,6 +84,8 @@ def test_every_measure_is_scored_and_compared(tmp_path: Path, counting: Counting
 def test_wrong_choices_are_refused(tmp_path: Path, counting: CountingEncoder) -> None:
     with pytest.raises(UnknownNameError, match="fuzzy_jaccard"):
         evaluate_sets([SET], [counting], Settings(), measure="fuzzy_jaccard")
+    with pytest.raises(UnknownNameError, match="no measure is called 'taste'"):
+        evaluate_sets([SET], [counting], Settings(), measure="taste")
     with pytest.raises(SettingsError, match="of one name"):
         evaluate_sets([SET], [counting, counting], Settings())
     with pytest.raises(DataError, match="in common"):

@@ -101,22 +101,24 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         NearestTermIndex(["a"])
 
 
-def test_the_loops_mean_the_same_without_the_compiler() -> None:
-    """The plain Python functions behind the compiled ones give the same distances."""
+def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain Python functions behind the compiled ones find the same: nothing rests on what a compiler makes of them."""
     from medsenteval.terms import kernels
 
+    for name, compiled in vars(kernels).copy().items():
+        if hasattr(compiled, "py_func"):
+            monkeypatch.setattr(kernels, name, compiled.py_func)
+    monkeypatch.setattr(kernels, "_count_ones", lambda word: np.uint64(int(word).bit_count()))
+    rng = random.Random(0)
     texts = ["heart attack", "heart attacks", "hart attack", "a" * 70 + "b" * 10, "a" * 69 + "cb" * 6]
-    codes = np.frombuffer("".join(texts).encode("latin-1") + b"\0" * 100, dtype=np.uint8)
-    lengths = np.array([len(text) for text in texts])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    for query in (0, 3):
-        masks = np.zeros((256, 2), dtype=np.uint64)
-        kernels._fill_masks.py_func(masks, codes, starts[query], lengths[query])
-        state = np.zeros((2, 2 * kernels._LANES), dtype=np.uint64)
-        results = np.zeros(kernels._LANES, dtype=np.int64)
-        batch = np.arange(len(texts))
-        with np.errstate(over="ignore"):
-            kernels._distances.py_func(masks, lengths[query], codes, starts, lengths, batch, len(texts), 1000, state, results)
-        assert results[: len(texts)].tolist() == [Levenshtein.distance(texts[query], text) for text in texts]
-        kernels._clear_masks.py_func(masks, codes, starts[query], lengths[query])
-        assert not masks.any()
+    texts += sorted({"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(40)})
+    with np.errstate(over="ignore"):
+        check(texts, [2] * len(texts), [[(i + 1) % len(texts)] for i in range(len(texts))])
+
+
+def test_more_ties_than_were_expected() -> None:
+    """Five thousand terms at one distance do not fit into what is set aside at first."""
+    texts = ["x"] + [chr(0x4E00 + i) for i in range(5000)]
+    [near] = NearestTermIndex(texts).search([0], [1])
+    assert near.terms.tolist() == list(range(1, 5001))
+    assert set(near.distances.tolist()) == {1}
