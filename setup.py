@@ -25,6 +25,7 @@ TORCH = ["torch>=2.4"]
 EXTRAS = {
     # Ranking over hundreds of thousands of candidates; NumPy does it too, several times slower.
     "analogy": ["numba>=0.60"],
+    "terms": ["fastobo>=0.12", "numba>=0.61", "openpyxl>=3.1", "rapidfuzz>=3.9"],
     "torch": TORCH,
     "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.
@@ -43,7 +44,7 @@ EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement
 EXTRAS["test"] = [
     *(
         requirement
-        for extra in ("analogy", "dask", "elmo", "fasttext", "report", "transformers")
+        for extra in ("analogy", "dask", "elmo", "fasttext", "report", "terms", "transformers")
         for requirement in EXTRAS[extra]
     ),
     # Independent references that the package itself does not need.

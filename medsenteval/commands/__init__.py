@@ -28,6 +28,10 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
     "subsets": ("medsenteval.commands.subsets:subsets", "Score word similarity by word frequency or any value of words."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),
+    "terms": (
+        "medsenteval.commands.terms:terms",
+        "Similar and dissimilar medical terms from terminologies: build, evaluate, separate, annotate.",
+    ),
     "train-infersent": (
         "medsenteval.encoders.infersent_training:train_infersent_command",
         "Train InferSent on a data set in MedNLI's format.",

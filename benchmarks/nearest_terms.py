@@ -1,0 +1,86 @@
+"""Exact nearest terms among invented medical names: our search beside rapidfuzz's distances of all pairs.
+
+python benchmarks/nearest_terms.py [--sizes 25000 50000 100000 200000 300000] [--small]
+
+Each size is searched whole, every term being asked for its nearest terms with ties. rapidfuzz's cdist computes, on the same
+cores, the distances of a slice of the terms to all of them; the time for all is extrapolated from it. Both must agree on
+the slice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
+from medsenteval.cores import available_cores
+from medsenteval.terms.nearest import NearestTermIndex
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from morphemes import invented_names
+
+SIZES = (25_000, 50_000, 100_000, 200_000, 300_000)
+
+
+def all_pairs(texts: list[str], slice_size: int) -> tuple[float, list[tuple[int, list[int]]]]:
+    """Return the seconds that cdist would need for all pairs, and the nearest terms of the slice with their distance."""
+    rows = np.random.default_rng(0).choice(len(texts), size=min(slice_size, len(texts)), replace=False)
+    started = time.perf_counter()
+    distances = cdist(
+        [texts[row] for row in rows], texts, scorer=Levenshtein.distance, dtype=np.uint16, workers=available_cores()
+    )
+    seconds = (time.perf_counter() - started) * len(texts) / len(rows)
+    distances[np.arange(len(rows)), rows] = np.iinfo(np.uint16).max
+    nearest = distances.min(axis=1)
+    return seconds, [
+        (int(row), np.flatnonzero(found == low).tolist()) for row, found, low in zip(rows, distances, nearest, strict=True)
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--slice", type=int, default=200, dest="slice_size")
+    parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
+    options = parser.parse_args()
+    sizes = [500, 1_000] if options.small else options.sizes
+    names = list(dict.fromkeys(name.lower() for name in invented_names(max(sizes))))
+    # Compiling, or loading what was compiled, is no part of the search.
+    NearestTermIndex(names[:50]).search(range(50), [1] * 50)
+    print(f"{available_cores()} cores; names of {np.mean([len(name) for name in names]):.0f} characters on average")
+    print("    terms     index     search  growth   all pairs   faster  nearest  peak GB")
+    before: tuple[int, float] | None = None
+    for size in sizes:
+        texts = names[:size]
+        started = time.perf_counter()
+        index = NearestTermIndex(texts)
+        first = index.search([0], [1])
+        indexed = time.perf_counter()
+        found = index.search(range(len(texts)), [1] * len(texts))
+        searched = time.perf_counter()
+        whole, expected = all_pairs(texts, options.slice_size)
+        assert first[0].terms.tolist() == found[0].terms.tolist()
+        for row, nearest in expected:
+            assert found[row].terms.tolist() == nearest, texts[row]
+        ours = searched - started
+        # Growth for a doubling, whatever the step was.
+        growth = "" if before is None else f"{(ours / before[1]) ** (np.log(2) / np.log(size / before[0])):.2f}"
+        mean = np.mean([near.distances[0] for near in found])
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
+        print(
+            f"{len(texts):>9,}  {indexed - started:>6.1f} s  {searched - indexed:>7.1f} s  {growth:>6}  {whole:>8.0f} s  "
+            f"{whole / ours:>6.1f}x  {mean:>7.2f}  {peak:>7.2f}",
+            flush=True,
+        )
+        before = (size, ours)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""The nearest-term search against brute force: same terms, same distances, ties included."""
+
+from __future__ import annotations
+
+import random
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from medsenteval.errors import MissingExtraError
+
+pytest.importorskip("numba")
+pytest.importorskip("rapidfuzz")
+
+from rapidfuzz.distance import Levenshtein
+
+from medsenteval.terms.nearest import NearestTermIndex
+
+
+def brute_force(texts: list[str], query: int, wanted: int, excluded: set[int]) -> list[tuple[int, int]]:
+    """Every text up to the distance at which enough are reached, as (distance, number)."""
+    distances = sorted(
+        (Levenshtein.distance(texts[query], text), number)
+        for number, text in enumerate(texts)
+        if number != query and number not in excluded
+    )
+    if not distances:
+        return []
+    limit = distances[min(wanted, len(distances)) - 1][0]
+    return [(distance, number) for distance, number in distances if distance <= limit]
+
+
+def check(texts: list[str], wanted: list[int], excluded: list[list[int]]) -> None:
+    found = NearestTermIndex(texts).search(range(len(texts)), wanted, excluded)
+    for query, near in enumerate(found):
+        ours = list(zip(near.distances.tolist(), near.terms.tolist(), strict=True))
+        assert ours == brute_force(texts, query, wanted[query], set(excluded[query])), texts[query]
+
+
+# Few letters make many ties; accents and rare characters must not matter.
+alphabets = st.sampled_from(["ab", "abc ", "abcdefghij ", "aé\U0001f9ec\ud800"])
+
+
+@given(data=st.data())
+@settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_equals_brute_force_on_random_lists(data: st.DataObject) -> None:
+    alphabet = data.draw(alphabets)
+    texts = data.draw(st.lists(st.text(alphabet, min_size=1, max_size=9), min_size=1, max_size=14, unique=True))
+    n = len(texts)
+    wanted = data.draw(st.lists(st.integers(1, 5), min_size=n, max_size=n))
+    excluded = data.draw(st.lists(st.lists(st.integers(0, n - 1), max_size=3, unique=True), min_size=n, max_size=n))
+    check(texts, wanted, excluded)
+
+
+@pytest.mark.parametrize("length", [60, 64, 65, 70, 128, 129, 200])
+def test_long_terms_cross_the_words_of_the_algorithm(length: int) -> None:
+    rng = random.Random(length)
+    base = "".join(rng.choices("abcd ", k=length))
+    texts = {base}
+    while len(texts) < 60:
+        changed = list(rng.choice(sorted(texts)))
+        for _ in range(rng.randint(1, 4)):
+            place = rng.randrange(len(changed))
+            match rng.randrange(3):
+                case 0:
+                    changed[place] = rng.choice("abcd ")
+                case 1:
+                    changed.insert(place, rng.choice("abcd "))
+                case _:
+                    del changed[place]
+        texts.add("".join(changed))
+    listed = sorted(texts)
+    check(listed, [3] * len(listed), [[] for _ in listed])
+
+
+def test_medical_names_of_every_length() -> None:
+    from benchmarks.morphemes import invented_names
+
+    texts = [name.lower() for name in invented_names(1500, seed=3)]
+    queries = list(range(0, 1500, 7))
+    seen: list[int] = []
+    found = NearestTermIndex(texts).search(queries, [2] * len(queries), progress=seen.append)
+    assert sum(seen) == len(queries)
+    for query, near in zip(queries, found, strict=True):
+        ours = list(zip(near.distances.tolist(), near.terms.tolist(), strict=True))
+        assert ours == brute_force(texts, query, 2, set())
+
+
+def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="differ"):
+        NearestTermIndex(["a", "a"])
+    with pytest.raises(ValueError, match="not empty"):
+        NearestTermIndex(["a", ""])
+    index = NearestTermIndex(["a", "b"])
+    assert len(index) == 2
+    monkeypatch.setitem(sys.modules, "medsenteval.terms.kernels", None)
+    with pytest.raises(MissingExtraError, match=r"medsenteval\[terms\]"):
+        NearestTermIndex(["a"])
+
+
+def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain Python functions behind the compiled ones find the same: nothing rests on what a compiler makes of them."""
+    from medsenteval.terms import kernels
+
+    for name, compiled in vars(kernels).copy().items():
+        if hasattr(compiled, "py_func"):
+            monkeypatch.setattr(kernels, name, compiled.py_func)
+    monkeypatch.setattr(kernels, "_count_ones", lambda word: np.uint64(int(word).bit_count()))
+    rng = random.Random(0)
+    texts = ["heart attack", "heart attacks", "hart attack", "a" * 70 + "b" * 10, "a" * 69 + "cb" * 6]
+    texts += sorted({"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(40)})
+    with np.errstate(over="ignore"):
+        check(texts, [2] * len(texts), [[(i + 1) % len(texts)] for i in range(len(texts))])
+
+
+def test_more_ties_than_were_expected() -> None:
+    """Five thousand terms at one distance do not fit into what is set aside at first."""
+    texts = ["x"] + [chr(0x4E00 + i) for i in range(5000)]
+    [near] = NearestTermIndex(texts).search([0], [1])
+    assert near.terms.tolist() == list(range(1, 5001))
+    assert set(near.distances.tolist()) == {1}
