@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.features import Features
-from medsenteval.probes.backend import Labels
+from medsenteval.probes.backend import Backend, Labels
+from medsenteval.probes.protocols import Outcome, run_kfold, run_nested, run_split
 
-__all__ = ["CASES", "SHAPES", "Case"]
+__all__ = ["CASES", "SHAPES", "Case", "Workload"]
 
 FloatRows = NDArray[np.float32]
 
@@ -39,36 +40,58 @@ _MEAN_SQUARE: Final = 2.0
 _TURNED_ROWS: Final = 8_192
 
 
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Features and labels with the protocol to run on them; ``sizes`` are the rows of train, dev and test, in order."""
+
+    features: Features
+    labels: Labels
+    n_classes: int
+    protocol: str
+    sizes: tuple[int, ...]
+
+    def run(self, backend: Backend) -> Outcome:
+        """Choose penalties and predict as SentEval does, 10 folds where there are folds."""
+        features, labels, k = self.features, self.labels, self.n_classes
+        parts = np.split(np.arange(len(labels)), np.cumsum(self.sizes)[:-1])
+        if self.protocol == "nested":
+            return run_nested(backend, features, labels, k, n_folds=10)
+        if self.protocol == "kfold":
+            return run_kfold(backend, features, labels, k, train=parts[0], test=parts[1], n_folds=10, seed=1111)
+        return run_split(backend, features, labels, k, train=parts[0], dev=parts[1], test=parts[2])
+
+
 @dataclass(frozen=True)
 class Case:
-    """A task's size: rows (of one matrix, or train/dev/test), width, classes; ``strength`` sets how easy it is."""
+    """A task's size: rows (of one matrix, or train/dev/test), width, classes; ``strengths`` set how easy it is."""
 
     rows: tuple[int, ...]
     width: int
     n_classes: int
     protocol: str
-    strength: float
+    #: For isotropic and for realistic rows: chosen so that about four of five test rows are classified rightly.
+    strengths: tuple[float, float]
     pairs: bool = False
 
-    def make(self, shrink: int, shape: str) -> tuple[Features, Labels]:
+    def make(self, shrink: int = 1, shape: str = "realistic") -> Workload:
         """Draw features and labels with ``1 / shrink`` of the rows; the same each time."""
         rng = np.random.default_rng(0)
-        n, d = sum(self.sizes(shrink)), self.width // (4 if self.pairs else 1)
+        sizes = tuple(max(size // shrink, 20 * self.n_classes) for size in self.rows)
+        n, d = sum(sizes), self.width // (4 if self.pairs else 1)
+        strength = self.strengths[SHAPES.index(shape)]
         y = rng.integers(0, self.n_classes, n)
         centres = rng.standard_normal((self.n_classes, d), dtype=np.float32)
         rows = rng.standard_normal((n, d), dtype=np.float32)
         if not self.pairs:
-            rows += (np.float32(4 * self.strength / np.sqrt(d)) * centres)[y]
-            return Features.from_array(_shape(rows, shape)), y
+            rows += (np.float32(4 * strength / np.sqrt(d)) * centres)[y]
+            return Workload(Features.from_array(_shape(rows, shape)), y, self.n_classes, self.protocol, sizes)
         # Whether the two sentences agree along an axis depends on the class, so that u * v and |u - v| carry the label.
         rows = _shape(rows, shape)
         second = _shape(rng.standard_normal((n, d), dtype=np.float32), shape)
         mean = rows.mean(axis=0, dtype=np.float64).astype(np.float32)
-        second += (rows - mean) * (np.float32(self.strength) * centres)[y]
-        return Features(np.concatenate([rows, second]), np.arange(n), np.arange(n) + n), y
-
-    def sizes(self, shrink: int) -> tuple[int, ...]:
-        return tuple(max(size // shrink, 20 * self.n_classes) for size in self.rows)
+        second += (rows - mean) * (np.float32(strength) * centres)[y]
+        pairs = Features(np.concatenate([rows, second]), np.arange(n), np.arange(n) + n)
+        return Workload(pairs, y, self.n_classes, self.protocol, sizes)
 
 
 def _shape(rows: FloatRows, shape: str) -> FloatRows:
@@ -90,13 +113,13 @@ def _shape(rows: FloatRows, shape: str) -> FloatRows:
 
 
 CASES: Final = {
-    "citationsa": Case((4_182,), 300, 3, "nested", 0.5),
-    "bioc": Case((259,), 1_200, 2, "nested", 0.12, pairs=True),
-    "vaccinesa": Case((1_853,), 768, 8, "nested", 0.75),
-    "bioasq": Case((612, 130), 1_200, 2, "kfold", 0.12, pairs=True),
-    "mednli-1200": Case((11_232, 1_395, 1_422), 1_200, 3, "split", 0.12, pairs=True),
-    "mednli-3072": Case((11_232, 1_395, 1_422), 3_072, 3, "split", 0.07, pairs=True),
-    "pubmed20k-300": Case((180_000, 30_000, 30_000), 300, 5, "split", 0.52),
-    "pubmed20k-768": Case((180_000, 30_000, 30_000), 768, 5, "split", 0.52),
-    "pico": Case((257_000, 30_000, 31_000), 300, 7, "split", 0.6),
+    "citationsa": Case((4_182,), 300, 3, "nested", (0.5, 0.5)),
+    "bioc": Case((259,), 1_200, 2, "nested", (0.12, 0.3), pairs=True),
+    "vaccinesa": Case((1_853,), 768, 8, "nested", (0.75, 0.85)),
+    "bioasq": Case((612, 130), 1_200, 2, "kfold", (0.12, 0.2), pairs=True),
+    "mednli-1200": Case((11_232, 1_395, 1_422), 1_200, 3, "split", (0.12, 0.12), pairs=True),
+    "mednli-3072": Case((11_232, 1_395, 1_422), 3_072, 3, "split", (0.07, 0.08), pairs=True),
+    "pubmed20k-300": Case((180_000, 30_000, 30_000), 300, 5, "split", (0.52, 0.52)),
+    "pubmed20k-768": Case((180_000, 30_000, 30_000), 768, 5, "split", (0.52, 0.52)),
+    "pico": Case((257_000, 30_000, 31_000), 300, 7, "split", (0.6, 0.6)),
 }

@@ -16,6 +16,7 @@ Labels play no part here, so nothing about held-out answers can leak through the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, Final
@@ -23,6 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cores import available_cores
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
 
@@ -43,9 +45,11 @@ _WIDEST_TURNED: Final = 1_536
 _WIDEST_ROTATION: Final = 4_096
 #: Rows from which the raw form's axes are taken, at least, and per column: fewer would save less than more passes cost.
 _SAMPLED_ROWS: Final = 4_096
-_SAMPLED_ROWS_PER_COLUMN: Final = 16
+_SAMPLED_ROWS_PER_COLUMN: Final = 8
 #: Pair features up to this size are built once and kept; larger ones are built again for every pass.
 _KEPT_BYTES: Final = 512 * 2**20
+#: Rows of pair features that a thread builds at a time, few enough for its cache.
+_BUILT_ROWS: Final = 256
 #: Axes whose spread is below this share of the widest are rounding noise of the dual Gram matrix.
 _NOISE: Final = 1e-12
 
@@ -113,10 +117,11 @@ class Basis:
         n_rows, width = features.n_rows, features.n_columns
         built = None
         if features.right is not None and n_rows * width * 4 <= _KEPT_BYTES:
-            built = features.take(slice(None))
+            built = _build(features)
         count = min(n_rows, max(_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * min(width, _WIDEST_ROTATION)))
         sample = np.linspace(0, n_rows - 1, count).astype(np.intp)
-        rows, mean, scale = _centred(features.take(sample) if built is None else built[sample], np.float32)
+        rows = features.take(sample) if built is None else built[sample]
+        rows, mean, scale = _centred(rows, np.float32)
         axes, spreads = [], []
         for columns in np.array_split(np.arange(width), -(-width // _WIDEST_ROTATION)):
             values, vectors = _principal_axes(rows[:, columns[0] : columns[-1] + 1])
@@ -184,13 +189,16 @@ class Basis:
         return weights, points[..., -1].astype(np.float64) - weights @ self.mean
 
     def _rotate(self, vectors: Floats, back: bool) -> Floats:
+        # One product for all vectors: one for each walker would read the axes as many times.
+        flat = vectors.reshape(-1, vectors.shape[-1])
         pieces, start = [], 0
         for axes in self.axes:
             stop = start + len(axes)
             turn = axes.astype(vectors.dtype, copy=False)
-            pieces.append(vectors[..., start:stop] @ (turn.T if back else turn))
+            pieces.append(flat[:, start:stop] @ (turn.T if back else turn))
             start = stop
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=-1)
+        rotated = pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=-1)
+        return rotated.reshape(vectors.shape)
 
     def _centred_rows(self) -> NDArray[np.float64]:
         centred: NDArray[np.float64] = (self.features.take(slice(None)) - self.mean) / self.scale
@@ -204,13 +212,27 @@ def _centred(rows: Floats, dtype: Precision) -> tuple[Floats, NDArray[np.float64
         column = int(np.flatnonzero(~np.isfinite(mean))[0])
         raise ProbeError(f"feature column {column} holds values that are not finite; check the encoder's output")
     centred = np.subtract(rows, mean.astype(dtype), dtype=dtype)
-    largest = float(np.abs(centred).max())
+    largest = max(float(centred.max()), -float(centred.min()))
     if largest == 0.0:
         return centred, mean, 1.0
     centred /= dtype(largest)
-    spread = float(np.sqrt(np.einsum("ij,ij->", centred, centred, dtype=np.float64) / centred.size))
+    # Sums within a row may be as wide as the rows; those over all rows are float64.
+    spread = float(np.sqrt(np.einsum("ij,ij->i", centred, centred).sum(dtype=np.float64) / centred.size))
     centred /= dtype(spread)
     return centred, mean, largest * spread
+
+
+def _build(features: Features) -> Floats:
+    """Return all feature rows, put together block by block by as many threads as may run."""
+    built = np.empty((features.n_rows, features.n_columns), dtype=np.float32)
+
+    def fill(start: int) -> None:
+        rows = slice(start, min(start + _BUILT_ROWS, len(built)))
+        built[rows] = features.take(rows)
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        list(pool.map(fill, range(0, len(built), _BUILT_ROWS)))
+    return built
 
 
 def _principal_axes(rows: Floats) -> tuple[Floats, Floats]:
