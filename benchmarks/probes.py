@@ -134,7 +134,8 @@ def compare(name: str, workload: Workload, options: argparse.Namespace, gflops: 
             with threadpool_limits(options.rival_threads):
                 slow, outcome = seconds_for(partial(workload.run, probe))
         except BudgetSpent as spent:
-            print(f"  {rival:<22}{spent.extrapolated:>9.2f} s   ratio {spent.extrapolated / seconds:6.1f}   ({spent})", flush=True)
+            slow = spent.extrapolated
+            print(f"  {rival:<22}{slow:>9.2f} s   ratio {slow / seconds:6.1f}   ({spent})", flush=True)
             continue
         same = 100 * float((test_predictions(outcome)[1] == test_predictions(exact)[1]).mean())
         show(rival, slow, outcome, labels, f"ratio {slow / seconds:6.1f}   same predictions {same:.2f} %")
