@@ -277,8 +277,12 @@ def test_penalties_side_by_side_and_in_turn_give_the_same_models(monkeypatch: py
     monkeypatch.setattr("medsenteval.probes.batch._GROUP_COLUMNS", 0)
     in_turn = ExactBackend(TIGHT).fit(features, y, 3, folds, grid)
     assert (abreast.points != in_turn.points).any()
-    rows = np.arange(160)
-    np.testing.assert_allclose(abreast.logits(0, rows), in_turn.logits(0, rows), rtol=0, atol=1e-5)
+    for index, penalty in enumerate(grid[0]):
+        models = [fits.coefficients(0, index) for fits in (abreast, in_turn)]
+        bounds = [certify(x[:80], y[:80], penalty, *model) for model in models]
+        assert bounds[0].objective == pytest.approx(bounds[1].objective, rel=1e-9)
+        # Each is within sqrt(2 * gap) of the optimum, so they cannot be further apart than both together.
+        assert np.linalg.norm(models[0][0] - models[1][0]) <= sum(np.sqrt(2 * bound.gap) for bound in bounds)
 
 
 @pytest.mark.parametrize("with_torch", [True, False])
