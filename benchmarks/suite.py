@@ -11,7 +11,7 @@ import argparse
 import time
 
 import numpy as np
-from probes import Case, run_protocol
+from synthetic import Case
 
 from medsenteval.probes import choose_backend
 from medsenteval.settings import Settings
@@ -39,14 +39,15 @@ def main() -> None:
     total = 0.0
     print(f"{'task':<12} {'rows':>9} {'columns':>8} {'seconds':>8} {'test':>6}")
     for name, (rows, n_classes, protocol, strength, pairs) in TASKS.items():
-        case = Case(rows, options.dimension * (4 if pairs else 1), n_classes, protocol, strength, pairs)
-        features, labels = case.make(1)
+        case = Case(rows, options.dimension * (4 if pairs else 1), n_classes, protocol, (strength, strength), pairs)
+        workload = case.make()
+        labels = workload.labels
         started = time.perf_counter()
-        outcome = run_protocol(case, 1, choose_backend(Settings(probe=options.probe), {}), features, labels)
+        outcome = workload.run(choose_backend(Settings(probe=options.probe), {}))
         seconds = time.perf_counter() - started
         total += seconds
         accuracy = 100 * np.mean([np.mean(fold.predicted == labels[fold.rows]) for fold in outcome.folds])
-        print(f"{name:<12} {len(labels):>9,} {features.n_columns:>8,} {seconds:>8.2f} {accuracy:>6.2f}", flush=True)
+        print(f"{name:<12} {len(labels):>9,} {workload.features.n_columns:>8,} {seconds:>8.2f} {accuracy:>6.2f}", flush=True)
     for name, n in SIMILARITY_PAIRS.items():
         matrix = np.random.default_rng(0).standard_normal((2 * n, options.dimension), dtype=np.float32)
         started = time.perf_counter()

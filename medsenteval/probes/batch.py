@@ -133,11 +133,19 @@ class Batch:
         groups = self._groups(walking, n_logits)
         by_rows = len(groups) == 1 and n_logits * self.basis.width > _SHARED_MULTIPLICATIONS
 
+        # A pass over many rows waits for memory: columns are cheap there, passes are not. So few folds try all their
+        # penalties side by side, each from the start; many folds fill the columns and walk their penalties in turn.
+        abreast = len(walking) * n_stages * self.n_outputs <= _GROUP_COLUMNS
+
         def walk_group(folds: RowNumbers) -> None:
-            present = self.present[folds] if self.n_outputs > 1 else np.ones((len(folds), 1), dtype=bool)
-            gradient = GradientPass(self.problems.select(folds), self.engine, pool if by_rows else None, _ROW_PARTS)
-            paths = walk(gradient, self.start[folds], present, self.ridges[folds], self.basis.spread, tolerance, max_passes)
-            points[folds], errors[folds] = paths.points, paths.errors
+            shape = (len(folds), n_stages)
+            ridges = self.ridges[folds].reshape(-1, 1) if abreast else self.ridges[folds]
+            walkers = np.repeat(folds, n_stages) if abreast else folds
+            present = self.present[walkers] if self.n_outputs > 1 else np.ones((len(walkers), 1), dtype=bool)
+            gradient = GradientPass(self.problems.select(walkers), self.engine, pool if by_rows else None, _ROW_PARTS)
+            paths = walk(gradient, self.start[walkers], present, ridges, self.basis.spread, tolerance, max_passes)
+            points[folds] = paths.points.reshape(points[folds].shape)
+            errors[folds] = paths.errors.reshape(shape)
 
         if by_rows:
             walk_group(groups[0])

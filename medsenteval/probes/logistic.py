@@ -168,11 +168,12 @@ class ExactBackend:
         single = tolerance >= _FLOAT32_TOLERANCE
         dtype = np.float32 if single else np.float64
         search = self._search if self._search is not None and self._search.features is features else None
-        with self._workers() as pool:
-            if search is not None:
-                basis = search.fits.basis.astype(dtype)
-            else:
+        if search is not None:
+            basis = search.fits.basis.astype(dtype)
+        else:
+            with self._library_threads(self.threads):
                 basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype)
+        with self._workers() as pool:
             engine = self.engine
             if engine == "auto":
                 engine = "torch" if basis.turned is None else "numpy"
@@ -195,16 +196,22 @@ class ExactBackend:
     @contextmanager
     def _workers(self) -> Iterator[ThreadPoolExecutor]:
         """Start our threads, and keep the matrix libraries from starting theirs, which would only wait for a core."""
-        with self._matrix_libraries.limit(limits=1), ThreadPoolExecutor(self.threads) as pool:
+        with self._library_threads(1), ThreadPoolExecutor(self.threads) as pool:
+            yield pool
+
+    @contextmanager
+    def _library_threads(self, count: int) -> Iterator[None]:
+        """Set the number of threads that the matrix libraries use by themselves."""
+        with self._matrix_libraries.limit(limits=count):
             if self.engine == "numpy":
-                yield pool
+                yield
                 return
             import torch
 
             before = torch.get_num_threads()
-            torch.set_num_threads(1)
+            torch.set_num_threads(count)
             try:
-                yield pool
+                yield
             finally:
                 torch.set_num_threads(before)
 

@@ -13,7 +13,7 @@ from medsenteval.cores import available_cores
 __all__ = ["paired_cosine"]
 
 #: Pairs whose vectors fit into a core's own cache together.
-_BLOCK_PAIRS: Final = 256
+_BLOCK_PAIRS: Final = 128
 
 
 def paired_cosine(
@@ -30,18 +30,22 @@ def paired_cosine(
     def fill(first: int) -> int:
         last, degenerate = min(first + span, len(left)), 0
         # Gathered into the same buffers again and again: fresh ones would cost more than the arithmetic.
-        shape = (2, min(_BLOCK_PAIRS, span), matrix.shape[1])
-        gathered, widened = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.float64)
+        shape = (min(_BLOCK_PAIRS, span), matrix.shape[1])
+        gathered, widened = np.empty(shape, dtype=np.float32), np.empty((2, *shape), dtype=np.float64)
         for start in range(first, last, _BLOCK_PAIRS):
             block = slice(start, min(start + _BLOCK_PAIRS, last))
             for side, rows in enumerate((left[block], right[block])):
-                np.take(matrix, rows, axis=0, out=gathered[side, : len(rows)], mode="clip")
-                widened[side, : len(rows)] = gathered[side, : len(rows)]
+                wide = widened[side, : len(rows)]
+                if (np.diff(rows) == 1).all():
+                    wide[:] = matrix[rows[0] : rows[-1] + 1]  # rows that follow one another need no gathering
+                else:
+                    np.take(matrix, rows, axis=0, out=gathered[: len(rows)], mode="clip")
+                    wide[:] = gathered[: len(rows)]
             u, v = widened[:, : block.stop - start]
             # Roots are multiplied, not squares, so that short vectors do not underflow to zero length.
-            lengths = np.sqrt(np.einsum("ij,ij->i", u, u)) * np.sqrt(np.einsum("ij,ij->i", v, v))
+            lengths = np.sqrt(_row_products(u, u)) * np.sqrt(_row_products(v, v))
             defined = lengths > 0
-            np.divide(np.einsum("ij,ij->i", u, v), lengths, out=cosines[block], where=defined)
+            np.divide(_row_products(u, v), lengths, out=cosines[block], where=defined)
             degenerate += int((~defined).sum())
         return degenerate
 
@@ -49,3 +53,9 @@ def paired_cosine(
     with ThreadPoolExecutor(available_cores()) as pool:
         degenerate = sum(pool.map(fill, range(0, len(left), span)))
     return np.clip(cosines, -1.0, 1.0), degenerate
+
+
+def _row_products(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scalar product of each row of ``u`` with the same row of ``v``, by the matrix library's own routine."""
+    products: NDArray[np.float64] = np.matmul(u[:, None, :], v[:, :, None])[:, 0, 0]
+    return products

@@ -126,15 +126,15 @@ def test_every_form_of_the_basis_gives_scikit_learn_probabilities(
     assert report.n_unconverged == 0
 
 
-@pytest.mark.parametrize("form", ["turned", "raw"])
+@pytest.mark.parametrize("form", ["turned", "raw", "raw, kept"])
 def test_pair_features_are_fitted_as_if_they_had_been_built(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((90, 5)).astype(np.float32)
     left, right = rng.integers(0, 90, 150), rng.integers(0, 90, 150)
     pairs = Features(matrix, left, right)
     y = (np.abs(matrix[left] - matrix[right]).sum(axis=1) > 5.5).astype(np.int64)
-    if form == "raw":
-        for name in ("_SMALL_MATRIX", "_ROWS_PER_COLUMN", "_KEPT_BYTES"):
+    if form != "turned":
+        for name in ("_SMALL_MATRIX", "_ROWS_PER_COLUMN", *(["_KEPT_BYTES"] if form == "raw" else [])):
             monkeypatch.setattr(f"medsenteval.probes.basis.{name}", 0)
     backend = ExactBackend(TIGHT)
     from_pairs = backend.predict(pairs, y, 2, [half(150)], [1.0])[0][0].probabilities
@@ -268,6 +268,36 @@ def test_penalties_may_come_in_any_order() -> None:
     down = ExactBackend(TIGHT).score_grid(features, y, 3, [fold], [4.0, 1.0, 1.0, 0.25])[0]
     assert up[0].tolist() == down[0, [3, 1, 0]].tolist()
     assert down[0, 1] == down[0, 2]
+
+
+def test_penalties_side_by_side_and_in_turn_give_the_same_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = make_rows(37, 160, 20, 3)
+    features, folds, grid = Features.from_array(x), [half(160)], [[0.25, 1.0, 4.0]]
+    abreast = ExactBackend(TIGHT).fit(features, y, 3, folds, grid)
+    monkeypatch.setattr("medsenteval.probes.batch._GROUP_COLUMNS", 0)
+    in_turn = ExactBackend(TIGHT).fit(features, y, 3, folds, grid)
+    assert (abreast.points != in_turn.points).any()
+    for index, penalty in enumerate(grid[0]):
+        models = [fits.coefficients(0, index) for fits in (abreast, in_turn)]
+        bounds = [certify(x[:80], y[:80], penalty, *model) for model in models]
+        assert bounds[0].objective == pytest.approx(bounds[1].objective, rel=1e-9)
+        # Each is within sqrt(2 * gap) of the optimum, so they cannot be further apart than both together.
+        assert np.linalg.norm(models[0][0] - models[1][0]) <= sum(np.sqrt(2 * bound.gap) for bound in bounds)
+
+
+@pytest.mark.parametrize("with_torch", [True, False])
+def test_axes_are_orthonormal_whoever_finds_them(with_torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if with_torch:
+        pytest.importorskip("torch")
+    else:
+        monkeypatch.setattr("medsenteval.probes.basis.find_spec", lambda name: None)
+    rows = make_rows(41, 300, 40, 3)[0] * np.geomspace(1, 1e-3, 40, dtype=np.float32)
+    basis = Basis._raw(Features.from_array(rows), np.float32)
+    (axes,), (precise,) = basis.axes, basis.astype(np.float64).axes
+    np.testing.assert_allclose(axes.T @ axes, np.eye(40), atol=1e-5)
+    np.testing.assert_allclose(precise.T @ precise, np.eye(40), atol=1e-11)
+    turned = ((rows - basis.mean) / basis.scale) @ precise
+    np.testing.assert_allclose(turned.T @ turned / len(rows), np.diag(basis.spread[:-1]), atol=1e-4)
 
 
 def test_certificate_bounds_the_distance_to_the_optimum() -> None:

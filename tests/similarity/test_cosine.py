@@ -45,3 +45,29 @@ def test_blocks_do_not_change_the_answer() -> None:
     whole, _ = paired_cosine(matrix, left, right)
     tail, _ = paired_cosine(matrix, left[-10:], right[-10:])
     assert whole[-10:].tolist() == tail.tolist()
+
+
+@pytest.mark.parametrize("dimension", [1, 7, 50, 300, 767])
+def test_equal_pairs_have_equal_cosines_wherever_they_stand(dimension: int) -> None:
+    rng = np.random.default_rng(dimension)
+    kinds = rng.standard_normal((6, dimension)).astype(np.float32)
+    first, second = rng.integers(0, 6, 1_000), rng.integers(0, 6, 1_000)
+    matrix = np.concatenate([kinds[first], kinds[second]])
+    in_order, _ = paired_cosine(matrix, np.arange(1_000), np.arange(1_000, 2_000))
+    shuffle = rng.permutation(1_000)
+    gathered, _ = paired_cosine(matrix, shuffle, shuffle + 1_000)
+    swapped, _ = paired_cosine(matrix, np.arange(1_000, 2_000), np.arange(1_000))
+    np.testing.assert_array_equal(in_order[shuffle], gathered)
+    np.testing.assert_array_equal(in_order, swapped)
+    values = {tuple(sorted(pair)): set() for pair in zip(first.tolist(), second.tolist(), strict=True)}
+    for a, b, value in zip(first.tolist(), second.tolist(), in_order.tolist(), strict=True):
+        values[tuple(sorted((a, b)))].add(value)
+    assert all(len(distinct) == 1 for distinct in values.values())
+    exact = [
+        kinds[a].astype(np.float64)
+        @ kinds[b]
+        / np.linalg.norm(kinds[a].astype(np.float64))
+        / np.linalg.norm(kinds[b].astype(np.float64))
+        for a, b in zip(first, second, strict=True)
+    ]
+    np.testing.assert_allclose(in_order, exact, rtol=0, atol=1e-13)

@@ -1,0 +1,165 @@
+"""What the exact probe is timed against: one fit after the other, by scikit-learn or by SentEval's torch loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+
+from medsenteval.features import Features
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
+
+__all__ = ["TORCH_GRIDS", "BudgetSpent", "SerialBackend", "scikit_trainer", "train_like_senteval"]
+
+TORCH_GRIDS: Final[dict[str, tuple[float, ...]]] = dict.fromkeys(C_GRIDS, (1e-5, 1e-4, 1e-3, 1e-2))
+
+
+class BudgetSpent(Exception):
+    """Raised when a rival has used up its time: ``fits`` of ``due`` fits took ``seconds``."""
+
+    def __init__(self, seconds: float, fits: int, due: int) -> None:
+        super().__init__(f"{fits} of {due} fits took {seconds:.1f} s")
+        self.seconds, self.fits, self.due = seconds, fits, due
+
+    @property
+    def extrapolated(self) -> float:
+        """Seconds that all fits would take if the others cost as much as these."""
+        return self.seconds * self.due / self.fits
+
+
+class SerialBackend:
+    """One fit after the other, as SentEval does it, with any function that trains a classifier.
+
+    Fits come in random order, so that those done before the budget (in seconds) is spent stand for all penalties.
+    """
+
+    name = "serial"
+
+    def __init__(
+        self,
+        grids: dict[str, tuple[float, ...]],
+        train: Callable[..., Callable[..., NDArray[np.float64]]],
+        budget: float,
+        n_final: int,
+    ) -> None:
+        self.grids, self.train, self.budget, self.n_final = grids, train, budget, n_final
+        self.spent, self.fits, self.due = 0.0, 0, n_final
+
+    @contextmanager
+    def _fit(self) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.spent += time.perf_counter() - started
+        self.fits += 1
+        if self.spent > self.budget and self.fits < self.due:
+            raise BudgetSpent(self.spent, self.fits, self.due)
+
+    def penalties(self, protocol: str) -> tuple[float, ...]:
+        return self.grids[protocol]
+
+    def score_grid(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[NDArray[np.float64], FitReport]:
+        scores = np.empty((len(folds), len(penalties)))
+        self.due = scores.size + self.n_final
+        for i, j in np.random.default_rng(0).permutation(list(np.ndindex(scores.shape))):
+            fold = folds[i]
+            x, held_out = features.take(fold.train), features.take(fold.held_out)
+            with self._fit():
+                model = self.train(x, labels[fold.train], n_classes, penalties[j], held_out, labels[fold.held_out])
+                scores[i, j] = (model(held_out).argmax(axis=1) == labels[fold.held_out]).mean()
+        return scores, FitReport(scores.size, 0, None, None)
+
+    def predict(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[list[Prediction], FitReport]:
+        predictions = []
+        for fold, penalty in zip(folds, penalties, strict=True):
+            x, y = features.take(fold.train), labels[fold.train]
+            watched = fold.validation
+            with self._fit():
+                if watched is None:
+                    order = np.random.default_rng(1111).permutation(len(y))
+                    kept, aside = order[len(y) // 20 :], order[: len(y) // 20]
+                    model = self.train(x[kept], y[kept], n_classes, penalty, x[aside], y[aside], whole=(x, y))
+                else:
+                    model = self.train(x, y, n_classes, penalty, features.take(watched), labels[watched])
+            predictions.append(Prediction(model(features.take(fold.held_out))))
+        return predictions, FitReport(len(folds), 0, None, None)
+
+
+def scikit_trainer(**options: float) -> Callable[..., Callable[..., NDArray[np.float64]]]:
+    def train(
+        x: NDArray[np.float32],
+        y: Labels,
+        n_classes: int,
+        penalty: float,
+        *_: object,
+        whole: tuple[NDArray[np.float32], Labels] | None = None,
+    ) -> Callable[..., NDArray[np.float64]]:
+        x, y = whole if whole is not None else (x, y)
+        model = LogisticRegression(C=penalty, random_state=1111, **options).fit(x, y)
+
+        def predict(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+            probabilities = np.zeros((len(rows), n_classes))
+            probabilities[:, model.classes_] = model.predict_proba(rows)
+            return probabilities
+
+        return predict
+
+    return train
+
+
+def train_like_senteval(
+    x: NDArray[np.float32],
+    y: Labels,
+    n_classes: int,
+    penalty: float,
+    dev_x: NDArray[np.float32],
+    dev_y: Labels,
+    whole: object = None,
+    *,
+    batch: int = 64,
+    epoch_size: int = 4,
+    max_epoch: int = 200,
+    tenacity: int = 5,
+) -> Callable[..., NDArray[np.float64]]:
+    """Train one linear layer with Adam as SentEval's torch mode is described (SPEC.md B.3)."""
+    import torch
+
+    torch.manual_seed(1111)
+    inputs, targets = torch.from_numpy(x), torch.from_numpy(y)
+    held_out, answers = torch.from_numpy(dev_x), torch.from_numpy(dev_y)
+    layer = torch.nn.Linear(x.shape[1], n_classes)
+    optimiser = torch.optim.Adam(layer.parameters(), weight_decay=penalty)
+    best_score, best_state, passes, stalled = -1.0, dict(layer.state_dict()), 0, 0
+    while passes <= max_epoch:
+        for _ in range(epoch_size):
+            order = torch.randperm(len(inputs))
+            for chosen in torch.split(order, batch):
+                loss = torch.nn.functional.cross_entropy(layer(inputs[chosen]), targets[chosen])
+                optimiser.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call]
+                optimiser.step()
+        passes += epoch_size
+        with torch.no_grad():
+            score = float((layer(held_out).argmax(1) == answers).float().mean())
+        if score > best_score:
+            best_score, best_state = score, {name: value.clone() for name, value in layer.state_dict().items()}
+        elif stalled >= tenacity:
+            break
+        else:
+            stalled += 1  # SentEval never resets this counter.
+    layer.load_state_dict(best_state)
+
+    def predict(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+        with torch.no_grad():
+            probabilities: NDArray[np.float64] = torch.softmax(layer(torch.from_numpy(rows)), 1).double().numpy()
+        return probabilities
+
+    return predict
