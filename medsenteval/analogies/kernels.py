@@ -14,8 +14,9 @@ import numpy as np
 __all__ = ["count_products", "count_sums", "dots", "find_products", "find_sums", "steps"]
 
 _ONE, _ZERO = np.float32(1), np.float32(0)
-#: Candidates that are looked at or passed over together.
-_STRETCH = 64
+#: Candidates that are looked at or passed over together. Passing over pays only where at least half of the stretches go:
+#: one long loop is faster than many short ones.
+_STRETCH = 128
 #: Answers of one query from which on it pays to find out first which candidates none of them needs to look at.
 _WORTH_BOUNDING = 4
 
@@ -46,7 +47,7 @@ def count_sums(
         for k in range(lo, hi):
             x, w, t, m = first[e[k]], weight[k], offset[k], margin[k]
             above, clear = _ZERO, width
-            if n_live == n_stretches:
+            if 2 * n_live > n_stretches:
                 below = _ZERO
                 for v in range(width):
                     z = x[v] + w * y[v] - t
@@ -97,7 +98,7 @@ def count_products(
         for k in range(lo, hi):
             x, f, t, m = first[e[k]], scale[e[k]], offset[k], margin[k]
             above, clear = _ZERO, width
-            if n_live == n_stretches:
+            if 2 * n_live > n_stretches:
                 below = _ZERO
                 for v in range(width):
                     z = x[v] * y[v] - t * f[v]
