@@ -25,7 +25,8 @@ from medsenteval.settings import Settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="kills processes as POSIX does")]
 
-KILLS = 25
+#: The environment can ask for more.
+KILLS = int(os.environ.get("MEDSENTEVAL_KILLS", "25"))
 N_BLOCKS = 6
 
 #: Takes its time, and writes down every text that it encodes.
@@ -51,6 +52,7 @@ encoders = ["python:slow_encoders:first", "python:slow_encoders:second"]
 tasks = ["ClinicalSTS", "BioC", "BIOSSES"]
 data = "data"
 [settings]
+probe = "sklearn"
 resamples = 100
 folds = 3
 batch_size = 512
