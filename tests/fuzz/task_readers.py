@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,6 +71,41 @@ _ABSTRACT: Final = as_text("###123", "OBJECTIVE\tTo test .", "RESULTS\tIt did ; 
 _PICO: Final = as_text("###123", "AIM|A|To test .", "PATIENTS|P|Ten | eleven .", "", "###124:", "M|M| Did .")
 _PAIRS: Final = as_text("a b\tb c\t1.5", "d\te\t0", " f \tg\t5")
 
+
+def _reader_of(name: str, module: str, read: Callable[[Any, Path], Any], files: Files) -> tuple[Reader, ...]:
+    """Return the reader of a part of the toolkit that may not be there; ``read`` gets its module."""
+    try:
+        there = find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that it would be in
+        there = False
+    if not there:
+        return ()
+    return (Reader(name, files, lambda folder: read(import_module(module), folder), weight=0.5),)
+
+
+_OBO: Final = as_text(
+    "format-version: 1.4", "data-version: 1", "ontology: hp", "", "[Term]", "id: HP:0000001", "name: All", "", "[Term]",
+    "id: HP:0000002", "name: b", 'synonym: "c d" EXACT []', "is_a: HP:0000001 ! All", "is_obsolete: false",
+)  # fmt: skip
+_CONCEPTS: Final = as_text(
+    "id\teffectiveTime\tactive\tmoduleId\tdefinitionStatusId", "1\t20190131\t1\t9\t8", "2\t20190131\t0\t9\t8"
+)
+_DESCRIPTIONS: Final = as_text(
+    "id\teffectiveTime\tactive\tmoduleId\tconceptId\tlanguageCode\ttypeId\tterm\tcaseSignificanceId",
+    "11\t20190131\t1\t9\t1\ten\t900000000000013009\ta b\t7",
+)
+_ASSOCIATIONS: Final = as_text(
+    "id\teffectiveTime\tactive\tmoduleId\trefsetId\treferencedComponentId\ttargetComponentId",
+    "x\t20190131\t1\t9\t900000000000526001\t2\t1",
+)
+_SNOMED: Final = {
+    "sct2_Concept_Full_INT_20190131.txt": _CONCEPTS,
+    "sct2_Description_Full-en_INT_20190131.txt": _DESCRIPTIONS,
+    "der2_cRefset_AssociationFull_INT_20190131.txt": _ASSOCIATIONS,
+}
+_MRCONSO: Final = as_text(
+    "C0000001|ENG|P|L1|PF|S1|Y|A1||M1|D1|MSH|MH|D1|a b|0|N|256|", "C0000002|ENG|S|L2|VO|S2|N|A2||||SNOMEDCT_US|PT|2|c|9|N||"
+)
 
 #: Readers of tasks that may not be registered; each is fuzzed as soon as its task is.
 _LATER: Final[tuple[tuple[tuple[str, ...], Reader], ...]] = (
@@ -285,4 +322,12 @@ TASK_READERS: Final[tuple[Reader, ...]] = (
     ),
     Reader("diagnostics", {"diagnostics/Typos.json": b'[{"text": "a b", "changed": "a c"}]'}, _task("Typos")),
     *(reader for names, reader in _LATER if set(names) <= set(registry.task_names())),
+    *_reader_of("OBO", "medsenteval.ontology", lambda module, folder: module.read_obo(folder / "a.obo"), {"a.obo": _OBO}),
+    *_reader_of(
+        "MRCONSO",
+        "medsenteval.umls",
+        lambda module, folder: list(module.read_mrconso(folder / "MRCONSO.RRF")),
+        {"MRCONSO.RRF": _MRCONSO},
+    ),
+    *_reader_of("SNOMED CT", "medsenteval.terms.rf2", lambda module, folder: module.read_release(folder), _SNOMED),
 )
