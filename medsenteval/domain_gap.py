@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
@@ -79,14 +79,21 @@ class PairedGap:
 def domain_gaps(results: Sequence[Result]) -> list[DomainGap]:
     """Return the gap of every encoder on every biomedical task that has a result and at least one counterpart's."""
     by_encoder: dict[str, dict[str, Result]] = {}
+    ways: dict[tuple[str, str], set[str]] = {}
     for result in results:
-        by_encoder.setdefault(result.encoder, {}).setdefault(result.task, result)
+        # Scores of probes that saw a part of the training rows belong on learning curves.
+        if "draws" not in result.protocol:
+            by_encoder.setdefault(result.encoder, {}).setdefault(result.task, result)
+            ways.setdefault((result.encoder, result.task), set()).add(f"{result.protocol}, {result.probe}")
     gaps = []
     for encoder, found in by_encoder.items():
         for task, counterparts in COUNTERPARTS.items():
             present = [name for name in counterparts if name in found]
             if task in found and present:
-                gaps.append(_gap(encoder, found[task], [found[name] for name in present], counterparts))
+                gap = _gap(encoder, found[task], [found[name] for name in present], counterparts)
+                several = [name for name in (task, *present) if len(ways[encoder, name]) > 1]
+                notes = [f"{name} under {found[name].protocol}, {found[name].probe}, the first of several" for name in several]
+                gaps.append(replace(gap, notes=(*gap.notes, *notes)))
     if not gaps:
         wanted = "; ".join(f"{task} - {', '.join(general)}" for task, general in COUNTERPARTS.items())
         raise SettingsError(f"no encoder has results of a biomedical task and of a general counterpart ({wanted})")

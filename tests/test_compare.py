@@ -349,3 +349,21 @@ def test_files_and_everything_in_the_folder(stored: Path) -> None:
     assert len(load_results([str(stored), str(files[0])], stored)) == 12
     assert isinstance(compare_results(load_results([], stored), resamples=100), Comparison)
     assert json.loads(files[0].read_text("utf-8"))["schema"] == 1
+
+
+def test_the_benchmark_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    from benchmarks.compare import main as benchmark
+
+    benchmark(["--small"])
+    header, _, *rows = capsys.readouterr().out.splitlines()
+    assert header.split()[:2] == ["Encoders", "Tasks"]
+    assert [row.split()[:2] for row in rows] == [["4", "10"], ["8", "10"]]
+
+
+def test_results_go_to_mteb_and_come_back(stored: Path, tmp_path: Path) -> None:
+    exported = tmp_path / "mteb"
+    result = CliRunner().invoke(main, ["export-mteb", str(stored), "-o", str(exported)])
+    assert result.exit_code == 0, result.output
+    assert "12 result(s)" in result.output
+    text = run(str(stored), "-t", "RQE", "--with", str(exported))
+    assert "†  medsenteval/good [mteb]" in text

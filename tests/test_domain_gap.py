@@ -70,6 +70,18 @@ def test_what_differs_is_noted() -> None:
         assert "+0.400" in render_gaps([gap], style)
 
 
+def test_only_whole_training_sets_count_and_several_protocols_are_noted() -> None:
+    results = [
+        accuracy("RQE", "e", 51.0, 50.0, protocol="kfold-10-shots-2-draws-5"),
+        accuracy("RQE", "e", 60.0, 50.0, protocol="kfold-10"),
+        accuracy("RQE", "e", 61.0, 50.0, protocol="kfold-5"),
+        accuracy("MRPC", "e", 80.0, 50.0, protocol="kfold-10"),
+    ]
+    (gap,) = domain_gaps(results)
+    assert gap.biomedical.score == 60.0
+    assert gap.notes == ("RQE under kfold-10, exact, the first of several",)
+
+
 def test_the_command(tmp_path: Path) -> None:
     store = ResultStore(tmp_path / "results")
     for encoder, shift in (("glove", 0.0), ("biobert", 8.0)):

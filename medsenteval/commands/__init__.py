@@ -19,6 +19,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "compare": ("medsenteval.commands.compare:compare", "Compare encoders with paired tests and published numbers."),
     "curve": ("medsenteval.commands.curve:curve", "Show learning curves: scores by number of training rows."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
+    "export-mteb": ("medsenteval.commands.export_mteb:export_mteb", "Write results as mteb's result files."),
     "gap": ("medsenteval.commands.gap:gap", "Show what encoders lose between general and biomedical text."),
     "published": (
         "medsenteval.commands.published:published",
