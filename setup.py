@@ -34,7 +34,7 @@ EXTRAS = {
     "flair": TORCH,
     "fasttext": ["gensim>=4.3"],
     "dask": ["distributed>=2024.8"],
-    "mteb": [*TORCH, "mteb>=2.0"],
+    "mteb": [*TORCH, 'mteb>=2.0; python_version >= "3.11" and python_version < "3.15"'],
     "obo": ["fastobo>=0.12"],
     # RAR archives, which BIOSSES comes in; it needs the system's libarchive.
     "rar": ["libarchive-c>=5.0"],
@@ -44,7 +44,7 @@ EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement
 EXTRAS["test"] = [
     *(
         requirement
-        for extra in ("analogy", "dask", "elmo", "fasttext", "report", "terms", "transformers")
+        for extra in ("analogy", "dask", "elmo", "fasttext", "mteb", "report", "terms", "transformers")
         for requirement in EXTRAS[extra]
     ),
     # Independent references that the package itself does not need.
