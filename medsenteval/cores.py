@@ -31,18 +31,21 @@ class _SingleThreads:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._inside = 0
+        self._torch_held = False
         self._undo = ExitStack()
 
     def enter(self) -> None:
         with self._lock:
-            torch = sys.modules.get("torch")
             if self._inside == 0:
                 from threadpoolctl import threadpool_limits
 
-                if torch is not None:
-                    self._undo.callback(torch.set_num_threads, torch.get_num_threads())
                 self._undo.enter_context(threadpool_limits(1))
+            # Importing torch takes longer than many fits, so it may come in only after the first has entered.
+            torch = sys.modules.get("torch")
             if torch is not None:
+                if not self._torch_held:
+                    self._undo.callback(torch.set_num_threads, torch.get_num_threads())
+                    self._torch_held = True
                 # Torch counts its threads for each of ours.
                 torch.set_num_threads(1)
             self._inside += 1
@@ -52,6 +55,7 @@ class _SingleThreads:
             self._inside -= 1
             if self._inside == 0:
                 self._undo.close()
+                self._torch_held = False
 
 
 _single_threads = _SingleThreads()

@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import available_cores
+from medsenteval.cores import available_cores, one_thread_per_product
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
 
@@ -79,10 +79,7 @@ class Basis:
 
     @classmethod
     def of(cls, features: Features, columns: int, dtype: Precision) -> Basis:
-        """Choose and build the form that suits this shape when ``columns`` weight vectors are fitted together.
-
-        Wide matrices are worth all threads that the matrix libraries are allowed.
-        """
+        """Choose and build the form that suits this shape when ``columns`` weight vectors are fitted together."""
         n_rows, width = features.n_rows, features.n_columns
         if n_rows == 0 or width == 0:
             raise ProbeError(f"a probe needs rows and columns, but the features are {n_rows} x {width}")
@@ -243,7 +240,8 @@ def _principal_axes(rows: Floats) -> tuple[Floats, Floats]:
         import torch
 
         # The same LAPACK routine in another library: more than twice as fast on a thousand columns and more.
-        found = torch.linalg.eigh(torch.from_numpy(rows.T @ rows))
+        with one_thread_per_product():
+            found = torch.linalg.eigh(torch.from_numpy(rows.T @ rows))
         values, vectors = found.eigenvalues.numpy(), found.eigenvectors.numpy()
     return np.maximum(values, 0) / len(rows), np.ascontiguousarray(vectors)
 

@@ -27,15 +27,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
-from medsenteval.cores import available_cores
+from medsenteval.cores import available_cores, one_thread_per_product
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.features import Features
 from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
@@ -168,15 +167,18 @@ class ExactBackend:
         single = tolerance >= _FLOAT32_TOLERANCE
         dtype = np.float32 if single else np.float64
         search = self._search if self._search is not None and self._search.features is features else None
-        if search is not None:
-            basis = search.fits.basis.astype(dtype)
-        else:
-            with self._library_threads(self.threads):
+        # On one thread: with another number of them the axes, and with them a score, have other bits.
+        with one_thread_per_product():
+            if search is not None:
+                basis = search.fits.basis.astype(dtype)
+            else:
                 basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype)
+        engine = self.engine
+        if engine == "auto":
+            engine = "torch" if basis.turned is None else "numpy"
+        if engine == "torch":
+            import_module("torch")  # now, so that its threads are held too
         with self._workers() as pool:
-            engine = self.engine
-            if engine == "auto":
-                engine = "torch" if basis.turned is None else "numpy"
             batch = Batch(basis, labels, n_classes, folds, penalties, engine)
             if from_search and search is not None and search.answers(labels, n_classes):
                 _start_from_search(batch, search)
@@ -189,31 +191,11 @@ class ExactBackend:
                 fits.points[failed], fits.errors[failed] = again.points, again.errors
         return fits
 
-    @cached_property
-    def _matrix_libraries(self) -> ThreadpoolController:
-        return ThreadpoolController()
-
     @contextmanager
     def _workers(self) -> Iterator[ThreadPoolExecutor]:
         """Start our threads, and keep the matrix libraries from starting theirs, which would only wait for a core."""
-        with self._library_threads(1), ThreadPoolExecutor(self.threads) as pool:
+        with one_thread_per_product(), ThreadPoolExecutor(self.threads) as pool:
             yield pool
-
-    @contextmanager
-    def _library_threads(self, count: int) -> Iterator[None]:
-        """Set the number of threads that the matrix libraries use by themselves."""
-        with self._matrix_libraries.limit(limits=count):
-            if self.engine == "numpy":
-                yield
-                return
-            import torch
-
-            before = torch.get_num_threads()
-            torch.set_num_threads(count)
-            try:
-                yield
-            finally:
-                torch.set_num_threads(before)
 
     def _report(self, fits: Fits, tolerance: float) -> FitReport:
         unconverged = int((fits.errors > tolerance).sum())

@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cores import one_thread_per_product
 from medsenteval.errors import MissingExtraError, ProbeError
 from medsenteval.features import Features
 from medsenteval.statistics import correlation
@@ -75,7 +76,7 @@ def fit_softmax(
         raise MissingExtraError(
             "SentEval's relatedness regression (the option regression=ridge does without it)", "torch", "torch"
         ) from error
-    from medsenteval.probes.stacked import RandomStream, one_thread_per_product
+    from medsenteval.probes.stacked import RandomStream
 
     _check(train, dev)
     inputs = torch.from_numpy(features.take(train))

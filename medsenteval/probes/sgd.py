@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cores import one_thread_per_product
 from medsenteval.errors import MissingExtraError, ProbeError, SettingsError
 from medsenteval.features import Features
 from medsenteval.probes.backend import FitReport, Fold, Labels, Prediction, RowNumbers
@@ -221,7 +222,7 @@ class SentEvalBackend:
         self, features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob]
     ) -> dict[int, TrainedModels]:
         """Train all jobs, those that share a random stream together, and return the outcome by job number."""
-        from medsenteval.probes.stacked import StackedTrainer, one_thread_per_product
+        from medsenteval.probes.stacked import StackedTrainer
 
         _check(features, labels, n_classes, jobs)
         if not jobs:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +31,6 @@ __all__ = [
     "StackedOptimiser",
     "StackedTrainer",
     "TrainedModels",
-    "one_thread_per_product",
 ]
 
 Tensor = torch.Tensor
@@ -59,17 +57,6 @@ _FUSED: Final = frozenset({"adagrad", "adam", "sgd"})
 
 #: Rprop follows signs only and has no weight decay; SentEval's penalty therefore does not change it.
 _WITHOUT_DECAY: Final = frozenset({"rprop"})
-
-
-@contextmanager
-def one_thread_per_product() -> Iterator[None]:
-    """Keep torch from splitting single products over threads, whose barriers cost more than these products do."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class RandomStream:
