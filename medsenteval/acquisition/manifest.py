@@ -343,6 +343,10 @@ class _Table:
         return Download(name=name, urls=urls, size=self.number("size"), sha256="".join(self.hashes()[:1]))
 
     def address(self, url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            well_formed = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:  # brackets that hold no address
+            well_formed = False
+        if not well_formed:
             raise self.fail(f"{url!r} is not an http or https address")
