@@ -58,11 +58,13 @@ def slow_random(positives: list[Pair], forbidden: list[Pair]) -> list[Pair]:
     rng = random.Random(42)
     made: list[Pair] = []
     for row, (first, _) in enumerate(positives):
-        drawn, second = row, ""
-        while drawn == row or known((first, second), forbidden, made) or first.lower() == second.lower():
+        # Whoever has no partner would be drawn for without end.
+        for _ in range(10_000):
             drawn = rng.randint(0, len(positives) - 1)
             second = positives[drawn][0] if rng.choice(["source", "target"]) == "source" else positives[drawn][1]
-        made.append((first, second))
+            if not (drawn == row or known((first, second), forbidden, made) or first.lower() == second.lower()):
+                made.append((first, second))
+                break
     return made
 
 
@@ -101,7 +103,7 @@ def test_levenshtein_negatives_of_many_names_equal_the_slow_twin() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("ijklmnopqrst")), min_size=6, max_size=9, unique=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_random_negatives_draw_in_the_reference_order(positives: list[Pair]) -> None:
     assert random_negatives(positives, KnownPairs(positives)).pairs == slow_random(positives, positives)
 
