@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache as cache_calls
 from pathlib import Path
 from typing import Any, Final
 
@@ -100,12 +101,14 @@ def plan_table(
             raise SettingsError(f"{table} has no row {row!r}; it has {', '.join(rows)}")
     root = data_root(data)
     weights = {row: _weights(TABLES[name][0], source, row, stand_ins or {}) for row in rows}
+    # Looked up once for each task: a table has hundreds of cells and a dozen tasks.
+    find_task, missing_data = cache_calls(_find_task), cache_calls(lambda task: _missing_data(task, root))
     cells = []
     for number in numbers:
-        cell = _cell(number)
+        cell = _cell(number, find_task)
         specification, stand_in, missing_weights, doubt = weights[number.encoder]
         remarks = [remark for remark in (cell.remark, doubt, number.differs) if remark]
-        missing = cell.missing or _missing_data(cell.task, root)
+        missing = cell.missing or missing_data(cell.task)
         cells.append(
             replace(
                 cell,
@@ -183,7 +186,15 @@ def _missing_data(task: str, root: Path) -> tuple[str, ...]:
     return ()
 
 
-def _cell(number: PublishedNumber) -> Cell:
+def _find_task(name: str) -> Task | None:
+    """Return our task of a printed name, None where this version has none."""
+    try:
+        return registry.task(name)
+    except UnknownNameError:
+        return None
+
+
+def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> Cell:
     """Say which of our tasks, options and metrics a printed number corresponds to."""
     paper = number.table.split("-")[0]
     task, options, relation, remark = number.task, {}, "", ""
@@ -202,11 +213,10 @@ def _cell(number: PublishedNumber) -> Cell:
         remark = "published on the pairs whose words all 23 embeddings know"
         if not number.setting.endswith("cos"):
             remark += f", with the similarity {number.setting.rsplit(', ', 1)[-1]} instead of the cosine"
-    try:
-        canonical = registry.canonical_task_name(task)
-    except UnknownNameError:
+    found = find_task(task)
+    if found is None:
         return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
-    return Cell(number, canonical, metric, _known_options(registry.task(canonical), options), relation, remark=remark)
+    return Cell(number, found.name, metric, _known_options(found, options), relation, remark=remark)
 
 
 def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
