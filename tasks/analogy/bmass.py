@@ -96,7 +96,7 @@ TASK = Task(
     options={"setting": SETTINGS, **OPTIONS, "terms": ("all", "unigrams"), "candidates": CANDIDATES},
     citation="Newman-Griffis, Lai and Fosler-Lussier 2017, Insights into analogy completion from the biomedical domain, BioNLP",
     licence="UMLS Metathesaurus licence",
-    access="licence",
+    access="credentialed",
     obtain="with a UMLS (UTS) login, fetch BMASS from the address that github.com/OSU-slatelab/BMASS names, and put "
     f"BMASS_single_answer.txt, BMASS_multi_answer.txt, BMASS_all_info.txt and {CANDIDATE_FILE} into BMASS/",
     groups_are="relation",
