@@ -205,7 +205,12 @@ def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> C
         options = {"preset": "paper"}
     elif paper == "bmass":
         task, metric = "BMASS", {"Acc_R": "acc", "MAP": "map", "MRR": "mrr"}.get(metric, metric)
-        options = {"setting": number.setting}
+        # As the authors ran it: unit word vectors, b among All-Info's candidates, Single-Answer's unanswerable questions wrong.
+        options = {"setting": number.setting, "scale": "unit"}
+        if number.setting == "All-Info":
+            options["legacy_exclusion"] = "yes"
+        elif number.setting == "Single-Answer":
+            options["legacy_unanswerable"] = "yes"
         relation = "" if number.task.startswith("mean over") else number.task
     elif paper == "medisim":
         if match := re.fullmatch(r"MiniMayoSRS-(avg|coders|physicians)", task):
@@ -215,20 +220,21 @@ def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> C
             remark += f", with the similarity {number.setting.rsplit(', ', 1)[-1]} instead of the cosine"
     found = find_task(task)
     if found is None:
-        return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
+        elsewhere = "; `medsenteval terms` builds and scores such sets" if paper == "medisim" else ""
+        return Cell(number, task, metric, missing=(f"the task {task} is not in this version{elsewhere}",), relation=relation)
     return Cell(number, found.name, metric, _known_options(found, options), relation, remark=remark)
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
 
 
 def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
     """Spell option values as the task spells them: "Multi-Answer" may be "multi"."""
-
-    def key(text: str) -> str:
-        return re.sub(r"\W+", "", text).casefold()
-
     chosen = {}
     for name, value in wanted.items():
         for allowed in task.options.get(name, ()):
-            if key(value).startswith(key(allowed)):
+            if _key(value).startswith(_key(allowed)):
                 chosen[name] = allowed
                 break
         else:
@@ -242,8 +248,8 @@ def _filled(cell: Cell, result: Result) -> Cell:
     rounding = 0.5 * 10.0**-decimals * (cell.number.value / float(cell.number.printed) if float(cell.number.printed) else 1.0)
     if cell.relation:
         relations = result.senteval.get("relations", {})
-        name = cell.relation.partition(" ")[2]
-        matching = [values for label, values in relations.items() if name in label]
+        wanted = {_key(cell.relation), _key(cell.relation.partition(" ")[2])}
+        matching = [values for label, values in relations.items() if _key(label) in wanted]
         if len(matching) != 1:
             return replace(cell, missing=(f"the relation {cell.relation} is not in our results",))
         return replace(cell, ours=float(matching[0][cell.metric]))

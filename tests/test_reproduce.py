@@ -45,6 +45,9 @@ def test_the_papers_protocol_and_options() -> None:
     biosim = {cell.number.task: cell for cell in plan_table("biosim-5").cells}
     assert (biosim["UMN-rel"].task, biosim["UMN-rel"].options) == ("UMNSRS-rel", {"multiword": "skip"})
     assert (biosim["AnatEM"].metric, biosim["AnatEM"].options) == ("f1", {"preset": "paper"})
+    bmass = {cell.number.setting: cell for cell in plan_table("bmass-4").cells}
+    assert bmass["All-Info"].options == {"setting": "all-info", "scale": "unit", "legacy_exclusion": "yes"}
+    assert (bmass["Single-Answer"].task, bmass["Single-Answer"].options["legacy_unanswerable"]) == ("BMASS", "yes")
     medisim = {cell.number.task: cell for cell in plan_table("medisim-4").cells}
     (mini,) = [name for name in medisim if name.startswith("MiniMayoSRS")]
     assert (medisim[mini].task, medisim[mini].options["raters"]) == ("MiniMayoSRS", "mean")
@@ -103,7 +106,7 @@ def test_correlations_between_intrinsic_and_extrinsic_columns_are_recomputed() -
 
 def result_with_relations() -> Result:
     base = correlation_result("BIOSSES", "e", [0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
-    return replace(base, senteval={"relations": {"L1: form-of": {"map": 0.3, "acc": 0.5}}})
+    return replace(base, senteval={"relations": {"L1: form-of": {"map": 0.3, "acc": 0.5}, "M2: noun-form-of": {"map": 0.9}}})
 
 
 def test_relations_are_found_by_their_name() -> None:
