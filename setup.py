@@ -71,6 +71,7 @@ setup(
         "medsenteval": ["py.typed"],
         "medsenteval.encoders": ["*.toml"],
         "medsenteval.published": ["*.csv", "*.toml"],
+        "medsenteval.report": ["assets/*"],
         "medsenteval.sample": ["*.txt", "*.md", "*/*.*", "downstream/**/*", "probing/*.txt"],
     },
     install_requires=[

@@ -16,11 +16,13 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "correlate": ("medsenteval.commands.correlate:correlate", "Correlate scores over encoders: do some predict others?"),
     "compare": ("medsenteval.commands.compare:compare", "Compare encoders with paired tests and published numbers."),
     "encoders": ("medsenteval.commands.encoders:encoders", "List the kinds of encoder and the published encoders."),
+    "figures": ("medsenteval.commands.figures:figures", "Write the report's figures as SVG, PNG or PDF files."),
     "gap": ("medsenteval.commands.gap:gap", "Show what encoders lose between general and biomedical text."),
     "published": (
         "medsenteval.commands.published:published",
         "Show the literature's numbers, with source, protocol and doubts.",
     ),
+    "report": ("medsenteval.commands.report:report", "Make one page of results that opens offline."),
     "run": ("medsenteval.commands.run:run", "Score encoders on tasks and print a table like the paper's Table 3."),
     "subsets": ("medsenteval.commands.subsets:subsets", "Score word similarity by word frequency or any value of words."),
     "tasks": ("medsenteval.commands.tasks:tasks", "List the tasks and whether their data is there."),
