@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import Any
+from typing import Any, Final
 
 from medsenteval.errors import MissingExtraError
 from medsenteval.report.charts import analogy_bars, gap_panels, subset_curves
@@ -18,6 +18,21 @@ from medsenteval.report.page import Page
 from medsenteval.statistics import FriedmanOutcome, Significance
 
 __all__ = ["embedded_json", "render_page"]
+
+#: Columns of the table of scores that go side by side on a printed page.
+_PRINTED_COLUMNS: Final = 7
+#: Colours of the page that no figure has.
+_LIGHT: Final = {"tint": "#f6f7f9", "warn": "#fff4d6", "warn-ink": "#5c3d00", "good": "#0d652d", "focus": "#0b5cad"}
+#: Every role on a dark screen.
+_DARK: Final = {
+    "ink": "#e6e9ed", "muted": "#a3acb7", "grid": "#343b44", "paper": "#15191e", "accent": "#6cb2f2", "second": "#f0a06a",
+    "soft": "#56616d", "worse": "#23282f", "tint": "#1d2228", "warn": "#3a2f12", "warn-ink": "#ffdf94", "good": "#6fd08f",
+    "focus": "#8cc5ff",
+    "ramp0": "#1b2733", "ramp1": "#1c3247", "ramp2": "#1d3f5d", "ramp3": "#1f4d75", "ramp4": "#24598a", "ramp5": "#2c6ba0",
+    "ramp6": "#6aa3d1", "ramp7": "#9cc8ea", "ramp8": "#c8e2f7",
+    "line0": "#4aa8e0", "line1": "#f0803c", "line2": "#35c79a", "line3": "#e3a1c6", "line4": "#8fd0f5", "line5": "#f2bb4b",
+    "line6": "#d6c94a", "line7": "#b8bec6",
+}  # fmt: skip
 
 
 def render_page(page: Page) -> str:
@@ -58,6 +73,7 @@ def render_page(page: Page) -> str:
         wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
         wins=page.comparison.wins_ties_losses(),
         ranks=_mean_ranks(page),
+        printed_columns=_PRINTED_COLUMNS,
         tests=sorted({column.test for column in page.comparison.columns if column.test}),
         style=Markup(style),
         script=Markup(script),
@@ -81,8 +97,10 @@ def _asset(name: str) -> str:
 def _style() -> str:
     """Return the page's style with a class for each role that a figure's shapes can have."""
     roles = "".join(f".f-{role}{{fill:var(--{role})}}.s-{role}{{stroke:var(--{role})}}" for role in COLOURS)
-    light = "".join(f"--{role}:{colour};" for role, colour in COLOURS.items())
-    return _asset("page.css").replace("/*light*/", light).replace("/*roles*/", roles)
+    style = _asset("page.css").replace("/*roles*/", roles)
+    for theme, colours in (("light", COLOURS | _LIGHT), ("dark", _DARK)):
+        style = style.replace(f"/*{theme}*/", "".join(f"--{role}:{colour};" for role, colour in colours.items()))
+    return style
 
 
 def _policy(style: str, script: str) -> str:

@@ -50,9 +50,11 @@
   const boxes = all("#groups input");
   function applyFilters() {
     const wanted = filter.value.trim().toLocaleLowerCase();
-    given.forEach((row) => { row.hidden = !row.cells[0].dataset.value.toLocaleLowerCase().includes(wanted); });
+    const keeps = (encoder) => encoder.toLocaleLowerCase().includes(wanted);
+    given.forEach((row) => { row.hidden = !keeps(row.cells[0].dataset.value); });
+    all(".printed [data-encoder]").forEach((row) => { row.hidden = !keeps(row.dataset.encoder); });
     const groups = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
-    all("[data-group]", table).forEach((cell) => { cell.hidden = boxes.length > 0 && !groups.has(cell.dataset.group); });
+    all("[data-group]").forEach((cell) => { cell.hidden = boxes.length > 0 && !groups.has(cell.dataset.group); });
     say("");
   }
   function say(what) {

@@ -56,7 +56,7 @@ def _cell(cell: HeatCell, x: float, y: float, where: str) -> list[Shape]:
     step = ramp_step(cell.share)
     fill = "worse" if worse else f"ramp{step}"
     said = "not above the constant answer" if worse else f"{cell.share:.0%} of the way"
-    ink = "muted" if worse else "paper" if step >= 5 else "ink"
+    ink = "muted" if worse else "paper" if step >= 6 else "ink"
     return [
         Rectangle(x + 0.5, y + 0.5, _CELL_WIDTH - 1, _CELL_HEIGHT - 1, fill, f"{where}: {cell.text} ({said})"),
         Text(x + _CELL_WIDTH / 2, y + 16, cell.text, anchor="middle", fill=ink, size=11),
