@@ -17,7 +17,7 @@ from pathlib import Path
 from medsenteval.report.html import render_page
 from medsenteval.report.page import PageOptions, build_page
 from medsenteval.report.table import text_table
-from tests.report.browser import find_chromium, opened
+from tests.report.browser import find_chromium, launched, opened
 from tests.report.made_up import many_results
 
 #: Milliseconds from the start of navigation until the frame after the load event has been painted.
@@ -28,7 +28,7 @@ def opening_times(path: Path, times: int) -> list[float]:
     """Return the seconds that each of several browsers took to load and paint a page."""
     seconds = []
     for _ in range(times):
-        with opened(path) as page:
+        with launched() as browser, opened(browser, path) as page:
             seconds.append(float(page.evaluate(_PAINTED)) / 1000)
     return seconds
 

@@ -20,7 +20,7 @@ from medsenteval.statistics import FriedmanOutcome, Significance
 __all__ = ["embedded_json", "render_page"]
 
 #: Columns of the table of scores that go side by side on a printed page.
-_PRINTED_COLUMNS: Final = 7
+_PRINTED_COLUMNS: Final = 6
 #: Colours of the page that no figure has.
 _LIGHT: Final = {"tint": "#f6f7f9", "warn": "#fff4d6", "warn-ink": "#5c3d00", "good": "#0d652d", "focus": "#0b5cad"}
 #: Every role on a dark screen.

@@ -203,10 +203,9 @@ def group_of(task: str) -> str:
 
 def _table_column(column: Column, shown: Sequence[Column], comparison: Comparison, view: str) -> TableColumn:
     best = column.best() if len(column.scores) > 1 else set()
-    letters = comparison.letters()
     cells = {}
     for encoder, score in column.scores.items():
-        beats = tuple(letters[other] for other in column.beaten_by(encoder, comparison.level))
+        beats = _lettered(comparison, column.beaten_by(encoder, comparison.level))
         ends = [number(value, column.unit) for value in (score.value, score.low, score.high)]
         cells[encoder] = Cell(ends[0], score.value, ends[1], ends[2], beats, encoder in best, _mark(column, score))
     return TableColumn(
@@ -217,6 +216,23 @@ def _table_column(column: Column, shown: Sequence[Column], comparison: Compariso
         descending=column.higher_is_better,
         baseline=number(column.baseline, column.unit),
         cells=cells,
+    )
+
+
+def _lettered(comparison: Comparison, encoders: Sequence[str]) -> tuple[str, ...]:
+    """Return the letters of encoders in the order of the table; three or more in a row become "d–h"."""
+    letters = list(comparison.letters().values())
+    places = sorted(comparison.encoders.index(encoder) for encoder in encoders)
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return tuple(
+        text
+        for run in runs
+        for text in ([f"{letters[run[0]]}–{letters[run[-1]]}"] if len(run) > 2 else [letters[i] for i in run])
     )
 
 

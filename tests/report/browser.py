@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["find_axe", "find_chromium", "opened"]
+__all__ = ["find_axe", "find_chromium", "launched", "opened"]
 
 
 def find_chromium() -> str | None:
@@ -27,20 +27,29 @@ def find_axe() -> Path | None:
 
 
 @contextmanager
-def opened(path: Path, **context: Any) -> Iterator[Any]:
-    """Open a page in a new browser; what it requests and complains about is in ``page.requests`` and ``page.complaints``."""
+def launched() -> Iterator[Any]:
+    """Start a browser with a new profile; only one at a time, as playwright wants it."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        flags = ["--no-sandbox", "--disable-gpu"]
-        browser = driver.chromium.launch(executable_path=find_chromium(), args=flags)
-        page = browser.new_context(**context).new_page()
-        page.requests, page.complaints = [], []
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.on("console", lambda message: page.complaints.append(message.text))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        browser = driver.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox", "--disable-gpu"])
         try:
-            page.goto(path.as_uri())
-            yield page
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def opened(browser: Any, path: Path, **context: Any) -> Iterator[Any]:
+    """Open a page; what it requests and complains about is in ``page.requests`` and ``page.complaints``."""
+    window = browser.new_context(**context)
+    page = window.new_page()
+    page.requests, page.complaints = [], []
+    page.on("request", lambda request: page.requests.append(request.url))
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    try:
+        page.goto(path.as_uri())
+        yield page
+    finally:
+        window.close()
