@@ -83,6 +83,7 @@ setup(
         "medsenteval.acquisition": ["manifests/*.toml"],
         "medsenteval.encoders": ["*.toml"],
         "medsenteval.published": ["*.csv", "*.toml"],
+        "medsenteval.report": ["assets/*"],
         "medsenteval.sample": ["*.txt", "*.md", "*/*.*", "downstream/**/*", "probing/*.txt"],
     },
     install_requires=[

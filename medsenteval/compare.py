@@ -37,7 +37,17 @@ from medsenteval.statistics import (
     wilcoxon_over_tasks,
 )
 
-__all__ = ["Column", "Comparison", "Difference", "compare_results", "load_results", "ranking"]
+__all__ = [
+    "Column",
+    "Comparison",
+    "Difference",
+    "comparability",
+    "compare_results",
+    "encoder_labels",
+    "identity_of",
+    "load_results",
+    "ranking",
+]
 
 Floats = NDArray[np.float64]
 
@@ -91,6 +101,10 @@ class Column:
         values = {encoder: metric.value for encoder, metric in self.scores.items()}
         top = (max if self.higher_is_better else min)(values.values())
         return {encoder for encoder, value in values.items() if value == top}
+
+    def best_first(self) -> list[tuple[str, Metric]]:
+        """Return encoders and scores, the best first."""
+        return sorted(self.scores.items(), key=lambda pair: pair[1].value, reverse=self.higher_is_better)
 
     def beaten_by(self, encoder: str, level: float) -> list[str]:
         """Return the encoders that this one is significantly better than."""
@@ -216,7 +230,7 @@ def compare_results(
     """Set results side by side, test every pair of encoders in every column, and note what is not comparable."""
     if not results:
         raise SettingsError("there is no result to compare")
-    labels = _encoder_labels(results)
+    labels = encoder_labels(results)
     notes: list[str] = []
     columns: list[Column] = []
     by_task: dict[str, dict[str, list[Result]]] = {}
@@ -227,7 +241,7 @@ def compare_results(
         for number, (key, group) in enumerate(groups.items(), start=1):
             label = task if len(groups) == 1 else f"{task} [{number}]"
             columns.extend(_columns(task, label, key, group, labels, resamples, correction, seed, notes))
-    encoders = tuple(dict.fromkeys(labels[_identity(result)] for result in results))
+    encoders = tuple(dict.fromkeys(labels[identity_of(result)] for result in results))
     tests = max((len(column.tested) * (len(column.tested) - 1) // 2 for column in columns), default=0)
     if correction != "none" and tests / (resamples + 1) >= level:
         notes.append(
@@ -235,7 +249,7 @@ def compare_results(
         )
     return Comparison(
         encoders=encoders,
-        sizes={labels[_identity(result)]: result.dimension for result in results},
+        sizes={labels[identity_of(result)]: result.dimension for result in results},
         columns=tuple(columns),
         notes=tuple(dict.fromkeys(notes)),
         level=level,
@@ -251,13 +265,14 @@ def comparability(result: Result) -> str:
     return re.sub(r"\|seed=\d+", "", before)
 
 
-def _identity(result: Result) -> tuple[str, str]:
+def identity_of(result: Result) -> tuple[str, str]:
+    """Return what tells encoders apart: name and identity."""
     return result.encoder, result.encoder_identity
 
 
-def _encoder_labels(results: Sequence[Result]) -> dict[tuple[str, str], str]:
+def encoder_labels(results: Sequence[Result]) -> dict[tuple[str, str], str]:
     """Name encoders; those of one name and several identities get a number."""
-    identities = dict.fromkeys(map(_identity, results))
+    identities = dict.fromkeys(map(identity_of, results))
     total = Counter(name for name, _ in identities)
     seen: Counter[str] = Counter()
     labels = {}
@@ -278,7 +293,7 @@ def _differences_between_groups(
     described = []
     for number, (key, group) in enumerate(groups.items(), start=1):
         own = [part for part in key.split("|") if part not in common]
-        who = ", ".join(dict.fromkeys(labels[_identity(result)] for result in group))
+        who = ", ".join(dict.fromkeys(labels[identity_of(result)] for result in group))
         described.append(f"[{number}] {who}: {' '.join(own)}")
     return [f"{task}: not one protocol, so not compared across: {'; '.join(described)}"]
 
@@ -296,7 +311,7 @@ def _columns(
 ) -> list[Column]:
     by_encoder: dict[str, list[Result]] = {}
     for result in group:
-        by_encoder.setdefault(labels[_identity(result)], []).append(result)
+        by_encoder.setdefault(labels[identity_of(result)], []).append(result)
     versions = {tuple(sorted((k, v) for k, v in result.versions.items() if k != "python")) for result in group}
     if len(versions) > 1:
         notes.append(f"{label}: made with different versions of this toolkit or its libraries")

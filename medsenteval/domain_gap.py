@@ -16,7 +16,7 @@ from medsenteval.contracts import Metric
 from medsenteval.errors import SettingsError
 from medsenteval.results import Result
 
-__all__ = ["COUNTERPARTS", "DomainGap", "PairedGap", "Share", "domain_gaps", "paired_gaps"]
+__all__ = ["COUNTERPARTS", "DomainGap", "PairedGap", "Share", "domain_gaps", "paired_gaps", "share_of_way"]
 
 #: Biomedical task -> its general counterparts: the same kind of question under the same kind of protocol.
 COUNTERPARTS: Final[dict[str, tuple[str, ...]]] = {
@@ -74,6 +74,12 @@ class PairedGap:
     closed: float
     low: float
     high: float
+
+
+def share_of_way(value: float, baseline: float, unit: str) -> float:
+    """Return how much of the way from the best constant answer (0) to a perfect one (1) a score has gone."""
+    perfect = 100.0 if unit == "percent" else 1.0
+    return (value - baseline) / (perfect - baseline)
 
 
 def domain_gaps(results: Sequence[Result]) -> list[DomainGap]:
@@ -139,18 +145,13 @@ def _gap(encoder: str, biomedical: Result, general: Sequence[Result], wanted: Se
 
 def _share(result: Result, name: str) -> Share:
     metric: Metric = result.metric(name)
-    perfect = 100.0 if metric.unit == "percent" else 1.0
-
-    def share(value: float) -> float:
-        return (value - metric.baseline) / (perfect - metric.baseline)
-
     return Share(
         task=result.task,
         metric=name,
         score=metric.value,
         unit=metric.unit,
-        value=share(metric.value),
-        low=share(metric.low),
-        high=share(metric.high),
+        value=share_of_way(metric.value, metric.baseline, metric.unit),
+        low=share_of_way(metric.low, metric.baseline, metric.unit),
+        high=share_of_way(metric.high, metric.baseline, metric.unit),
         protocol=result.protocol,
     )

@@ -64,8 +64,14 @@ class ResultStore:
 
     def results(self) -> list[Result]:
         """Return every result below the folder, in order of path."""
-        outcomes = [_read(path) for path in sorted(self.folder.rglob("*.json")) if not path.name.startswith(".")]
-        return [outcome for outcome in outcomes if isinstance(outcome, Result)]
+        return [outcome for outcome in self._outcomes() if isinstance(outcome, Result)]
+
+    def failures(self) -> list[Failure]:
+        """Return every job below the folder that failed and has no result, in order of path."""
+        return [outcome for outcome in self._outcomes(".failed.json") if isinstance(outcome, Failure)]
+
+    def _outcomes(self, ending: str = ".json") -> list[Result | Failure]:
+        return [_read(path) for path in sorted(self.folder.rglob(f"*{ending}")) if not path.name.startswith(".")]
 
     @contextmanager
     def locked(self, encoder: str, task: str, signature: str, wait: bool = True) -> Iterator[bool]:

@@ -1,0 +1,34 @@
+"""``medsenteval figures``: the report's figures as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+__all__ = ["figures"]
+
+
+@click.command()
+@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+@click.option("-o", "--output", default="figures", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+              help="Where to write the figures; default figures.")  # fmt: skip
+@click.option("--format", "formats", default="svg", metavar="NAMES", help="svg (default), png, pdf, or several: svg,pdf")
+@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where encoders named by their name have their results; default results.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES", help="Tasks or groups of tasks, separated by commas; default all in RESULTS.")
+@click.option("--subsets-by", type=click.Path(path_type=Path), metavar="TABLE",
+              help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
+@click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
+def figures(
+    what: tuple[str, ...], output: Path, formats: str, folder: Path, tasks: str | None, subsets_by: Path | None, level: float
+) -> None:
+    """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
+    from medsenteval.report.figures import write_figures
+    from medsenteval.report.loading import page_of
+    from medsenteval.report.page import PageOptions
+
+    kinds = tuple(dict.fromkeys(part.strip().casefold() for part in formats.split(",") if part.strip()))
+    page = page_of(what, folder, tasks, subsets_by, PageOptions(level=level))
+    written = write_figures(page, output, kinds)
+    click.echo(f"{len(written)} file(s) in {output}")

@@ -1,0 +1,132 @@
+"""What a figure consists of: shapes at places in pixels, coloured by role, so that page and files share one geometry."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import Final
+
+__all__ = ["COLOURS", "N_RAMP", "Circle", "Drawing", "Line", "Rectangle", "Shape", "Text", "clean", "shorten", "text_width"]
+
+#: Steps of the sequential map, from the constant answer to a perfect one.
+N_RAMP: Final = 9
+
+#: Role -> its colour on paper; the page has the same roles as CSS variables, in a light and a dark set.
+COLOURS: Final[dict[str, str]] = {
+    "ink": "#1b1f24",
+    "muted": "#57606a",
+    "grid": "#d5dae0",
+    "paper": "#ffffff",
+    "accent": "#0b5cad",
+    "second": "#a8480b",
+    "soft": "#b9c3cd",
+    "worse": "#eceef1",
+    **{
+        f"ramp{i}": colour
+        for i, colour in enumerate(
+            ("#f4f8fc", "#e1ecf6", "#c9ddef", "#a9cae5", "#82b2d8", "#5a96c6", "#3a79af", "#235e93", "#0f4373")
+        )
+    },
+    # Okabe and Ito's colours, which stay apart for colour-blind readers; the yellow is darkened to be seen on white.
+    **{
+        f"line{i}": colour
+        for i, colour in enumerate(("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a7f00", "#444444"))
+    },
+}
+
+_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """A filled box; ``title`` is what a pointer resting on it shows."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight stroke."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    stroke: str = "ink"
+    width: float = 1.0
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Circle:
+    """A dot; ``hollow`` ones are filled with the colour of the paper."""
+
+    x: float
+    y: float
+    radius: float
+    fill: str
+    title: str = ""
+    hollow: bool = False
+
+
+@dataclass(frozen=True)
+class Text:
+    """Words whose anchor (start, middle or end) is at x and whose baseline is at y; ``angle`` turns them about that point."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str = "start"
+    fill: str = "ink"
+    size: float = 12.0
+    bold: bool = False
+    angle: float = 0.0
+    title: str = ""
+
+
+Shape = Rectangle | Line | Circle | Text
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A finished figure: its size in pixels, what it is called, what it says in words, and its shapes in order of painting."""
+
+    width: float
+    height: float
+    title: str
+    description: str
+    shapes: tuple[Shape, ...] = field(repr=False)
+
+
+def clean(text: str) -> str:
+    """Replace what no page or picture can hold: control characters and halves of surrogate pairs."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def text_width(text: str, size: float = 12.0) -> float:
+    """Estimate the width of a text in a sans-serif face; a little too wide rather than too narrow."""
+    total = 0.0
+    for character in text:
+        if unicodedata.combining(character):
+            continue
+        wide = unicodedata.east_asian_width(character) in "WF"
+        total += 1.0 if wide else 0.3 if character in " .,:;'|!ijlI()[]/" else 0.9 if character in "mwMW@%" else 0.6
+    return total * size
+
+
+def shorten(text: str, width: float, size: float = 12.0) -> str:
+    """Cut a text so that it is not wider than ``width``; an ellipsis shows that it was cut."""
+    text = " ".join(clean(text).split())
+    if text_width(text, size) <= width:
+        return text
+    kept = text
+    while kept and text_width(kept + "…", size) > width:
+        # Long names are cut in large steps first.
+        kept = kept[: min(len(kept) - 1, int(len(kept) * 2 * width / text_width(kept, size)) + 1)]
+    return kept.rstrip() + "…"

@@ -1,0 +1,104 @@
+"""The figures of a report: one list, drawn into the page or written as files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from medsenteval.domain_gap import share_of_way
+from medsenteval.errors import SettingsError
+from medsenteval.report.charts import (
+    Drawing,
+    analogy_bars,
+    critical_difference_diagram,
+    gap_panels,
+    heat_map,
+    interval_plot,
+    subset_curves,
+)
+from medsenteval.report.charts.heat_map import HeatCell
+from medsenteval.report.charts.intervals import number
+from medsenteval.report.charts.raster import painted
+from medsenteval.report.charts.svg import svg_file
+from medsenteval.report.page import Page, TaskView
+from medsenteval.statistics import FriedmanOutcome
+from medsenteval.writing import write_atomically
+
+__all__ = ["FIGURE_FORMATS", "draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
+
+FIGURE_FORMATS: Final = ("svg", "png", "pdf")
+
+
+def named_figures(page: Page) -> Iterator[tuple[str, Drawing]]:
+    """Yield every figure that the results allow, with a name for its file."""
+    yield "heat-map", draw_heat_map(page)
+    if isinstance(page.rank, FriedmanOutcome):
+        yield "critical-difference", draw_ranks(page)
+    for view in page.views:
+        yield f"intervals-{_file_name(view.label)}", draw_intervals(view)
+    if page.gaps:
+        yield "domain-gap", gap_panels(page.gaps)
+    for found in page.analogies:
+        yield f"analogies-{_file_name(found.task)}", analogy_bars(found.task, found.metric, found.series)
+    for subsets in page.subsets:
+        yield f"subsets-{_file_name(subsets.task)}", subset_curves(subsets, page.subsets_by)
+
+
+def write_figures(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write each figure in each format and return the files."""
+    unknown = [kind for kind in formats if kind not in FIGURE_FORMATS]
+    if unknown or not formats:
+        raise SettingsError(f"figures come as {', '.join(FIGURE_FORMATS)}; got {', '.join(unknown) or 'no format'}")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, drawing in named_figures(page):
+        for kind in formats:
+            path = folder / f"{name}.{kind}"
+            write_atomically(path, svg_file(drawing) if kind == "svg" else painted(drawing, kind))
+            written.append(path)
+    return written
+
+
+def draw_heat_map(page: Page) -> Drawing:
+    """Draw the first headline metric of each task for all encoders, best mean share of the way first."""
+    columns = page.comparison.headline_columns()
+    rows: dict[str, list[HeatCell | None]] = {}
+    for encoder in page.comparison.encoders:
+        cells: list[HeatCell | None] = []
+        for column in columns:
+            score = column.scores.get(encoder)
+            if score is None:
+                cells.append(None)
+                continue
+            share = share_of_way(score.value, column.baseline, column.unit)
+            if not column.higher_is_better:
+                # A perfect error is 0.
+                share = 1 - score.value / column.baseline if column.baseline else 0.0
+            cells.append(HeatCell(number(score.value, column.unit), share))
+        rows[encoder] = cells
+
+    def mean_share(encoder: str) -> float:
+        shares = [cell.share for cell in rows[encoder] if cell is not None]
+        return sum(shares) / len(shares) if shares else 0.0
+
+    ordered = sorted(rows, key=mean_share, reverse=True)
+    return heat_map(ordered, [column.label for column in columns], [rows[encoder] for encoder in ordered])
+
+
+def draw_ranks(page: Page) -> Drawing:
+    """Draw the critical-difference diagram of three or more encoders."""
+    if not isinstance(page.rank, FriedmanOutcome):
+        raise SettingsError("a critical-difference diagram needs three encoders with two tasks in common")
+    return critical_difference_diagram(page.comparison.encoders, page.rank)
+
+
+def draw_intervals(view: TaskView) -> Drawing:
+    """Draw one task's scores with intervals, best first."""
+    column = view.column
+    return interval_plot(column.label, column.metric, column.unit, column.baseline, dict(column.best_first()))
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "task"

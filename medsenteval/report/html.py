@@ -1,0 +1,122 @@
+"""A page as one HTML file that needs nothing else: no network, no other file, no script but its own."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any, Final
+
+from medsenteval.errors import MissingExtraError
+from medsenteval.report.charts import analogy_bars, gap_panels, subset_curves
+from medsenteval.report.charts.drawing import COLOURS, Drawing, clean
+from medsenteval.report.charts.svg import inline_svg
+from medsenteval.report.figures import draw_heat_map, draw_intervals, draw_ranks
+from medsenteval.report.page import Page
+from medsenteval.statistics import FriedmanOutcome, Significance
+
+__all__ = ["embedded_json", "render_page"]
+
+#: Columns of the table of scores that go side by side on a printed page.
+_PRINTED_COLUMNS: Final = 6
+#: Colours of the page that no figure has.
+_LIGHT: Final = {"tint": "#f6f7f9", "warn": "#fff4d6", "warn-ink": "#5c3d00", "good": "#0d652d", "focus": "#0b5cad"}
+#: Every role on a dark screen.
+_DARK: Final = {
+    "ink": "#e6e9ed", "muted": "#a3acb7", "grid": "#343b44", "paper": "#15191e", "accent": "#6cb2f2", "second": "#f0a06a",
+    "soft": "#56616d", "worse": "#23282f", "tint": "#1d2228", "warn": "#3a2f12", "warn-ink": "#ffdf94", "good": "#6fd08f",
+    "focus": "#8cc5ff",
+    "ramp0": "#1b2733", "ramp1": "#1c3247", "ramp2": "#1d3f5d", "ramp3": "#1f4d75", "ramp4": "#24598a", "ramp5": "#2c6ba0",
+    "ramp6": "#6aa3d1", "ramp7": "#9cc8ea", "ramp8": "#c8e2f7",
+    "line0": "#4aa8e0", "line1": "#f0803c", "line2": "#35c79a", "line3": "#e3a1c6", "line4": "#8fd0f5", "line5": "#f2bb4b",
+    "line6": "#d6c94a", "line7": "#b8bec6",
+}  # fmt: skip
+
+
+def render_page(page: Page) -> str:
+    """Return the page as HTML; every name and text in it is escaped, and its own style and script are the only ones allowed."""
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as error:
+        raise MissingExtraError("the report page", "jinja2", "report") from error
+
+    def chart(drawing: Drawing, name: str) -> Markup:
+        return Markup(inline_svg(drawing, name))
+
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_asset),
+        # Mark-up of ours is a str too and must stay what it is.
+        finalize=lambda value: clean(value) if type(value) is str else value,
+    )
+    environment.filters["p"] = _p
+    style = _style()
+    script = _asset("page.js")
+    return environment.get_template("page.html").render(
+        page=page,
+        comparison=page.comparison,
+        letters=page.letters,
+        chart=chart,
+        draw_heat_map=draw_heat_map,
+        draw_ranks=draw_ranks,
+        draw_intervals=draw_intervals,
+        gap_panels=gap_panels,
+        analogy_bars=analogy_bars,
+        subset_curves=subset_curves,
+        friedman=page.rank if isinstance(page.rank, FriedmanOutcome) else None,
+        wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
+        wins=page.comparison.wins_ties_losses(),
+        ranks=_mean_ranks(page),
+        printed_columns=_PRINTED_COLUMNS,
+        tests=sorted({column.test for column in page.comparison.columns if column.test}),
+        style=Markup(style),
+        script=Markup(script),
+        payload=Markup(embedded_json(page.payload())),
+        policy=_policy(style, script),
+    )
+
+
+def embedded_json(value: Mapping[str, Any]) -> str:
+    """Return JSON that can stand inside a script element: nothing in it ends the element or a line of JavaScript."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return clean(text)
+
+
+def _asset(name: str) -> str:
+    return files("medsenteval.report").joinpath("assets", name).read_text("utf-8")
+
+
+def _style() -> str:
+    """Return the page's style with a class for each role that a figure's shapes can have."""
+    roles = "".join(f".f-{role}{{fill:var(--{role})}}.s-{role}{{stroke:var(--{role})}}" for role in COLOURS)
+    style = _asset("page.css").replace("/*roles*/", roles)
+    for theme, colours in (("light", COLOURS | _LIGHT), ("dark", _DARK)):
+        style = style.replace(f"/*{theme}*/", "".join(f"--{role}:{colour};" for role, colour in colours.items()))
+    return style
+
+
+def _policy(style: str, script: str) -> str:
+    """Return a content security policy that lets this very style and script run, and nothing be loaded from anywhere."""
+
+    def digest(text: str) -> str:
+        return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") + "'"
+
+    return f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; base-uri 'none'; form-action 'none'"
+
+
+def _mean_ranks(page: Page) -> dict[str, float]:
+    if not isinstance(page.rank, FriedmanOutcome):
+        return {}
+    return {name: float(rank) for name, rank in zip(page.comparison.encoders, page.rank.mean_ranks, strict=True)}
+
+
+def _p(value: float) -> str:
+    return "< .0001" if value < 0.0001 else f"= {value:.4f}"

@@ -1,0 +1,41 @@
+"""From what a user names to a page: results, failures and word values read from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from medsenteval import registry
+from medsenteval.compare import load_results
+from medsenteval.errors import SettingsError
+from medsenteval.intrinsic.subsets import read_word_values
+from medsenteval.report.page import Page, PageOptions, build_page
+from medsenteval.store import Failure, ResultStore
+
+__all__ = ["load_failures", "page_of"]
+
+
+def page_of(
+    places: Sequence[str], folder: Path, tasks: str | None, subsets_by: Path | None, options: PageOptions
+) -> Page:  # fmt: skip
+    """Load what ``medsenteval compare`` would load, with the jobs that failed, and make a page of it."""
+    results, failures = load_results(places, folder), load_failures(places, folder)
+    if tasks is not None:
+        chosen = {task.name for task in registry.select_tasks(tasks)}
+        results = [result for result in results if result.task in chosen]
+        failures = [failure for failure in failures if failure.task in chosen]
+        if not results:
+            raise SettingsError(f"no result of the tasks {tasks!r}")
+    if subsets_by is None:
+        return build_page(results, failures, options)
+    return build_page(results, failures, options, read_word_values(subsets_by), subsets_by.stem.replace("_", " "))
+
+
+def load_failures(places: Sequence[str], folder: Path) -> list[Failure]:
+    """Return the failed jobs of folders, and those of encoders that are named."""
+    failures = [failure for place in places if Path(place).is_dir() for failure in ResultStore(Path(place)).failures()]
+    named = {place.casefold() for place in places if not Path(place).exists()}
+    if named or not places:
+        stored = ResultStore(folder).failures()
+        failures += [failure for failure in stored if not places or failure.encoder.casefold() in named]
+    return list(dict.fromkeys(failures))

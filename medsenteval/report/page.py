@@ -1,0 +1,339 @@
+"""Results as what a page shows: tables, figures and views of single tasks, before any mark-up.
+
+Everything is taken from the comparison that ``medsenteval compare`` prints; nothing is computed in another way here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from medsenteval import __version__
+from medsenteval.catalogue import TASK_GROUPS
+from medsenteval.compare import (
+    Column,
+    Comparison,
+    comparability,
+    compare_results,
+    encoder_labels,
+    identity_of,
+    ranking,
+)
+from medsenteval.contracts import Metric
+from medsenteval.datasets import data_root
+from medsenteval.domain_gap import DomainGap, domain_gaps
+from medsenteval.errors import SettingsError
+from medsenteval.intrinsic.subsets import Subsets
+from medsenteval.report.charts.intervals import number
+from medsenteval.report.confusion import confusion_matrix
+from medsenteval.report.cost import EncoderCost, encoder_costs
+from medsenteval.report.disagreement import Disagreement, find_disagreements, with_texts, without_items
+from medsenteval.report.missing import MissingScore, missing_scores
+from medsenteval.report.privacy import access_of, public_note, texts_may_be_shown
+from medsenteval.report.relations import RelationScores, relation_scores
+from medsenteval.report.texts import item_texts
+from medsenteval.results import Result
+from medsenteval.statistics import FriedmanOutcome, Significance
+from medsenteval.store import Failure
+
+__all__ = ["Cell", "Page", "PageOptions", "ScoreRow", "TableColumn", "TaskView", "build_page", "group_of"]
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """What goes on a page.
+
+    ``examples`` is how many disputed items a task shows with their texts, read from ``data``; 0 shows ids alone.
+    Items of data sets that are not open are shown with ``include_restricted`` only.
+    """
+
+    title: str = "How good are these encoders on biomedical text?"
+    examples: int = 0
+    data: Path | None = None
+    include_restricted: bool = False
+    level: float = 0.05
+    correction: str = "holm"
+    resamples: int = 10_000
+    seed: int = 1111
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score as the table shows it."""
+
+    text: str
+    value: float
+    low: str
+    high: str
+    beats: tuple[str, ...]
+    best: bool
+    mark: str
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A headline metric of a task: the cells of the encoders that have it, and the constant answer's score."""
+
+    label: str
+    metric: str
+    group: str
+    view: str
+    descending: bool
+    baseline: str
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One score of one encoder in the view of a task."""
+
+    encoder: str
+    metric: str
+    score: str
+    low: str
+    high: str
+    baseline: str
+    n: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """One stored result: what it cost and the signature that repeats it."""
+
+    encoder: str
+    seed: int
+    seconds: float
+    signature: str
+
+
+@dataclass(frozen=True, eq=False)
+class TaskView:
+    """Everything about one task under one protocol."""
+
+    name: str
+    label: str
+    task: str
+    group: str
+    access: str
+    protocol: str
+    n_train: int
+    n_test: int
+    synthetic: bool
+    column: Column
+    scores: tuple[ScoreRow, ...]
+    jobs: tuple[Job, ...]
+    notes: tuple[str, ...]
+    labels: tuple[str, ...]
+    confusion: Mapping[str, list[list[int]]]
+    disagreement: Disagreement | None
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """All that a report shows, in plain values."""
+
+    options: PageOptions
+    comparison: Comparison
+    groups: tuple[str, ...]
+    columns: tuple[TableColumn, ...]
+    views: tuple[TaskView, ...]
+    rank: FriedmanOutcome | Significance | str
+    gaps: tuple[DomainGap, ...]
+    analogies: tuple[RelationScores, ...]
+    subsets: tuple[Subsets, ...]
+    subsets_by: str
+    costs: tuple[EncoderCost, ...]
+    missing: tuple[MissingScore, ...]
+    n_results: int
+    version: str = __version__
+
+    @property
+    def letters(self) -> dict[str, str]:
+        return self.comparison.letters()
+
+    def payload(self) -> dict[str, Any]:
+        """Return what the page's script needs: confusion matrices by view and encoder."""
+        with_matrices = [view for view in self.views if view.confusion]
+        return {
+            "confusion": {v.name: {"labels": list(v.labels), "matrices": dict(v.confusion)} for v in with_matrices},
+        }
+
+
+def build_page(
+    results: Sequence[Result],
+    failures: Sequence[Failure] = (),
+    options: PageOptions | None = None,
+    word_values: Mapping[str, float] | None = None,
+    values_are: str = "",
+) -> Page:
+    """Compare the results and gather what a page shows; ``word_values`` (frequencies, for example) add subset curves."""
+    options = options or PageOptions()
+    comparison = compare_results(
+        results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
+    )
+    labels = encoder_labels(results)
+    # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
+    named = [replace(result, encoder=labels[identity_of(result)]) for result in results]
+    views = _views(named, comparison, options)
+    view_of = {view.column.key: view.name for view in views}
+    shown = [column for column in comparison.columns if column.headline]
+    return Page(
+        options=options,
+        comparison=comparison,
+        groups=tuple(dict.fromkeys(view.group for view in views)),
+        columns=tuple(_table_column(column, shown, comparison, view_of[column.key]) for column in shown),
+        views=views,
+        rank=ranking(comparison),
+        gaps=_gaps(named),
+        analogies=relation_scores(named),
+        subsets=_subsets(named, word_values),
+        subsets_by=values_are,
+        costs=encoder_costs(named, comparison.encoders),
+        missing=missing_scores(named, comparison.encoders, failures, options.data, options.include_restricted),
+        n_results=len(results),
+    )
+
+
+def group_of(task: str) -> str:
+    """Return the group that a task is in, "other" for those of plug-ins."""
+    return next((group for group, table in TASK_GROUPS.items() if task in table), "other")
+
+
+def _table_column(column: Column, shown: Sequence[Column], comparison: Comparison, view: str) -> TableColumn:
+    best = column.best() if len(column.scores) > 1 else set()
+    cells = {}
+    for encoder, score in column.scores.items():
+        beats = _lettered(comparison, column.beaten_by(encoder, comparison.level))
+        ends = [number(value, column.unit) for value in (score.value, score.low, score.high)]
+        cells[encoder] = Cell(ends[0], score.value, ends[1], ends[2], beats, encoder in best, _mark(column, score))
+    return TableColumn(
+        label=column.label,
+        metric=column.metric,
+        group=group_of(column.task),
+        view=view,
+        descending=column.higher_is_better,
+        baseline=number(column.baseline, column.unit),
+        cells=cells,
+    )
+
+
+def _lettered(comparison: Comparison, encoders: Sequence[str]) -> tuple[str, ...]:
+    """Return the letters of encoders in the order of the table; three or more in a row become "d–h"."""
+    letters = list(comparison.letters().values())
+    places = sorted(comparison.encoders.index(encoder) for encoder in encoders)
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return tuple(
+        text
+        for run in runs
+        for text in ([f"{letters[run[0]]}–{letters[run[-1]]}"] if len(run) > 2 else [letters[i] for i in run])
+    )
+
+
+def _mark(column: Column, score: Metric) -> str:
+    """Return "!" for a score not better than the constant answer, "?" for one whose interval reaches it."""
+    sign = 1 if column.higher_is_better else -1
+    if sign * (score.value - column.baseline) <= 0:
+        return "!"
+    nearest = score.low if column.higher_is_better else score.high
+    return "" if sign * (nearest - column.baseline) > 0 else "?"
+
+
+def _views(results: Sequence[Result], comparison: Comparison, options: PageOptions) -> tuple[TaskView, ...]:
+    by_key: dict[str, list[Result]] = {}
+    for result in results:
+        by_key.setdefault(comparability(result), []).append(result)
+    views = []
+    for place, column in enumerate(_first_columns(comparison)):
+        views.append(_view(f"task-{place}", column, by_key[column.key], comparison, options))
+    return tuple(views)
+
+
+def _first_columns(comparison: Comparison) -> list[Column]:
+    """Return the column that stands for each task and protocol: its first headline metric, or else its first metric."""
+    first = {column.key: column for column in reversed(comparison.columns)}
+    first |= {column.key: column for column in comparison.headline_columns()}
+    return [first[key] for key in dict.fromkeys(column.key for column in comparison.columns)]
+
+
+def _view(name: str, column: Column, results: Sequence[Result], comparison: Comparison, options: PageOptions) -> TaskView:
+    may_be_shown = texts_may_be_shown(column.task, options.include_restricted)
+    one_seed = min(result.seed for result in results)
+    chosen = {result.encoder: result for result in reversed(results)}
+    chosen |= {result.encoder: result for result in results if result.seed == one_seed}
+    chosen = {encoder: chosen[encoder] for encoder in comparison.encoders if encoder in chosen}
+    matrices = {encoder: matrix for encoder, result in chosen.items() if (matrix := confusion_matrix(result)) is not None}
+    first = results[0]
+    rows = [
+        _score_row(encoder, each, score)
+        for each in comparison.columns
+        if each.key == column.key
+        for encoder, score in each.best_first()
+    ]
+    notes = dict.fromkeys(public_note(note, may_be_shown) for result in results for note in result.notes)
+    return TaskView(
+        name=name,
+        label=column.label,
+        task=column.task,
+        group=group_of(column.task),
+        access=access_of(column.task),
+        protocol=column.protocol,
+        n_train=first.n_train,
+        n_test=first.n_test,
+        synthetic=any(result.synthetic for result in results),
+        column=column,
+        scores=tuple(rows),
+        jobs=tuple(Job(r.encoder, r.seed, sum(r.timings.values()), r.signature) for r in results),
+        notes=tuple(notes),
+        labels=first.label_names,
+        confusion=matrices,
+        disagreement=_disagreement(chosen, column, options, may_be_shown),
+    )
+
+
+def _score_row(encoder: str, column: Column, score: Metric) -> ScoreRow:
+    value, low, high, baseline = (number(x, column.unit) for x in (score.value, score.low, score.high, score.baseline))
+    return ScoreRow(encoder, column.metric, value, low, high, baseline, score.n)
+
+
+def _disagreement(
+    results: Mapping[str, Result], column: Column, options: PageOptions, may_be_shown: bool
+) -> Disagreement | None:  # fmt: skip
+    found = find_disagreements(results, column.metric, options.examples or 10)
+    if found is None:
+        return None
+    if not may_be_shown:
+        reason = f"Access to this data set is “{access_of(column.task)}”, so its items stay off this page."
+        return without_items(found, reason)
+    if not options.examples or not found.items:
+        return found
+    texts = item_texts(next(iter(results.values())), data_root(options.data))
+    if isinstance(texts, str):
+        return replace(found, withheld=f"Ids without texts: {texts}.")
+    return with_texts(found, texts)
+
+
+def _gaps(results: Sequence[Result]) -> tuple[DomainGap, ...]:
+    try:
+        return tuple(domain_gaps(results))
+    except SettingsError:
+        # No encoder has both halves: the page has no such section.
+        return ()
+
+
+def _subsets(results: Sequence[Result], values: Mapping[str, float] | None) -> tuple[Subsets, ...]:
+    from medsenteval.intrinsic.subsets import subset_scores
+
+    if values is None:
+        return ()
+    stored = [result for result in results if "first" in result.items]
+    names = list(dict.fromkeys(result.task for result in stored))
+    if not names:
+        raise SettingsError("subset curves need results of word similarity tasks; `medsenteval run -t word` makes some")
+    return tuple(subset_scores([result for result in stored if result.task == name], values) for name in names)
