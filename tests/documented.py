@@ -50,6 +50,10 @@ name: Finding of the ear
 [Term]
 id: EX:3
 name: Finding of growth
+
+[Typedef]
+id: mirrors
+name: mirrors
 """
 
 
@@ -117,7 +121,7 @@ def commands(text: str) -> Iterator[list[str]]:
 def page_folder(folder: Path) -> Path:
     """Make what every page may suppose: a data folder, word vectors, an ontology."""
     (folder / "my-data").symlink_to(sample_root(), target_is_directory=True)
-    words = set()
+    words = set("left right mild severe chronic on the myopia cataract tinnitus otitis short stature gigantism".split())
     for file in (*sample_root().glob("*/*.txt"), *sample_root().glob("*/*.jsonl"), *sample_root().glob("wordsim/*.csv")):
         words |= set(re.findall(r"[a-z]+", file.read_text("utf-8").casefold()))
     rows = (f"{word} {len(word)} " + " ".join(str(word.count(letter)) for letter in "aeioustrnl") for word in sorted(words))
@@ -125,6 +129,7 @@ def page_folder(folder: Path) -> Path:
     terms = [
         f"[Term]\nid: EX:{100 * parent + n}\nname: {side} {what} {grade}\n"
         f'synonym: "{grade} {what} on the {side}" EXACT []\nis_a: EX:{parent}\n'
+        f"relationship: mirrors EX:{100 * parent + (n + 3) % 6 + n // 6 * 6}\n"
         for parent, whats in ((1, ("myopia", "cataract")), (2, ("tinnitus", "otitis")), (3, ("short stature", "gigantism")))
         for n, (what, side, grade) in enumerate(
             (what, side, grade) for what in whats for side in ("left", "right") for grade in ("mild", "severe", "chronic")
@@ -165,8 +170,9 @@ def _run(block: Block, words: list[str]) -> None:
             f"{block.place}: `{line}` ended with {finished.exit_code}\n{finished.output}\n{finished.exception!r}"
         )
     elif words[0] == "export" and len(words) == 2 and "=" in words[1]:
-        name, value = words[1].split("=", 1)
-        os.environ[name] = os.path.expanduser(value)
+        if not block.not_run:
+            name, value = words[1].split("=", 1)
+            os.environ[name] = os.path.expanduser(value)
     else:
         assert block.not_run, f"{block.place}: `{line}` is neither run nor marked `<!-- not run: REASON -->`"
 
