@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval import registry
 from medsenteval.contracts import Metric
 from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
 from medsenteval.pairing import align_items, weighted_score
@@ -236,7 +237,9 @@ def compare_results(
     by_task: dict[str, dict[str, list[Result]]] = {}
     for result in results:
         by_task.setdefault(result.task, {}).setdefault(comparability(result), []).append(result)
-    for task, groups in by_task.items():
+    # In the order of the catalogue, which is that of the papers' tables, whatever order the files were found in.
+    place = {name: number for number, name in enumerate(registry.task_names())}
+    for task, groups in sorted(by_task.items(), key=lambda item: place.get(item[0], len(place))):
         notes.extend(_differences_between_groups(task, groups, labels))
         for number, (key, group) in enumerate(groups.items(), start=1):
             label = task if len(groups) == 1 else f"{task} [{number}]"
