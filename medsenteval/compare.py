@@ -414,7 +414,10 @@ def ranking(comparison: Comparison) -> FriedmanOutcome | Significance | str:
     complete = [column for column in comparison.headline_columns() if set(column.scores) == set(comparison.encoders)]
     if len(comparison.encoders) < 2 or len(complete) < 2:
         return f"ranks need two encoders and two tasks that all of them have; there are {len(complete)} such tasks"
-    sign = [1 if column.higher_is_better else -1 for column in complete]
+    # Accuracies become fractions like correlations: Wilcoxon's test ranks the differences of tasks among each other.
+    sign = [
+        (1 if column.higher_is_better else -1) * (0.01 if column.unit == "percent" else 1.0) for column in complete
+    ]  # fmt: skip
     matrix = np.array(
         [[s * column.scores[name].value for name in comparison.encoders] for s, column in zip(sign, complete, strict=True)]
     )

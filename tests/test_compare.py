@@ -225,6 +225,26 @@ def test_ranks_over_tasks() -> None:
         compare_results([])
 
 
+def test_percentages_and_fractions_are_ranked_on_one_scale() -> None:
+    rng = np.random.default_rng(9)
+    gold, scores = np.arange(200) % 2, rng.normal(size=200)
+    results = []
+    for name, flipped, noise in (("a", 30, 0.1), ("b", 28, 2.0)):
+        predicted = np.where(np.arange(200) < flipped, 1 - gold, gold)
+        results.append(accuracy_result("RQE", name, gold, predicted))
+        results += [
+            correlation_result(task, name, scores, scores + noise * rng.normal(size=200)) for task in ("BIOSSES", "ClinicalSTS")
+        ]
+    comparison = compare_results(results, resamples=100)
+    outcome = ranking(comparison)
+    assert isinstance(outcome, Significance)
+    differences = [
+        (c.scores["a"].value - c.scores["b"].value) / (100 if c.unit == "percent" else 1) for c in comparison.columns
+    ]
+    # One point of accuracy is less than 0.5 of a correlation: the smallest of the three ranks.
+    assert outcome.statistic == stats.wilcoxon(differences).statistic == 1
+
+
 def test_too_few_resamples_are_named() -> None:
     rng = np.random.default_rng(8)
     results = simulated_similarities(rng, 40, [1.0] * 8)
