@@ -57,6 +57,7 @@ EXTRAS["test"] = [
     "hypothesis>=6.100",
     "krippendorff>=0.8",
     "mypy>=1.11",
+    "playwright>=1.45",
     "pytest>=8.2",
     "pytest-cov>=5.0",
     "ruff>=0.6",

@@ -3,8 +3,8 @@
     python -m benchmarks.report            20 encoders on 30 tasks
     python -m benchmarks.report --small    3 encoders on 4 tasks, in seconds
 
-A page is opened in Debian's Chromium without a window, a new profile each time; the time runs from the request to the first frame
-painted after loading. Without Chromium or playwright only size and making are measured.
+A page is opened in Debian's Chromium without a window, a new profile each time; the time runs from the request to the first
+frame painted after loading. Without Chromium or playwright only size and making are measured.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Everything is taken from the comparison that ``medsenteval compare`` prints; not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,8 +25,8 @@ from medsenteval.compare import (
 from medsenteval.contracts import Metric
 from medsenteval.datasets import data_root
 from medsenteval.domain_gap import DomainGap, domain_gaps
-from medsenteval.errors import SettingsError
-from medsenteval.intrinsic.subsets import Subsets
+from medsenteval.errors import DataError, SettingsError
+from medsenteval.intrinsic.subsets import Subsets, subset_scores
 from medsenteval.report.charts.intervals import number
 from medsenteval.report.confusion import confusion_matrix
 from medsenteval.report.cost import EncoderCost, encoder_costs
@@ -144,6 +145,7 @@ class Page:
     analogies: tuple[RelationScores, ...]
     subsets: tuple[Subsets, ...]
     subsets_by: str
+    without_subsets: tuple[str, ...]
     costs: tuple[EncoderCost, ...]
     missing: tuple[MissingScore, ...]
     n_results: int
@@ -170,8 +172,10 @@ def build_page(
 ) -> Page:
     """Compare the results and gather what a page shows; ``word_values`` (frequencies, for example) add subset curves."""
     options = options or PageOptions()
-    comparison = compare_results(
-        results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
+    comparison = _in_order(
+        compare_results(
+            results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
+        )
     )
     labels = encoder_labels(results)
     # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
@@ -179,6 +183,7 @@ def build_page(
     views = _views(named, comparison, options)
     view_of = {view.column.key: view.name for view in views}
     shown = [column for column in comparison.columns if column.headline]
+    subsets, without = _subsets(named, word_values)
     return Page(
         options=options,
         comparison=comparison,
@@ -188,12 +193,23 @@ def build_page(
         rank=ranking(comparison),
         gaps=_gaps(named),
         analogies=relation_scores(named),
-        subsets=_subsets(named, word_values),
+        subsets=subsets,
         subsets_by=values_are,
+        without_subsets=without,
         costs=encoder_costs(named, comparison.encoders),
         missing=missing_scores(named, comparison.encoders, failures, options.data, options.include_restricted),
         n_results=len(results),
     )
+
+
+def _in_order(comparison: Comparison) -> Comparison:
+    """Return the columns in the order of the catalogue, those of plug-ins last; folders give them by name.
+
+    Encoders keep their order, so that their letters and numbers are those that ``medsenteval compare`` prints.
+    """
+    place = {task: number for number, task in enumerate(task for table in TASK_GROUPS.values() for task in table)}
+    columns = sorted(comparison.columns, key=lambda column: place.get(column.task, len(place)))
+    return replace(comparison, columns=tuple(columns))
 
 
 def group_of(task: str) -> str:
@@ -327,13 +343,25 @@ def _gaps(results: Sequence[Result]) -> tuple[DomainGap, ...]:
         return ()
 
 
-def _subsets(results: Sequence[Result], values: Mapping[str, float] | None) -> tuple[Subsets, ...]:
-    from medsenteval.intrinsic.subsets import subset_scores
-
+def _subsets(
+    results: Sequence[Result], values: Mapping[str, float] | None
+) -> tuple[tuple[Subsets, ...], tuple[str, ...]]:  # fmt: skip
+    """Return the scores by subset of each word similarity task, and why some have none."""
     if values is None:
-        return ()
+        return (), ()
     stored = [result for result in results if "first" in result.items]
     names = list(dict.fromkeys(result.task for result in stored))
     if not names:
         raise SettingsError("subset curves need results of word similarity tasks; `medsenteval run -t word` makes some")
-    return tuple(subset_scores([result for result in stored if result.task == name], values) for name in names)
+    found, left_out = [], []
+    for name in names:
+        try:
+            subsets = subset_scores([result for result in stored if result.task == name], values)
+        except DataError as error:
+            left_out.append(str(error))
+            continue
+        if all(math.isnan(score.value) for score in subsets.scores):
+            left_out.append(f"{name}: too few pairs in every subset")
+        else:
+            found.append(subsets)
+    return tuple(found), tuple(left_out)

@@ -42,7 +42,8 @@ def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcom
     runs = cliques(ranks, outcome.critical_difference)
     line = 58.0
     shapes: list[Shape] = []
-    reach = min(outcome.critical_difference / max(k - 1, 1) * (end - start), end - start)
+    # With few tasks the critical difference is longer than the axis.
+    reach = outcome.critical_difference / max(k - 1, 1) * (end - start)
     shapes += [Line(start, 22, start + reach, 22, "second", 2)]
     shapes += [Line(x, 18, x, 26, "second", 1.5) for x in (start, start + reach)]
     shapes.append(Text(start, 12, f"critical difference {outcome.critical_difference:.2f}", fill="second", size=11))
@@ -70,4 +71,5 @@ def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcom
         f"Mean ranks over {outcome.n_tasks} tasks, 1 is best; ranks that differ by {outcome.critical_difference:.2f} or more "
         f"differ at {outcome.level:g} (Nemenyi). Best: {encoders[order[0]]}, {ranks[0]:.2f}."
     )
-    return Drawing(end + right, below + _ROW * (half - 1) + 16, "Critical-difference diagram", described, tuple(shapes))
+    width = max(end + right, start + reach + 12)
+    return Drawing(width, below + _ROW * (half - 1) + 16, "Critical-difference diagram", described, tuple(shapes))

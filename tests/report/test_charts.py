@@ -1,0 +1,273 @@
+"""Figures: what they draw is where it should be, whatever the names, and the same in SVG, PNG and PDF."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from medsenteval.contracts import Metric
+from medsenteval.domain_gap import domain_gaps
+from medsenteval.errors import MissingExtraError, SettingsError
+from medsenteval.intrinsic.subsets import Subsets, SubsetScore
+from medsenteval.report.charts import (
+    analogy_bars,
+    critical_difference_diagram,
+    gap_panels,
+    heat_map,
+    interval_plot,
+    subset_curves,
+)
+from medsenteval.report.charts.critical_difference import cliques
+from medsenteval.report.charts.drawing import COLOURS, Circle, Drawing, Line, Rectangle, Text, clean, shorten, text_width
+from medsenteval.report.charts.heat_map import HeatCell, ramp_step
+from medsenteval.report.charts.raster import painted
+from medsenteval.report.charts.scale import axis_over
+from medsenteval.report.charts.svg import inline_svg, svg_file
+from medsenteval.report.figures import draw_heat_map, draw_ranks, named_figures, write_figures
+from medsenteval.report.page import PageOptions, build_page
+from medsenteval.statistics import friedman
+from tests.report.made_up import HOSTILE, analogy_result, many_results
+from tests.simulated import accuracy_result, simulated_result
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def within(drawing: Drawing) -> bool:
+    """Say whether every shape lies inside the drawing."""
+    for shape in drawing.shapes:
+        if isinstance(shape, Rectangle):
+            ends = [(shape.x, shape.y), (shape.x + shape.width, shape.y + shape.height)]
+        elif isinstance(shape, Line):
+            ends = [(shape.x1, shape.y1), (shape.x2, shape.y2)]
+        elif isinstance(shape, Circle):
+            ends = [(shape.x, shape.y)]
+        else:
+            shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * text_width(shape.text, shape.size)
+            ends = [(shape.x - (0 if shape.angle else shift), shape.y)]
+        if any(not (-1 <= x <= drawing.width + 1 and -1 <= y <= drawing.height + 1) for x, y in ends):
+            return False
+    return True
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8))
+def test_an_axis_holds_its_values_between_round_ends(values: list[float]) -> None:
+    axis = axis_over(values, 10, 110)
+    assert 2 <= len(axis.ticks) <= 12
+    hair = 1e-6 * (axis.high - axis.low)
+    assert axis.low <= min(values) + hair
+    assert axis.high >= max(values) - hair
+    assert axis.at(axis.low) == 10
+    assert axis.at(axis.high) == pytest.approx(110)
+    assert len({axis.label(tick) for tick in axis.ticks}) == len(axis.ticks)
+
+
+def test_ticks_are_round() -> None:
+    assert axis_over([0.13, 0.98], 0, 1).ticks == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    assert [axis_over([0, 1.2], 0, 1, about=5).label(t) for t in (0, 0.25)] == ["0.00", "0.25"]
+    assert axis_over([math.nan], 0, 1).ticks[0] == 0
+    assert axis_over([-1, 1], 0, 1).label(-0.5) == "−0.5"
+
+
+@given(st.text(max_size=300), st.floats(20, 300))
+def test_names_are_cut_to_their_width(text: str, width: float) -> None:
+    short = shorten(text, width)
+    assert text_width(short) <= width or short == "…"
+    assert short == clean(" ".join(clean(text).split())) or short.endswith("…")
+
+
+def test_no_control_character_remains() -> None:
+    assert clean("a\x00b\ud800c\x9f") == "a\ufffdb\ufffdc\ufffd"
+
+
+def test_heat_map() -> None:
+    cells = [[HeatCell("90.00", 0.95), None], [HeatCell("10.00", -0.2), HeatCell("0.500", 0.5)]]
+    drawing = heat_map(["good", "bad"], ["MedNLI", "BIOSSES"], cells)
+    assert within(drawing)
+    boxes = [shape for shape in drawing.shapes if isinstance(shape, Rectangle) and shape.title]
+    assert [box.fill for box in boxes] == ["ramp8", "worse", "ramp4"]
+    assert boxes[0].title == "good, MedNLI: 90.00 (95% of the way)"
+    assert boxes[1].title == "bad, MedNLI: 10.00 (not above the constant answer)"
+    assert boxes[1].y > boxes[0].y
+    assert boxes[2].x > boxes[1].x
+    assert [ramp_step(share) for share in (-1.0, 0.0, 0.12, 0.999, 1.0, 2.0)] == [0, 0, 1, 8, 8, 8]
+
+
+def test_text_on_every_step_can_be_read() -> None:
+    """Contrast of WCAG AA, 4.5 : 1, for small text on each colour of the map, in light and in dark."""
+    from medsenteval.report.html import _DARK
+
+    def luminance(colour: str) -> float:
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    for theme in (COLOURS, _DARK):
+        for step in range(9):
+            cell = heat_map(["e"], ["t"], [[HeatCell("1", (step + 0.5) / 9)]])
+            ink = next(s.fill for s in cell.shapes if isinstance(s, Text) and s.text == "1")
+            pair = sorted((luminance(theme[f"ramp{step}"]), luminance(theme[ink])))
+            assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5, (step, ink)
+        for role in ("ink", "muted", "accent", "second"):
+            pair = sorted((luminance(theme["paper"]), luminance(theme[role])))
+            assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5, role
+
+
+def test_intervals() -> None:
+    scores = {"a": Metric("acc", 70, 60, 80, 50, "percent", 9), "b": Metric("acc", 40, 30, 50, 50, "percent", 9)}
+    drawing = interval_plot("RQE", "acc", "percent", 50.0, scores)
+    assert within(drawing)
+    dots = [shape for shape in drawing.shapes if isinstance(shape, Circle)]
+    assert [dot.title for dot in dots] == ["a: 70.00 [60.00, 80.00]", "b: 40.00 [30.00, 50.00]"]
+    spans = [shape for shape in drawing.shapes if isinstance(shape, Line) and shape.width == 2]
+    assert (dots[0].x - spans[0].x1) == pytest.approx(spans[0].x2 - dots[0].x)
+    baseline = next(shape for shape in drawing.shapes if isinstance(shape, Line) and shape.dashed)
+    assert dots[1].x < baseline.x1 < dots[0].x
+    assert baseline.x1 == pytest.approx(spans[1].x2)
+
+
+def test_cliques_join_what_does_not_differ() -> None:
+    assert cliques([1.0, 1.5, 3.0, 3.2], 1.0) == [(0, 1), (2, 3)]
+    assert cliques([1.0, 2.0, 3.0], 1.5) == [(0, 1), (1, 2)]
+    assert cliques([1.0, 2.0, 3.0], 5.0) == [(0, 2)]
+    assert cliques([1.0, 3.0], 1.0) == []
+
+
+@given(st.lists(st.floats(1, 10), min_size=2, max_size=12).map(sorted), st.floats(0.1, 9))
+def test_cliques_by_brute_force(ranks: list[float], reach: float) -> None:
+    def joined(i: int, j: int) -> bool:
+        return any(first <= i and j <= last for first, last in cliques(ranks, reach))
+
+    for i in range(len(ranks)):
+        for j in range(i + 1, len(ranks)):
+            assert joined(i, j) == (ranks[j] - ranks[i] < reach)
+
+
+@pytest.mark.parametrize("k", [3, 4, 13, 26])
+def test_critical_difference(k: int) -> None:
+    rng = np.random.default_rng(k)
+    outcome = friedman(rng.normal(size=(6, k)) + np.arange(k))
+    names = [f"encoder {i}" for i in range(k)]
+    drawing = critical_difference_diagram(names, outcome)
+    assert within(drawing)
+    labels = [s.text for s in drawing.shapes if isinstance(s, Text) and "encoder" in s.text]
+    assert len(labels) == k
+    dots = [shape for shape in drawing.shapes if isinstance(shape, Circle)]
+    assert [dot.x for dot in dots] == sorted(dot.x for dot in dots)
+    bracket = next(shape for shape in drawing.shapes if isinstance(shape, Line) and shape.stroke == "second")
+    unit = (dots[-1].x - dots[0].x) / (outcome.mean_ranks.max() - outcome.mean_ranks.min())
+    assert bracket.x2 - bracket.x1 == pytest.approx(unit * outcome.critical_difference, rel=1e-3)
+
+
+def gap_results() -> list:
+    gold = [0, 1] * 20
+    made = []
+    for encoder in ("one", "two", "three", "four"):
+        for task, right in (("MedNLI", 25), ("SNLI", 35), ("RQE", 30), ("MRPC", 28)):
+            predicted = [g if i < right else 1 - g for i, g in enumerate(gold)]
+            made.append(accuracy_result(task, encoder, gold, predicted))
+    return made
+
+
+def test_gap_panels() -> None:
+    drawing = gap_panels(domain_gaps(gap_results()))
+    assert within(drawing)
+    squares = [shape for shape in drawing.shapes if isinstance(shape, Rectangle) and shape.title]
+    dots = [shape for shape in drawing.shapes if isinstance(shape, Circle) and shape.title]
+    assert len(squares) == len(dots) == 8
+    assert squares[0].title.startswith("one, MedNLI: gap +0.500")
+    assert squares[0].x > dots[0].x
+
+
+def test_analogy_bars() -> None:
+    drawing = analogy_bars("BMASS", "acc", {"one": {"treats": 0.5, "causes": 1.0}, "two": {"treats": 0.25}})
+    assert within(drawing)
+    bars = {shape.title: shape.width for shape in drawing.shapes if isinstance(shape, Rectangle)}
+    assert bars["one, causes: 1.000"] == 2 * bars["one, treats: 0.500"] == 4 * bars["two, treats: 0.250"]
+    assert any(isinstance(s, Text) and s.title == "two, causes: no question asked" for s in drawing.shapes)
+
+
+def test_subset_curves() -> None:
+    scores = [SubsetScore(f"e{e}", s, 10 + e, 0.1 * (e + s) / 2, 0.0, 0.9) for e in range(10) for s in range(3)]
+    scores[1] = SubsetScore("e0", 1, 3, math.nan, math.nan, math.nan)
+    drawing = subset_curves(Subsets("UMNSRS-sim", "spearman", (5.0, 50.0), tuple(scores), 0, 0), "frequency")
+    assert within(drawing)
+    dots = [shape for shape in drawing.shapes if isinstance(shape, Circle) and shape.title]
+    assert len(dots) == 29
+    # The ninth and tenth encoder share colours with the first two and are told apart by hollow dots.
+    assert sum(dot.hollow for dot in dots) == 6
+    joins = [shape for shape in drawing.shapes if isinstance(shape, Line) and shape.width == 1.5]
+    assert len(joins) == 18
+
+
+def test_svg_is_well_formed_and_escaped() -> None:
+    drawing = heat_map([HOSTILE, "x" * 500], [HOSTILE], [[HeatCell(HOSTILE, 0.5)], [None]])
+    root = ElementTree.fromstring(svg_file(drawing))
+    assert not [element for element in root.iter() if element.tag in (f"{SVG}script", f"{SVG}img")]
+    assert any("</script>" in (element.text or "") for element in root.iter(f"{SVG}text"))
+    inline = inline_svg(drawing, "name")
+    ElementTree.fromstring(inline)
+    assert 'aria-labelledby="name-title name-desc"' in inline
+    assert "style=" not in inline
+
+
+def test_png_and_pdf(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    drawing = interval_plot("RQE", "acc", "percent", 50.0, {HOSTILE: Metric("acc", 70, 60, 80, 50, "percent", 9)})
+    png = tmp_path / "x.png"
+    png.write_bytes(painted(drawing, "png"))
+    pixels = imread(png)
+    assert pixels.shape[:2] == (int(drawing.height * 2), int(drawing.width * 2))
+    dot = next(shape for shape in drawing.shapes if isinstance(shape, Circle))
+    colour = pixels[round(dot.y * 2), round(dot.x * 2)][:3]
+    assert colour == pytest.approx([0x0B / 255, 0x5C / 255, 0xAD / 255], abs=0.01)
+    pdf = painted(drawing, "pdf")
+    assert pdf.startswith(b"%PDF")
+    assert painted(drawing, "pdf") == pdf
+
+
+def test_png_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"medsenteval\[report\]"):
+        painted(Drawing(10, 10, "", "", ()), "png")
+
+
+def test_every_figure_is_written(tmp_path: Path) -> None:
+    results = [*gap_results(), analogy_result("one", {"treats": 0.5}), analogy_result("two", {"treats": 0.1})]
+    page = build_page(results, options=PageOptions(resamples=200))
+    assert [name for name, _ in named_figures(page)] == [
+        "heat-map", "critical-difference", "intervals-MedNLI", "intervals-RQE", "intervals-MRPC", "intervals-SNLI",
+        "intervals-BMASS", "domain-gap", "analogies-BMASS",
+    ]  # fmt: skip
+    written = write_figures(page, tmp_path / "new", ("svg", "png", "pdf"))
+    assert len(written) == 27
+    assert all(path.stat().st_size > 500 for path in written)
+    assert all(within(drawing) for _, drawing in named_figures(page))
+    with pytest.raises(SettingsError, match="got gif"):
+        write_figures(page, tmp_path, ("gif",))
+    with pytest.raises(SettingsError, match="no format"):
+        write_figures(page, tmp_path, ())
+
+
+def test_the_heat_map_turns_errors_round_and_shows_the_best_first() -> None:
+    def result(encoder: str, error: float) -> object:
+        metric = Metric("mse", error, error, error, 0.8, "fraction", 3)
+        return simulated_result("SICKRelatedness", encoder, [metric], {"id": ["1"], "mse": [error]})
+
+    page = build_page([result("bad", 0.7), result("good", 0.2)], options=PageOptions(resamples=200))  # type: ignore[list-item]
+    boxes = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
+    assert boxes[0] == "good, SICKRelatedness: 0.200 (75% of the way)"
+    assert boxes[1].startswith("bad, SICKRelatedness: 0.700 (13%")
+    with pytest.raises(SettingsError, match="three encoders"):
+        draw_ranks(page)
+
+
+def test_many_encoders_fit() -> None:
+    page = build_page(many_results(20, 6, n_items=60), options=PageOptions(resamples=200))
+    assert all(within(drawing) for _, drawing in named_figures(page))

@@ -1,0 +1,213 @@
+"""The page's mark-up without a browser: structure, escaping, nothing from outside, and the commands that write it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval.cli import main
+from medsenteval.errors import MissingExtraError
+from medsenteval.report.html import embedded_json, render_page
+from medsenteval.report.page import PageOptions, build_page
+from medsenteval.store import Failure, ResultStore
+from tests.report.made_up import HOSTILE, analogy_result, hostile_results, many_results
+from tests.simulated import accuracy_result
+
+QUICK = PageOptions(resamples=300)
+_VOID = {"meta", "input", "br", "link", "img"}
+
+
+class Outline(HTMLParser):
+    """Collects elements, ids and text, and complains where an element is closed that is not open."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> where nothing is open"
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    results = [*many_results(3, 12, n_items=80), analogy_result("encoder-00-of-some-family", {"treats": 0.5})]
+    # A second seed is worth a note.
+    results.append(accuracy_result("MedNLI", "encoder-00-of-some-family", [0, 1], [0, 1], seed=2))
+    return render_page(build_page(results, options=QUICK))
+
+
+@pytest.fixture(scope="module")
+def outline(html: str) -> Outline:
+    return Outline(html)
+
+
+def test_elements_are_balanced_and_ids_unique(outline: Outline) -> None:
+    ids = [attributes["id"] for _, attributes in outline.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    links = [attributes["href"] for attributes in outline.all("a")]
+    assert links
+    assert all(link is not None and link[0] == "#" and link[1:] in ids for link in links)
+
+
+def test_nothing_comes_from_outside(html: str, outline: Outline) -> None:
+    assert {name for name, _ in outline.elements}.isdisjoint({"img", "link", "iframe", "object", "embed", "base", "form"})
+    assert not [a for _, a in outline.elements if {"src", "style", "srcset"} & a.keys() or any(k.startswith("on") for k in a)]
+    ours = "".join(re.findall(r"<(?:style|script)>(.*?)</(?:style|script)>", html, re.DOTALL))
+    assert len(ours) > 10_000
+    assert not re.search(r"url\(|@import|https?:|eval\(|innerHTML|fetch\(", ours)
+
+
+def test_policy_names_the_hashes_of_style_and_script(html: str, outline: Outline) -> None:
+    policy = next(str(meta["content"]) for meta in outline.all("meta") if meta.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    for pattern in (r"<style>(.*?)</style>", r"<script>(.*?)</script>"):
+        content = re.search(pattern, html, re.DOTALL)
+        assert content is not None
+        digest = base64.b64encode(hashlib.sha256(content[1].encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+
+
+def test_tables_can_be_heard(outline: Outline) -> None:
+    assert all("scope" in attributes for attributes in outline.all("th"))
+    assert all(attributes.get("aria-label") and attributes.get("tabindex") == "0" for attributes in outline.all("div")
+               if attributes.get("role") == "region")  # fmt: skip
+    assert all("aria-labelledby" in attributes and attributes["role"] == "img" for attributes in outline.all("svg"))
+    sortable = [attributes for attributes in outline.all("th") if "aria-sort" in attributes]
+    assert len(sortable) == len([b for b in outline.all("button") if b.get("class") == "sort"]) == 2 + 15
+    assert all(attributes.get("type") == "button" for attributes in outline.all("button"))
+    assert next(attributes for attributes in outline.all("html"))["lang"] == "en"
+
+
+def test_sections_without_results_are_absent() -> None:
+    gold = [0, 1] * 10
+    page = build_page([accuracy_result("Mine", "one", gold, gold)], options=QUICK)
+    ids = {attributes.get("id") for attributes in Outline(render_page(page)).all("section")}
+    assert ids == {"scores", "heat", "ranks", "tasks", "cost"}
+    two = build_page([accuracy_result(t, e, gold, gold) for t in ("Mine", "Own") for e in "ab"], options=QUICK)
+    assert "Wilcoxon’s p = 1.0000" in render_page(two)
+
+
+def test_every_section_is_there(outline: Outline) -> None:
+    ids = [attributes.get("id") for attributes in outline.all("section")]
+    assert ids == ["scores", "heat", "ranks", "tasks", "gap", "analogies", "cost", "missing", "notes"]
+
+
+def test_hostile_names_stay_text() -> None:
+    page = build_page(hostile_results(), options=PageOptions(resamples=300, title=HOSTILE, include_restricted=True))
+    html = render_page(page)
+    html.encode("utf-8")
+    outline = Outline(html)
+    assert len(outline.all("script")) == 2
+    assert not outline.all("img")
+    shown = HOSTILE.replace("\ud800", "\ufffd")
+    assert outline.texts.count(shown) > 10
+    assert any(attributes.get("data-value") == shown for attributes in outline.all("th"))
+    payload = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
+    assert payload is not None
+    assert shown in json.loads(payload[1])["confusion"]["task-0"]["matrices"]
+
+
+def test_json_ends_no_script() -> None:
+    text = embedded_json({"</script><!--": "\u2028\u2029&>"})
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == {"</script><!--": "\u2028\u2029&>"}
+
+
+def test_without_jinja(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = build_page([accuracy_result("RQE", "one", [0, 1], [0, 1])], options=QUICK)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"medsenteval\[report\]"):
+        render_page(page)
+
+
+def test_synthetic_data_is_said_to_be_synthetic() -> None:
+    real = build_page([accuracy_result("RQE", "one", [0, 1], [0, 1])], options=QUICK)
+    made = build_page([accuracy_result("RQE", "one", [0, 1], [0, 1], synthetic=True)], options=QUICK)
+    assert "Synthetic sample data." not in render_page(real)
+    assert "Synthetic sample data." in render_page(made)
+    assert '<span class="synthetic">synthetic</span>' in render_page(made)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    store = ResultStore(tmp_path / "results")
+    for result in many_results(3, 4, n_items=40):
+        store.save(result)
+    store.save(Failure("BioC", "encoder-00-of-some-family", "s", "no vector for anything", "DataError"))
+    return store.folder
+
+
+def invoke(*arguments: Any) -> Any:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_report_command(stored: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "report.html"
+    done = invoke("report", stored, "-o", target, "--resamples", 300, "--title", "Ours & theirs")
+    assert done.exit_code == 0, done.output
+    assert "3 encoder(s), 4 task(s)" in done.output
+    html = target.read_text("utf-8")
+    assert "Ours &amp; theirs" in html
+    assert "failed: no vector for anything" in html
+    again = tmp_path / "again.html"
+    assert invoke("report", stored, "-o", again, "--resamples", 300, "--title", "Ours & theirs").exit_code == 0
+    assert again.read_bytes() == target.read_bytes()
+
+
+def test_report_of_named_encoders_and_tasks(stored: Path, tmp_path: Path) -> None:
+    target = tmp_path / "report.html"
+    done = invoke("report", "encoder-00-of-some-family", "-r", stored, "-o", target, "-t", "RQE,BioC", "--resamples", 300)
+    assert done.exit_code == 0, done.output
+    assert "1 encoder(s), 1 task(s)" in done.output
+    assert "no vector for anything" in target.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["-t", "BIOSSES"], "no result of the tasks"), (["--subsets-by", "absent.csv"], "absent.csv: cannot be read")],
+)
+def test_report_refuses(stored: Path, tmp_path: Path, arguments: list[str], said: str) -> None:
+    done = invoke("report", stored, "-o", tmp_path / "report.html", *arguments)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_figures_command(stored: Path, tmp_path: Path) -> None:
+    done = invoke("figures", stored, "-o", tmp_path / "figures", "--format", "svg, PNG")
+    assert done.exit_code == 0, done.output
+    assert "12 file(s)" in done.output
+    assert sorted(path.name for path in (tmp_path / "figures").glob("*.png"))[0] == "critical-difference.png"
+    refused = invoke("figures", stored, "-o", tmp_path / "figures", "--format", "gif")
+    assert refused.exit_code == 2
+    assert "svg, png, pdf; got gif" in refused.output
