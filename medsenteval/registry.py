@@ -114,16 +114,20 @@ def task(name: str) -> Task:
     return found
 
 
-def select_tasks(selection: str | Iterable[str]) -> list[Task]:
-    """Resolve "sentence", "MedNLI,RQE", ["sentence", "MyTask"] and the like to tasks, each once, in the order given."""
-    parts = selection.split(",") if isinstance(selection, str) else list(selection)
-    names: list[str] = []
-    for part in (stripped for part in parts if (stripped := part.strip())):
-        names.extend(_GROUPS.get(part.casefold(), (part,)))
-    if not names:
-        raise SettingsError(f"no task was selected by {selection!r}; try 'sentence' or a task's name")
+def select_tasks(selection: str | Iterable[str | Task]) -> list[Task]:
+    """Resolve "sentence", "MedNLI,RQE", ["sentence", MY_TASK] and the like to tasks, each once, in the order given."""
     spellings = _task_spellings()
-    return [task(name) for name in dict.fromkeys(map(spellings.resolve, names))]
+    chosen: dict[str, Task] = {}
+    for part in selection.split(",") if isinstance(selection, str) else selection:
+        if isinstance(part, Task):  # one that no package has made known by name
+            chosen.setdefault(part.name, part)
+        elif stripped := part.strip():
+            for name in map(spellings.resolve, _GROUPS.get(stripped.casefold(), (stripped,))):
+                if name not in chosen:
+                    chosen[name] = task(name)
+    if not chosen:
+        raise SettingsError(f"no task was selected by {selection!r}; try 'sentence' or a task's name")
+    return list(chosen.values())
 
 
 def encoder_kinds() -> dict[str, str]:

@@ -265,7 +265,7 @@ class Results(dict[str, Result]):
 
 def evaluate(
     encoder: Any,
-    tasks: str | Iterable[str] = "sentence",
+    tasks: str | Iterable[str | Task] = "sentence",
     data: str | Path | None = None,
     settings: Settings | None = None,
     *,
@@ -279,8 +279,9 @@ def evaluate(
     """Evaluate anything that can encode and return a Result for each task.
 
     ``encoder`` is a specification ("lexical", "vectors:glove.txt"), a function from texts to rows, an object with ``.encode``,
-    word vectors (a dict or gensim KeyedVectors), or SentEval's (batcher, prepare). ``data`` is the data folder; without it and
-    without MEDSENTEVAL_DATA the bundled synthetic sample is used. Vectors of encoders that have an identity are cached;
+    word vectors (a dict or gensim KeyedVectors), or SentEval's (batcher, prepare). ``tasks`` are names of tasks or groups, or
+    Task objects of your own. ``data`` is the data folder; without it and without MEDSENTEVAL_DATA the bundled synthetic sample
+    is used. Vectors of encoders that have an identity are cached;
     ``identity`` gives one to a function or object that has none, and must change whenever its vectors could. ``executor`` says
     where work runs: "in-process", "processes:4", "dask:4" or "dask://HOST:PORT"; a script that starts processes must do so
     under ``if __name__ == "__main__":``. Tasks without data are listed in ``.skipped``. The first error is raised after the

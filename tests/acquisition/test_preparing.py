@@ -307,7 +307,7 @@ def test_status_says_ready_differs_unreadable_missing(write: Write, tmp_path: Pa
     assert run("status", "CitationSA", "-d", str(root))[0] == 0
     assert run("status", "sentence")[1].count(SYNTHETIC) == 11
     assert examine(manifest("MedNLI"), tmp_path).state == MISSING
-    assert what_to_do(manifest("BMASS")).startswith("credentialed: get a UMLS licence")
+    assert what_to_do(manifest("BMASS")).startswith("credentialed: with a UMLS (UTS) login")
 
 
 def test_where_and_show_say_all_there_is_to_know(write: Write) -> None:
