@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from .formats import lines
@@ -190,7 +191,7 @@ def build_general_files(seed: int) -> dict[str, bytes]:
     return files
 
 
-def _opinion(writer: Writer, templates: dict[str, tuple[str, ...]], label: str) -> str:
+def _opinion(writer: Writer, templates: Mapping[str, tuple[str, ...]], label: str) -> str:
     source = ("neg" if label == "pos" else "pos") if writer.chance(0.08) else label
     return writer.phrase(writer.pick(templates[source]), {}) + " ."
 
