@@ -180,6 +180,7 @@ def build_page(
     labels = encoder_labels(results)
     # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
     named = [replace(result, encoder=labels[identity_of(result)]) for result in results]
+    named.sort(key=lambda result: (_place(result.task), comparison.encoders.index(result.encoder)))
     views = _views(named, comparison, options)
     view_of = {view.column.key: view.name for view in views}
     shown = [column for column in comparison.columns if column.headline]
@@ -191,7 +192,7 @@ def build_page(
         columns=tuple(_table_column(column, shown, comparison, view_of[column.key]) for column in shown),
         views=views,
         rank=ranking(comparison),
-        gaps=_gaps(named),
+        gaps=_gaps(named, comparison),
         analogies=relation_scores(named),
         subsets=subsets,
         subsets_by=values_are,
@@ -207,9 +208,13 @@ def _in_order(comparison: Comparison) -> Comparison:
 
     Encoders keep their order, so that their letters and numbers are those that ``medsenteval compare`` prints.
     """
-    place = {task: number for number, task in enumerate(task for table in TASK_GROUPS.values() for task in table)}
-    columns = sorted(comparison.columns, key=lambda column: place.get(column.task, len(place)))
-    return replace(comparison, columns=tuple(columns))
+    return replace(comparison, columns=tuple(sorted(comparison.columns, key=lambda column: _place(column.task))))
+
+
+def _place(task: str) -> int:
+    """Return where a task stands in the catalogue."""
+    known = [name for table in TASK_GROUPS.values() for name in table]
+    return known.index(task) if task in known else len(known)
 
 
 def group_of(task: str) -> str:
@@ -335,9 +340,9 @@ def _disagreement(
     return with_texts(found, texts)
 
 
-def _gaps(results: Sequence[Result]) -> tuple[DomainGap, ...]:
+def _gaps(results: Sequence[Result], comparison: Comparison) -> tuple[DomainGap, ...]:
     try:
-        return tuple(domain_gaps(results))
+        return tuple(sorted(domain_gaps(results), key=lambda gap: comparison.encoders.index(gap.encoder)))
     except SettingsError:
         # No encoder has both halves: the page has no such section.
         return ()

@@ -242,8 +242,8 @@ def test_every_figure_is_written(tmp_path: Path) -> None:
     results = [*gap_results(), analogy_result("one", {"treats": 0.5}), analogy_result("two", {"treats": 0.1})]
     page = build_page(results, options=PageOptions(resamples=200))
     assert [name for name, _ in named_figures(page)] == [
-        "heat-map", "critical-difference", "intervals-MedNLI", "intervals-RQE", "intervals-MRPC", "intervals-SNLI",
-        "intervals-BMASS", "domain-gap", "analogies-BMASS",
+        "heat-map", "critical-difference", "intervals-MedNLI", "intervals-RQE", "intervals-BMASS", "intervals-MRPC",
+        "intervals-SNLI", "domain-gap", "analogies-BMASS",
     ]  # fmt: skip
     written = write_figures(page, tmp_path / "new", ("svg", "png", "pdf"))
     assert len(written) == 27
