@@ -79,6 +79,9 @@ class PairedGap:
 def share_of_way(value: float, baseline: float, unit: str) -> float:
     """Return how much of the way from the best constant answer (0) to a perfect one (1) a score has gone."""
     perfect = 100.0 if unit == "percent" else 1.0
+    if baseline >= perfect:
+        # One answer is always right, so that there is no way to go.
+        return 0.0
     return (value - baseline) / (perfect - baseline)
 
 

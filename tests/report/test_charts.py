@@ -268,6 +268,15 @@ def test_the_heat_map_turns_errors_round_and_shows_the_best_first() -> None:
         draw_ranks(page)
 
 
+def test_a_task_with_one_answer_has_no_way_to_go() -> None:
+    results = [accuracy_result("RQE", name, [1, 1], [1, 0]) for name in "ab"]
+    for result in results:
+        object.__setattr__(result, "metrics", (Metric("acc", 50, 0, 100, 100, "percent", 2),))
+    page = build_page(results, options=PageOptions(resamples=200))
+    titles = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
+    assert titles == [f"{name}, RQE: 50.00 (not above the constant answer)" for name in "ab"]
+
+
 def test_many_encoders_fit() -> None:
     page = build_page(many_results(20, 6, n_items=60), options=PageOptions(resamples=200))
     assert all(within(drawing) for _, drawing in named_figures(page))

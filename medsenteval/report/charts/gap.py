@@ -13,7 +13,7 @@ __all__ = ["gap_panels"]
 _ROW = 20.0
 _PLOT = 210.0
 _SPACE = 46.0
-_PANELS_IN_A_ROW = 3
+_PANELS_IN_A_ROW = 4
 
 
 def gap_panels(gaps: Sequence[DomainGap]) -> Drawing:
