@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
 
 from medsenteval.domain_gap import share_of_way
 from medsenteval.errors import SettingsError
@@ -18,17 +17,13 @@ from medsenteval.report.charts import (
     interval_plot,
     subset_curves,
 )
+from medsenteval.report.charts.files import FIGURE_FORMATS, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell
 from medsenteval.report.charts.intervals import number
-from medsenteval.report.charts.raster import painted
-from medsenteval.report.charts.svg import svg_file
 from medsenteval.report.page import Page, TaskView
 from medsenteval.statistics import FriedmanOutcome
-from medsenteval.writing import write_atomically
 
-__all__ = ["FIGURE_FORMATS", "draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
-
-FIGURE_FORMATS: Final = ("svg", "png", "pdf")
+__all__ = ["draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
 
 
 def named_figures(page: Page) -> Iterator[tuple[str, Drawing]]:
@@ -56,7 +51,7 @@ def write_figures(page: Page, folder: Path, formats: Sequence[str]) -> list[Path
     for name, drawing in named_figures(page):
         for kind in formats:
             path = folder / f"{name}.{kind}"
-            write_atomically(path, svg_file(drawing) if kind == "svg" else painted(drawing, kind))
+            write_drawing(drawing, path)
             written.append(path)
     return written
 

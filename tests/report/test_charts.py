@@ -25,6 +25,7 @@ from medsenteval.report.charts import (
 )
 from medsenteval.report.charts.critical_difference import cliques
 from medsenteval.report.charts.drawing import COLOURS, Circle, Drawing, Line, Rectangle, Text, clean, shorten, text_width
+from medsenteval.report.charts.files import write_drawing
 from medsenteval.report.charts.heat_map import HeatCell, ramp_step
 from medsenteval.report.charts.raster import painted
 from medsenteval.report.charts.scale import axis_over
@@ -96,6 +97,18 @@ def test_heat_map() -> None:
     assert boxes[1].y > boxes[0].y
     assert boxes[2].x > boxes[1].x
     assert [ramp_step(share) for share in (-1.0, 0.0, 0.12, 0.999, 1.0, 2.0)] == [0, 0, 1, 8, 8, 8]
+
+
+def test_many_tasks_stand_in_bands() -> None:
+    tasks = [f"task {i}" for i in range(46)]
+    drawing = heat_map(["a", "b"], tasks, [[HeatCell(str(j), 0.5) for j in range(46)] for _ in range(2)])
+    assert within(drawing)
+    boxes = [shape for shape in drawing.shapes if isinstance(shape, Rectangle) and shape.title]
+    assert len(boxes) == 92
+    assert len({(box.x, box.y) for box in boxes}) == 92
+    assert len({box.y for box in boxes}) == 6
+    assert len({box.x for box in boxes}) == 16
+    assert next(box for box in boxes if "b, task 45" in box.title).y == max(box.y for box in boxes)
 
 
 def test_text_on_every_step_can_be_read() -> None:
@@ -249,6 +262,8 @@ def test_every_figure_is_written(tmp_path: Path) -> None:
     assert len(written) == 27
     assert all(path.stat().st_size > 500 for path in written)
     assert all(within(drawing) for _, drawing in named_figures(page))
+    with pytest.raises(SettingsError, match=r"x.bmp: a figure's name ends in .svg, .png, .pdf"):
+        write_drawing(Drawing(10, 10, "", "", ()), tmp_path / "x.bmp")
     with pytest.raises(SettingsError, match="got gif"):
         write_figures(page, tmp_path, ("gif",))
     with pytest.raises(SettingsError, match="no format"):

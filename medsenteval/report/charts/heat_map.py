@@ -11,6 +11,7 @@ __all__ = ["HeatCell", "heat_map"]
 
 _CELL_WIDTH = 46.0
 _CELL_HEIGHT = 24.0
+_TASKS_IN_A_BAND = 20
 
 
 @dataclass(frozen=True)
@@ -22,29 +23,39 @@ class HeatCell:
 
 
 def heat_map(encoders: Sequence[str], tasks: Sequence[str], cells: Sequence[Sequence[HeatCell | None]]) -> Drawing:
-    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score."""
+    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score.
+
+    Many tasks are laid out in several bands below each other, so that the figure fits a page.
+    """
+    bands = -(-len(tasks) // _TASKS_IN_A_BAND)
+    # Bands of equal length look better than a full one and a rest.
+    across = -(-len(tasks) // bands)
     names = [shorten(name, 220) for name in encoders]
-    titles = [shorten(name, 150) for name in tasks]
     left = 12 + max(map(text_width, names))
-    top = 18 + max((text_width(title) for title in titles), default=0) * 0.72 + 8
-    width = max(left + _CELL_WIDTH * len(tasks) + 118, left + 330)
-    bottom = top + _CELL_HEIGHT * len(encoders)
     shapes: list[Shape] = []
-    for j, (title, task) in enumerate(zip(titles, tasks, strict=True)):
-        x = left + _CELL_WIDTH * (j + 0.5)
-        shapes.append(Text(x, top - 8, title, angle=-45, title="" if title == task else task))
-    for i, (name, encoder) in enumerate(zip(names, encoders, strict=True)):
-        y = top + _CELL_HEIGHT * i
-        shapes.append(Text(left - 8, y + 16, name, anchor="end", title="" if name == encoder else encoder))
-        for j, cell in enumerate(cells[i]):
-            if cell is not None:
-                shapes.extend(_cell(cell, left + _CELL_WIDTH * j, y, f"{encoder}, {tasks[j]}"))
-    shapes.extend(_legend(left, bottom + 16))
+    y = 0.0
+    for start in range(0, len(tasks), across):
+        columns = range(start, min(start + across, len(tasks)))
+        titles = [shorten(tasks[j], 150) for j in columns]
+        top = y + 26 + max(map(text_width, titles)) * 0.72
+        for place, (j, title) in enumerate(zip(columns, titles, strict=True)):
+            x = left + _CELL_WIDTH * (place + 0.5)
+            shapes.append(Text(x, top - 8, title, angle=-45, title="" if title == tasks[j] else tasks[j]))
+        for i, (name, encoder) in enumerate(zip(names, encoders, strict=True)):
+            y = top + _CELL_HEIGHT * i
+            shapes.append(Text(left - 8, y + 16, name, anchor="end", title="" if name == encoder else encoder))
+            for place, j in enumerate(columns):
+                cell = cells[i][j]
+                if cell is not None:
+                    shapes.extend(_cell(cell, left + _CELL_WIDTH * place, y, f"{encoder}, {tasks[j]}"))
+        y = top + _CELL_HEIGHT * len(encoders)
+    shapes.extend(_legend(left, y + 16))
+    width = max(left + _CELL_WIDTH * across + 118, left + 330)
     described = (
         f"Scores of {len(encoders)} encoders on {len(tasks)} tasks, darker where more of the way from the best constant answer "
         "to a perfect score is covered. The table of scores holds the same numbers."
     )
-    return Drawing(width, bottom + 62, "Scores of encoders by tasks", described, tuple(shapes))
+    return Drawing(width, y + 62, "Scores of encoders by tasks", described, tuple(shapes))
 
 
 def ramp_step(share: float) -> int:
