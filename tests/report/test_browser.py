@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from medsenteval.cli import main
+from medsenteval.datasets import sample_root
 from medsenteval.report.html import render_page
 from medsenteval.report.page import PageOptions, build_page
 from medsenteval.store import Failure
@@ -260,3 +263,30 @@ def test_hostile_names_are_shown_as_text(browser: Any, tmp_path: Path) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.fill("#filter", "<img src=x")
         assert len(encoders(page)) == 1
+
+
+def test_hostile_sentences_are_shown_as_text(browser: Any, tmp_path: Path) -> None:
+    """From the files of a data set through a run to the page: every test sentence tries to break out."""
+    attack = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>\"'&\u202egnal\u2066"
+    folder = tmp_path / "data" / "PICO"
+    folder.mkdir(parents=True)
+    for source in (sample_root() / "PICO").glob("*.txt"):
+        lines = source.read_text("utf-8").splitlines()
+        spoilt = [f"{line} {attack}" if line and not line.startswith("###") else line for line in lines]
+        (folder / source.name).write_text("\n".join(spoilt) + "\n", "utf-8")
+    places = ["-d", str(folder.parent)]
+    path, results = tmp_path / "report.html", str(tmp_path / "results")
+    encoders = ["-e", "lexical,dimension=16", "-e", "lexical,dimension=64"]
+    run = ["run", "-t", "PICO", *encoders, "-o", results, "--limit", "80", "--quiet", "--no-cache", *places]
+    for arguments in (run, ["report", results, "-o", str(path), "--examples", "4", "--resamples", "200", *places]):
+        done = CliRunner().invoke(main, arguments)
+        assert done.exit_code == 0, done.output
+    with opened(browser, path) as page:
+        page.get_by_role("button", name="Open all").click()
+        shown = page.eval_on_selector_all(".text", "all => all.map(e => e.textContent)")
+        assert len(shown) == 4
+        assert all(attack in text for text in shown)
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img").count() == 0
+        assert page.complaints == []
+        assert page.requests == [path.as_uri()]
