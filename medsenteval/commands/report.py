@@ -19,7 +19,7 @@ __all__ = ["report"]
 @click.option("--title", metavar="TEXT", help="The page's title.")
 @click.option("--examples", type=click.IntRange(1), is_flag=False, flag_value=10, metavar="[N]",
               help="Show the texts of N items (default 10) on which encoders disagree, read from the data folder.")  # fmt: skip
-@click.option("-d", "--data", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+@click.option("-d", "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
               help="Data folder of the run; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
 @click.option("--include-restricted", is_flag=True,
               help="Show items of data sets that are not open too, on a page for those who may see them.")  # fmt: skip
