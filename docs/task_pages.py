@@ -78,7 +78,7 @@ def _index() -> str:
         "# The tasks",
         "",
         "Each page says where a data set comes from, under what licence, how it is split and scored, what is wrong with it,",
-        "and what a constant answer scores. `medsenteval run -t NAME` takes a task, a group, or several of them separated by commas.",
+        "and what a constant answer scores. `medsenteval run -t NAME` takes a task, a group, or several, separated by commas.",
     ]
     for group, title in GROUPS.items():
         lines += ["", f"## {title} (`-t {group}`)", "", "| task | kind | protocol | shown | access |", "|---|---|---|---|---|"]
