@@ -143,7 +143,7 @@ def _obtaining(task: Task, source: Manifest | None) -> list[str]:
         ]
     else:
         command = f"`medsenteval data prepare {source.name} --from WHAT-YOU-HAVE`"
-        lines += [f"{_sentence(task.obtain)} Then {command}, which recognises the files and checks them.", ""]
+        lines += [f"{_sentence(task.obtain)} Or hand over what you got: {command} recognises the files and checks them.", ""]
     lines += [source.note, ""] if source.note else []
     for layout, files in source.layouts.items():
         names = ", ".join(f"`{file.path}`" + (f" ({file.rows:,} rows)" if file.rows else "") for file in files)
