@@ -78,7 +78,7 @@ def _index() -> str:
         "# The tasks",
         "",
         "Each page says where a data set comes from, under what licence, how it is split and scored, what is wrong with it,",
-        "and what a constant answer scores. `medsenteval run -t NAME` takes a task, a group, or several of them separated by commas.",
+        "and what a constant answer scores. `medsenteval run -t NAME` takes a task, a group, or several, separated by commas.",
     ]
     for group, title in GROUPS.items():
         lines += ["", f"## {title} (`-t {group}`)", "", "| task | kind | protocol | shown | access |", "|---|---|---|---|---|"]
@@ -143,7 +143,7 @@ def _obtaining(task: Task, source: Manifest | None) -> list[str]:
         ]
     else:
         command = f"`medsenteval data prepare {source.name} --from WHAT-YOU-HAVE`"
-        lines += [f"{_sentence(task.obtain)} Then {command}, which recognises the files and checks them.", ""]
+        lines += [f"{_sentence(task.obtain)} Or hand over what you got: {command} recognises the files and checks them.", ""]
     lines += [source.note, ""] if source.note else []
     for layout, files in source.layouts.items():
         names = ", ".join(f"`{file.path}`" + (f" ({file.rows:,} rows)" if file.rows else "") for file in files)

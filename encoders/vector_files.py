@@ -152,10 +152,15 @@ def _make(folder: Path, convert: Callable[[Path], dict[str, Any]], unchanged: Ca
 
 def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
     """Write matrix and word index, block by block; only the words are ever in memory together."""
+    from tqdm import tqdm
+
     words: dict[bytes, None] = {}
     duplicates, dimension = 0, 0
-    with open(scratch / "matrix.f32", "wb") as rows:
+    # Minutes for the largest files; on a terminal someone waits for it.
+    bar = tqdm(desc=f"converting {path.name}, once", unit=" words", unit_scale=True, leave=False, disable=None)
+    with open(scratch / "matrix.f32", "wb") as rows, bar:
         for block, vectors in read_vectors(path, options):
+            bar.update(len(block))
             dimension = vectors.shape[1]
             kept = []
             for i, word in enumerate(block):

@@ -33,7 +33,10 @@ def data_root(data: str | Path | None = None) -> Path:
         return sample_root()
     root = Path(chosen).expanduser()
     if not root.is_dir():
-        raise DataMissingError(f"the data folder {root} does not exist; name one with --data or MEDSENTEVAL_DATA")
+        raise DataMissingError(
+            f"the data folder {root} does not exist; name one with --data or MEDSENTEVAL_DATA, or let `medsenteval data fetch NAME` "
+            "or `medsenteval data prepare NAME --from WHAT_YOU_HAVE` make it"
+        )
     return root
 
 

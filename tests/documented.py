@@ -126,24 +126,7 @@ def commands(text: str) -> Iterator[list[str]]:
 def page_folder(folder: Path) -> Path:
     """Make what every page may suppose: a data folder, word vectors, an ontology."""
     (folder / "my-data").symlink_to(sample_root(), target_is_directory=True)
-    words = set(
-        [
-            "left",
-            "right",
-            "mild",
-            "severe",
-            "chronic",
-            "on",
-            "the",
-            "myopia",
-            "cataract",
-            "tinnitus",
-            "otitis",
-            "short",
-            "stature",
-            "gigantism",
-        ]
-    )
+    words = {"left", "right", "on", "the", *GRADES, *(word for found in FINDINGS.values() for word in " ".join(found).split())}
     for file in (*sample_root().glob("*/*.txt"), *sample_root().glob("*/*.jsonl"), *sample_root().glob("wordsim/*.csv")):
         words |= set(re.findall(r"[a-z]+", file.read_text("utf-8").casefold()))
     rows = (f"{word} {len(word)} " + " ".join(str(word.count(letter)) for letter in "aeioustrnl") for word in sorted(words))

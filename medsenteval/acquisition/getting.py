@@ -98,7 +98,10 @@ def _one(
         )
     except DataError as error:
         changed = " If the publisher changed the file on purpose: --accept-changed." if expected and not download.sha256 else ""
-        raise DataError(f"{manifest.name}: {error}.{changed} By hand: {manifest.obtain} (page: {manifest.page})") from error
+        raise DataError(
+            f"{manifest.name}: {error}.{changed} By hand: {manifest.obtain} (page: {manifest.page}); or get the file "
+            f"elsewhere and hand it over: medsenteval data prepare {manifest.name} --from FILE"
+        ) from error
     if known is None or known.sha256 != got.sha256:
         if not download.sha256:
             announce(f"{download.name}: no hash is published; {got.sha256[:12]}... is trusted from now on ({lock.path.name})")

@@ -155,4 +155,4 @@ def what_to_do(manifest: Manifest) -> str:
         return f"open: medsenteval data fetch {manifest.name}"
     if manifest.access == "lost":
         return f"lost: {manifest.obtain}"
-    return f"{manifest.access}: {manifest.obtain}; then: {prepare}"
+    return f"{manifest.access}: {manifest.obtain}; or hand over what you got: {prepare}"

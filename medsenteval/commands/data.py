@@ -314,7 +314,7 @@ def _report_prepared(prepared: Prepared) -> None:
 def _progress_bar(name: str) -> Progress:
     from tqdm import tqdm
 
-    bar = tqdm(desc=name, unit="B", unit_scale=True, unit_divisor=1024, leave=False)
+    bar = tqdm(desc=name, unit="B", unit_scale=True, unit_divisor=1024, leave=False, disable=None)
 
     def advance(done: int, total: int | None) -> None:
         bar.total = total
