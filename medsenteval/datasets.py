@@ -34,8 +34,8 @@ def data_root(data: str | Path | None = None) -> Path:
     root = Path(chosen).expanduser()
     if not root.is_dir():
         raise DataMissingError(
-            f"the data folder {root} does not exist; name one with --data or MEDSENTEVAL_DATA, or let `medsenteval data fetch NAME` "
-            "or `medsenteval data prepare NAME --from WHAT_YOU_HAVE` make it"
+            f"the data folder {root} does not exist; name one with --data or MEDSENTEVAL_DATA, or let "
+            "`medsenteval data fetch NAME` or `medsenteval data prepare NAME --from WHAT_YOU_HAVE` make it"
         )
     return root
 
