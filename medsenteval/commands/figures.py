@@ -24,11 +24,14 @@ def figures(
     what: tuple[str, ...], output: Path, formats: str, folder: Path, tasks: str | None, subsets_by: Path | None, level: float
 ) -> None:
     """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
-    from medsenteval.report.figures import write_figures
+    from medsenteval.report.figures import check_formats, write_figures
     from medsenteval.report.loading import page_of
+    from medsenteval.report.output import ready_folder
     from medsenteval.report.page import PageOptions
 
     kinds = tuple(dict.fromkeys(part.strip().casefold() for part in formats.split(",") if part.strip()))
+    check_formats(kinds)
+    ready_folder(output)
     page = page_of(what, folder, tasks, subsets_by, PageOptions(level=level))
     written = write_figures(page, output, kinds)
     click.echo(f"{len(written)} file(s) in {output}")

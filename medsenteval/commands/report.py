@@ -49,9 +49,11 @@ def report(
     """
     from medsenteval.report.html import render_page
     from medsenteval.report.loading import page_of
+    from medsenteval.report.output import ready_folder
     from medsenteval.report.page import PageOptions
     from medsenteval.writing import write_atomically
 
+    ready_folder(output.parent)
     options = PageOptions(
         title=PageOptions.title if title is None else title,
         examples=examples or 0,
@@ -62,7 +64,6 @@ def report(
         resamples=resamples,
     )
     page = page_of(what, folder, tasks, subsets_by, options)
-    output.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(output, render_page(page))
     click.echo(f"{output}: {len(page.comparison.encoders)} encoder(s), {len(page.views)} task(s)")
     if include_restricted and any(view.access != "open" for view in page.views):

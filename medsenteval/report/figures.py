@@ -20,10 +20,11 @@ from medsenteval.report.charts import (
 from medsenteval.report.charts.files import FIGURE_FORMATS, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell
 from medsenteval.report.charts.intervals import number
+from medsenteval.report.output import ready_folder
 from medsenteval.report.page import Page, TaskView
 from medsenteval.statistics import FriedmanOutcome
 
-__all__ = ["draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
+__all__ = ["check_formats", "draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
 
 
 def named_figures(page: Page) -> Iterator[tuple[str, Drawing]]:
@@ -41,12 +42,17 @@ def named_figures(page: Page) -> Iterator[tuple[str, Drawing]]:
         yield f"subsets-{_file_name(subsets.task)}", subset_curves(subsets, page.subsets_by)
 
 
-def write_figures(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write each figure in each format and return the files."""
+def check_formats(formats: Sequence[str]) -> None:
+    """Refuse what no figure can be written as."""
     unknown = [kind for kind in formats if kind not in FIGURE_FORMATS]
     if unknown or not formats:
         raise SettingsError(f"figures come as {', '.join(FIGURE_FORMATS)}; got {', '.join(unknown) or 'no format'}")
-    folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_figures(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Write each figure in each format and return the files."""
+    check_formats(formats)
+    ready_folder(folder)
     written = []
     for name, drawing in named_figures(page):
         for kind in formats:

@@ -15,8 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 from medsenteval.cli import main
-from medsenteval.errors import MissingExtraError
+from medsenteval.errors import MissingExtraError, SettingsError
 from medsenteval.report.html import embedded_json, render_page
+from medsenteval.report.output import ready_folder
 from medsenteval.report.page import PageOptions, build_page
 from medsenteval.store import Failure, ResultStore
 from tests.report.made_up import HOSTILE, analogy_result, hostile_results, many_results
@@ -201,6 +202,24 @@ def test_report_refuses(stored: Path, tmp_path: Path, arguments: list[str], said
     assert done.exit_code == 2
     assert said in done.output
     assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("command", ["report", "figures"])
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(
+    command: str, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("medsenteval.report.loading.page_of", lambda *_: pytest.fail("work was begun"))
+    done = invoke(command, stored, "-o", tmp_path / "file" / "x" / "report.html")
+    assert done.exit_code == 2
+    assert "cannot be made" in done.output
+
+
+def test_a_folder_without_the_right_to_write_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Root may write everywhere, so that the system's answer is made up.
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(SettingsError, match="cannot be written to; name another place with --output"):
+        ready_folder(tmp_path / "new")
 
 
 def test_figures_command(stored: Path, tmp_path: Path) -> None:
