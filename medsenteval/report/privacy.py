@@ -25,8 +25,8 @@ def texts_may_be_shown(task: str, include_restricted: bool) -> bool:
 
 
 def public_note(note: str, may_be_shown: bool) -> str:
-    """Return a note without the row of data that a note on rejected rows quotes."""
-    return note if may_be_shown else re.sub(r"; the first: .*", "", note, flags=re.DOTALL)
+    """Return a note without what it quotes: the first of the rejected rows, the ids of items with empty texts."""
+    return note if may_be_shown else re.sub(r"(; the first|(?<= kept in )(\w+)): .*", r"\2", note, flags=re.DOTALL)
 
 
 def public_error(failure: Failure, may_be_shown: bool) -> str:

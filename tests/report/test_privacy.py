@@ -89,6 +89,9 @@ def test_notes_and_errors_quote_no_row() -> None:
     note = "3 row(s) rejected; the first: mli.jsonl:3: 23: the label 'patient has\na fever' is unknown"
     assert public_note(note, may_be_shown=False) == "3 row(s) rejected"
     assert public_note(note, may_be_shown=True) == note
+    empty = "2 empty text(s) kept in test: 23f-a, 24f-b"
+    assert public_note(empty, may_be_shown=False) == "2 empty text(s) kept in test"
+    assert public_note("12 of 40 annotated tweets have no text", may_be_shown=False) == "12 of 40 annotated tweets have no text"
     failure = Failure("MedNLI", "e", "s", "row 'patient has a fever' is odd", "DataError")
     assert "fever" not in public_error(failure, may_be_shown=False)
     assert "DataError" in public_error(failure, may_be_shown=False)
