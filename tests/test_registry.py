@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 import subprocess
 import sys
 
@@ -32,6 +33,8 @@ def test_an_unknown_name_suggests_and_is_an_assertion_error_as_in_senteval() -> 
 def test_groups_and_names_select_each_task_once_in_order() -> None:
     assert [task.name for task in registry.select_tasks("RQE,sentence")][:3] == ["RQE", "MedNLI", "PubMed20K"]
     assert len(registry.select_tasks(["sentence", "ClinicalSA"])) == 10
+    own = replace(registry.task("RQE"), name="Own")
+    assert registry.select_tasks(["BIOSSES", own, "BIOSSES"]) == [registry.task("BIOSSES"), own]
     with pytest.raises(SettingsError, match="no task was selected"):
         registry.select_tasks(" , ")
 
