@@ -187,8 +187,8 @@ def load_encoder(spec: str) -> Encoder:
         if not Path(kind).expanduser().exists():
             raise
         raise UnknownNameError(
-            f"{kind!r} is a file or folder; say what kind of encoder it is: vectors:{kind} for word vectors, fasttext:{kind} for a "
-            f"fastText model, sentence-transformers:{kind} or transformers:{kind} for a model's folder (`medsenteval encoders`)"
+            f"{kind!r} is a file or folder; say what kind of encoder it is: vectors:{kind} for word vectors, fasttext:{kind} "
+            f"for a fastText model, sentence-transformers:{kind} or transformers:{kind} for a model's folder"
         ) from error
     if recipe is not None:
         if argument:
