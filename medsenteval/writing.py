@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 __all__ = ["write_atomically"]
@@ -11,9 +11,11 @@ __all__ = ["write_atomically"]
 
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Write under a temporary name, flush and rename, so that no reader ever sees half a file."""
-    descriptor, scratch = tempfile.mkstemp(prefix=".writing-", dir=path.parent)
+    # Not tempfile, whose files only their owner may read: results are shared, and pages are sent to others.
+    scratch = path.parent / f".writing-{secrets.token_hex(8)}"
+    stream = open(scratch, "xb")  # noqa: SIM115
     try:
-        with os.fdopen(descriptor, "wb") as stream:
+        with stream:
             stream.write(content.encode("utf-8") if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
