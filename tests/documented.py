@@ -124,7 +124,7 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def page_folder(folder: Path) -> Path:
-    """Make what every page may suppose: a data folder, word vectors, an ontology."""
+    """Make what every page may suppose: a data folder, word vectors, an ontology, small tables and lists."""
     (folder / "my-data").symlink_to(sample_root(), target_is_directory=True)
     words = {"left", "right", "on", "the", *GRADES, *(word for found in FINDINGS.values() for word in " ".join(found).split())}
     for file in (*sample_root().glob("*/*.txt"), *sample_root().glob("*/*.jsonl"), *sample_root().glob("wordsim/*.csv")):
@@ -140,6 +140,10 @@ def page_folder(folder: Path) -> Path:
             (what, side, grade) for what in whats for side in ("left", "right") for grade in GRADES
         )
     ]
+    (folder / "frequency.tsv").write_text("".join(f"{word}\t{20 - len(word)}\n" for word in sorted(words)), "utf-8")
+    (folder / "my_scores.csv").write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,4,3.5\nd,5,6\n", "utf-8")
+    for name, findings in zip(("near", "close", "distant"), FINDINGS.values(), strict=True):
+        (folder / f"{name}.txt").write_text("".join(f"{g} {what}\n" for g in GRADES for what in findings), "utf-8")
     (folder / "hp.obo").write_text(ONTOLOGY + "\n" + "\n".join(terms), "utf-8")
     return folder
 
