@@ -35,7 +35,8 @@ def invented_ontology() -> str:
 
 def medsenteval(*arguments: str) -> None:
     print("$ medsenteval", *arguments, flush=True)
-    subprocess.run([sys.executable, "-m", "medsenteval", *arguments], check=True)
+    if code := subprocess.run([sys.executable, "-m", "medsenteval", *arguments]).returncode:
+        sys.exit(code)  # the message above says what is missing
 
 
 if __name__ == "__main__":

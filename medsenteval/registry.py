@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from medsenteval.catalogue import ENCODER_KINDS, TASK_GROUPS, TaskTable
@@ -180,7 +181,15 @@ def load_encoder(spec: str) -> Encoder:
     """
     kind, argument, options = parse_encoder_spec(spec)
     name = options.pop("name", "")
-    kind, recipe = encoder_name(kind)
+    try:
+        kind, recipe = encoder_name(kind)
+    except UnknownNameError as error:
+        if not Path(kind).expanduser().exists():
+            raise
+        raise UnknownNameError(
+            f"{kind!r} is a file or folder; say what kind of encoder it is: vectors:{kind} for word vectors, fasttext:{kind} "
+            f"for a fastText model, sentence-transformers:{kind} or transformers:{kind} for a model's folder"
+        ) from error
     if recipe is not None:
         if argument:
             raise EncoderError(f"{kind!r} is a published encoder and takes no argument, only options: {kind},OPTION=VALUE")

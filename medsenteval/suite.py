@@ -260,7 +260,7 @@ class Results(dict[str, Result]):
     def __str__(self) -> str:
         from medsenteval.report.table import detail_table
 
-        return detail_table(list(self.values()))
+        return "\n".join([detail_table(list(self.values())), *(f"Left out: {reason}" for reason in self.skipped.values())])
 
 
 def evaluate(

@@ -8,6 +8,7 @@ A page is written for its reader; what a test needs to know stands in HTML comme
 - ``<!-- not run: REASON -->`` on the line before a block says why it cannot run here. Its commands and options must exist all
   the same, its Python must compile.
 - ``<!-- file: NAME -->`` before a block writes it to the page's folder, ``<!-- exit code N: REASON -->`` expects that code.
+- ``<!-- printed by: COMMAND -->`` before a block of text: every line of it must be among what the command prints.
 - ``<!-- before:`` ... ``-->`` holds commands that run without being shown.
 - ```` ```toml ```` and ```` ```json ```` blocks must be well-formed; ```` ```text ```` blocks are left alone; no others may be.
 """
@@ -33,7 +34,7 @@ from medsenteval.cli import main
 from medsenteval.datasets import sample_root
 
 FENCE = re.compile(r"^(```+)(\w*)\s*$")
-MARK = re.compile(r"^<!-- (not run|file|exit code \d+): (.+) -->$")
+MARK = re.compile(r"^<!-- (not run|file|printed by|exit code \d+): (.+) -->$")
 INLINE = re.compile(r"(?<!`)`(medsenteval [^`]+)`(?!`)")
 
 ONTOLOGY = """format-version: 1.2
@@ -73,6 +74,7 @@ class Block:
     not_run: str = ""
     file: str = ""
     exit_code: int = 0
+    printed_by: str = ""
 
     @property
     def place(self) -> str:
@@ -104,6 +106,7 @@ def blocks(page: Path) -> Iterator[Block]:
                 marks.get("not run", ""),
                 marks.get("file", ""),
                 int(marks.get("exit code", 0)),
+                marks.get("printed by", ""),
             )
             number, marks = end + 1, {}
         elif line.lstrip().startswith("```"):
@@ -124,7 +127,7 @@ def commands(text: str) -> Iterator[list[str]]:
 
 
 def page_folder(folder: Path) -> Path:
-    """Make what every page may suppose: a data folder, word vectors, an ontology."""
+    """Make what every page may suppose: a data folder, word vectors, an ontology, small tables and lists."""
     (folder / "my-data").symlink_to(sample_root(), target_is_directory=True)
     words = {"left", "right", "on", "the", *GRADES, *(word for found in FINDINGS.values() for word in " ".join(found).split())}
     for file in (*sample_root().glob("*/*.txt"), *sample_root().glob("*/*.jsonl"), *sample_root().glob("wordsim/*.csv")):
@@ -140,6 +143,10 @@ def page_folder(folder: Path) -> Path:
             (what, side, grade) for what in whats for side in ("left", "right") for grade in GRADES
         )
     ]
+    (folder / "frequency.tsv").write_text("".join(f"{word}\t{20 - len(word)}\n" for word in sorted(words)), "utf-8")
+    (folder / "my_scores.csv").write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,4,3.5\nd,5,6\n", "utf-8")
+    for name, findings in zip(("near", "close", "distant"), FINDINGS.values(), strict=True):
+        (folder / f"{name}.txt").write_text("".join(f"{g} {what}\n" for g in GRADES for what in findings), "utf-8")
     (folder / "hp.obo").write_text(ONTOLOGY + "\n" + "\n".join(terms), "utf-8")
     return folder
 
@@ -160,6 +167,11 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
         import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(block.text)
     elif block.language == "json":
         json.loads(block.text)
+    elif block.language == "text" and block.printed_by:
+        printed = CliRunner().invoke(main, shlex.split(block.printed_by)[1:]).output
+        shown = {" ".join(line.replace("-", " ").split()) for line in printed.splitlines()}
+        for line in block.text.splitlines():
+            assert " ".join(line.replace("-", " ").split()) in shown, f"{block.place}: {line!r} is not printed\n{printed}"
     elif block.language != "text":
         raise AssertionError(f"{block.place}: a block of {block.language or 'no language'!r} is neither run nor checked")
 

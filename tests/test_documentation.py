@@ -61,6 +61,7 @@ def test_commands_within_sentences_exist(page: Path) -> None:
         ("<!-- not run: why -->\n```sh\nmedsenteval correlate --kind kendall\n```", "cannot be 'kendall'"),
         ("```sh\nmedsenteval run -d nowhere\n```", "ended with 2"),
         ("```\nx\n```", "neither run nor checked"),
+        ("<!-- printed by: medsenteval --version -->\n```text\nmedsenteval, version 99\n```", "is not printed"),
         ("text\n\n    indented\n", "'indented'"),
         ("<!-- not run because -->\n```sh\nls\n```", "no mark that the test knows"),
         ("<!-- not run: why -->\ntext\n", "must stand on the line before"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -29,9 +31,17 @@ def test_an_unknown_name_suggests_and_is_an_assertion_error_as_in_senteval() -> 
         registry.load_encoder("lexikal")
 
 
+def test_a_path_without_its_kind_says_which_kinds_there_are(tmp_path: Path) -> None:
+    (tmp_path / "glove.txt").write_text("a 1 2\n")
+    with pytest.raises(UnknownNameError, match=r"is a file or folder; say what kind .*vectors:.*glove\.txt for word vectors"):
+        registry.load_encoder(str(tmp_path / "glove.txt"))
+
+
 def test_groups_and_names_select_each_task_once_in_order() -> None:
     assert [task.name for task in registry.select_tasks("RQE,sentence")][:3] == ["RQE", "MedNLI", "PubMed20K"]
     assert len(registry.select_tasks(["sentence", "ClinicalSA"])) == 10
+    own = replace(registry.task("RQE"), name="Own")
+    assert registry.select_tasks(["BIOSSES", own, "BIOSSES"]) == [registry.task("BIOSSES"), own]
     with pytest.raises(SettingsError, match="no task was selected"):
         registry.select_tasks(" , ")
 

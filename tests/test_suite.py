@@ -86,6 +86,7 @@ def test_absent_data_is_skipped_and_all_absent_is_an_error(write: Write, countin
     assert list(found) == ["CitationSA"]
     assert "no folder RQE" in found.skipped["RQE"]
     assert "CitationSA" in str(found)
+    assert "Left out: RQE: no folder RQE" in str(found)
     with pytest.raises(DataMissingError, match="no folder RQE"):
         medsenteval.evaluate(counting, tasks="RQE", data=root)
 
