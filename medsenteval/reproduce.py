@@ -27,6 +27,8 @@ from medsenteval.results import Result
 from medsenteval.settings import Settings
 from medsenteval.store import ResultStore
 from medsenteval.suite import Suite
+from medsenteval.terms.evaluation import task_for
+from medsenteval.terms.sets import SetName, set_names
 
 __all__ = ["TABLES", "Cell", "Reproduction", "plan_table", "run_plan"]
 
@@ -142,9 +144,9 @@ def run_plan(
         settings = plan.settings.with_changes(task_options={task: dict(options)})
         for specification in specifications:
             try:
-                suite = Suite(
-                    [specification], [registry.task(task)], settings, data=data, store=store, cache=cache, announce=announce
-                )
+                found_task = _find_task(task)
+                assert found_task is not None
+                suite = Suite([specification], [found_task], settings, data=data, store=store, cache=cache, announce=announce)
                 outcome = suite.run()
             except MedSentEvalError as error:
                 # A recipe whose weights are broken or cannot be fetched must not take the other rows with it.
@@ -179,8 +181,10 @@ def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> t
 
 
 def _missing_data(task: str, root: Path) -> tuple[str, ...]:
+    found = _find_task(task)
+    assert found is not None
     try:
-        locate(registry.task(task), root)
+        locate(found, root)
     except DataMissingError as error:
         return (f"data of {error}",)
     return ()
@@ -188,6 +192,9 @@ def _missing_data(task: str, root: Path) -> tuple[str, ...]:
 
 def _find_task(name: str) -> Task | None:
     """Return our task of a printed name, None where this version has none."""
+    for term_set in map(task_for, set_names()):
+        if term_set.name == name:
+            return term_set
     try:
         return registry.task(name)
     except UnknownNameError:
@@ -215,13 +222,19 @@ def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> C
     elif paper == "medisim":
         if match := re.fullmatch(r"MiniMayoSRS-(avg|coders|physicians)", task):
             task, options = "MiniMayoSRS", {"raters": "mean" if match[1] == "avg" else match[1]}
+        elif metric == "accuracy":
+            # One of the 20 sets, which the user builds from SNOMED CT into the folder terms/ of the data folder.
+            difficulty, strategy, _ = number.setting.split(", ")
+            task, metric = task_for(SetName(task, difficulty, strategy)).name, "acc"
         remark = "published on the pairs whose words all 23 embeddings know"
         if not number.setting.endswith("cos"):
             remark += f", with the similarity {number.setting.rsplit(', ', 1)[-1]} instead of the cosine"
+    if metric.startswith("relative_overlap"):
+        why = "categories of SNOMED CT are separated by `medsenteval terms separate`, which is no task of a suite"
+        return Cell(number, task, metric, missing=(why,), relation=relation)
     found = find_task(task)
     if found is None:
-        elsewhere = "; `medsenteval terms` builds and scores such sets" if paper == "medisim" else ""
-        return Cell(number, task, metric, missing=(f"the task {task} is not in this version{elsewhere}",), relation=relation)
+        return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
     return Cell(number, found.name, metric, _known_options(found, options), relation, remark=remark)
 
 

@@ -18,6 +18,7 @@ from medsenteval.report.reproduction import render_plan, render_reproduction
 from medsenteval.reproduce import DERIVED, TABLES, Cell, _correlations, plan_table, run_plan
 from medsenteval.results import Result
 from medsenteval.store import ResultStore
+from medsenteval.terms.sets import set_names
 from tests.simulated import correlation_result
 
 
@@ -31,11 +32,10 @@ def test_every_cell_of_every_table_is_planned(table: str) -> None:
     plan = plan_table(table, sample_root())
     source = DERIVED.get(table, table)
     assert len(plan.cells) == len([n for n in select_numbers(table=source) if n.table == source])
-    names = set(registry.task_names())
+    names = {*registry.task_names(), *(f"terms-{name}" for name in set_names())}
     for cell in plan.cells:
-        # Every cell names what would make it, or says that this version cannot.
-        known = cell.task in names
-        assert known or any("not in this version" in reason for reason in cell.missing)
+        # Every cell names what would make it, or the command that does.
+        assert cell.task in names or any("medsenteval terms separate" in reason for reason in cell.missing)
         assert cell.specification, cell.number.encoder
     assert "Cells to run" in render_plan(plan)
 
@@ -144,7 +144,26 @@ def test_the_command(tmp_path: Path) -> None:
     assert "Published" in shown
     assert "expected ROW=SPECIFICATION" in run("medsenteval-3", "-e", "lexical", code=2)
     assert "has no row 'x'" in run("medsenteval-3", "--row", "x", code=2)
-    assert "not in this version" in run("medisim-5", "--row", "GloVe", code=3)
+    assert "terms build --snomed" in run("medisim-5", "--row", "GloVe", code=3)
+    assert "medsenteval terms separate" in run("medisim-6", "--row", "GPT", code=3)
+
+
+def test_term_sets_that_were_built_are_scored(tmp_path: Path) -> None:
+    rows = "".join(
+        f"acute pain of organ {i}\torgan {i} pain\t1\nacute pain of organ {i}\tnumber {i + 5} fracture\t0\n" for i in range(20)
+    )
+    folder = tmp_path / "data" / "terms"
+    folder.mkdir(parents=True)
+    for name in set_names():
+        (folder / name.file).write_text(rows, "utf-8")
+    plan = plan_table("medisim-5", tmp_path / "data", {"GloVe": "lexical"})
+    cells = [cell for cell in run_plan(plan, tmp_path / "data").cells if cell.number.encoder == "GloVe"]
+    assert len(cells) == 10
+    assert {cell.task for cell in cells} == {f"terms-{name}" for name in set_names() if name.strategy == "levenshtein"}
+    for cell in cells:
+        assert cell.ours is not None
+        assert 50.0 <= cell.ours <= 100.0
+        assert cell.difference == pytest.approx(cell.ours - cell.number.value)
 
 
 @pytest.mark.realdata
