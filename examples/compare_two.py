@@ -13,8 +13,9 @@ import tempfile
 from pathlib import Path
 
 import medsenteval
-from medsenteval.compare import compare_results, load_results
+from medsenteval.compare import compare_results
 from medsenteval.report.comparison import render_comparison
+from medsenteval.store import load_results
 
 if __name__ == "__main__":
     output = sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp()

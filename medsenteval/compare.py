@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import fmean
 from typing import Final
 
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from medsenteval import registry
 from medsenteval.contracts import Metric
-from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
+from medsenteval.errors import SettingsError
 from medsenteval.pairing import align_items, weighted_score
 from medsenteval.published.numbers import PublishedNumber
 from medsenteval.results import Result
@@ -46,7 +45,6 @@ __all__ = [
     "compare_results",
     "encoder_labels",
     "identity_of",
-    "load_results",
     "ranking",
 ]
 
@@ -178,45 +176,6 @@ def _letter(number: int) -> str:
         number, rest = divmod(number - 1, 26)
         name = chr(ord("a") + rest) + name
     return name
-
-
-def load_results(places: Sequence[str], folder: Path) -> list[Result]:
-    """Load results from files and folders; a place that is neither is the name of an encoder with results in ``folder``."""
-    import json
-
-    from medsenteval.store import ResultStore
-
-    results: list[Result] = []
-    named: list[str] = []
-    for place in places:
-        path = Path(place)
-        if path.is_dir():
-            found = ResultStore(path).results()
-            if not found:
-                raise DataMissingError(f"{path} holds no result; `medsenteval run -o {path}` makes some")
-            results.extend(found)
-        elif path.is_file():
-            try:
-                results.append(Result.from_json(json.loads(path.read_text("utf-8"))))
-            except (ValueError, TypeError, KeyError) as error:
-                raise MedSentEvalError(f"{path}: not a result of this toolkit: {error}") from error
-        else:
-            named.append(place)
-    if named or not places:
-        if not folder.is_dir():
-            raise DataMissingError(f"no results folder {folder}; name one with --results, or run `medsenteval run` first")
-        stored = ResultStore(folder).results()
-        known = sorted({result.encoder for result in stored})
-        for name in named:
-            chosen = [result for result in stored if result.encoder.casefold() == name.casefold()]
-            if not chosen:
-                raise SettingsError(
-                    f"{name!r} is neither a file or folder nor an encoder in {folder}; there: {', '.join(known)}"
-                )
-            results.extend(chosen)
-        if not places:
-            results = stored
-    return list({(result.signature, result.encoder): result for result in results}.values())
 
 
 def compare_results(

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.errors import DataError, MedSentEvalError
+from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, SettingsError
 from medsenteval.results import SCHEMA, Result
 from medsenteval.writing import write_atomically
 
-__all__ = ["Failure", "ResultStore"]
+__all__ = ["Failure", "ResultStore", "load_results"]
 
 #: Results of each kind that an estimate looks at.
 _LATEST: Final = 3
@@ -127,3 +127,38 @@ def _write(path: Path, content: Any) -> None:
     except OSError as error:
         reason = error.strerror or error
         raise MedSentEvalError(f"{path}: cannot be written: {reason}; name another folder with --output") from error
+
+
+def load_results(places: Sequence[str], folder: Path) -> list[Result]:
+    """Load results from files and folders; a place that is neither is the name of an encoder with results in ``folder``."""
+    results: list[Result] = []
+    named: list[str] = []
+    for place in places:
+        path = Path(place)
+        if path.is_dir():
+            found = ResultStore(path).results()
+            if not found:
+                raise DataMissingError(f"{path} holds no result; `medsenteval run -o {path}` makes some")
+            results.extend(found)
+        elif path.is_file():
+            try:
+                results.append(Result.from_json(json.loads(path.read_text("utf-8"))))
+            except (ValueError, TypeError, KeyError) as error:
+                raise MedSentEvalError(f"{path}: not a result of this toolkit: {error}") from error
+        else:
+            named.append(place)
+    if named or not places:
+        if not folder.is_dir():
+            raise DataMissingError(f"no results folder {folder}; name one with --results, or run `medsenteval run` first")
+        stored = ResultStore(folder).results()
+        known = sorted({result.encoder for result in stored})
+        for name in named:
+            chosen = [result for result in stored if result.encoder.casefold() == name.casefold()]
+            if not chosen:
+                raise SettingsError(
+                    f"{name!r} is neither a file or folder nor an encoder in {folder}; there: {', '.join(known)}"
+                )
+            results.extend(chosen)
+        if not places:
+            results = stored
+    return list({(result.signature, result.encoder): result for result in results}.values())

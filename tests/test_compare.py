@@ -15,13 +15,13 @@ from click.testing import CliRunner
 from scipy import stats
 
 from medsenteval.cli import main
-from medsenteval.compare import Comparison, compare_results, load_results, ranking
+from medsenteval.compare import Comparison, compare_results, ranking
 from medsenteval.contracts import Metric
 from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
 from medsenteval.published.numbers import select_numbers
 from medsenteval.report.comparison import render_comparison
 from medsenteval.statistics import FriedmanOutcome, Significance
-from medsenteval.store import ResultStore
+from medsenteval.store import ResultStore, load_results
 from tests.simulated import accuracy_result, correlation_result, simulated_result
 
 

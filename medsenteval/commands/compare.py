@@ -50,9 +50,10 @@ def compare(
     either, everything in the results folder is compared.
     """
     from medsenteval import registry
-    from medsenteval.compare import compare_results, load_results
+    from medsenteval.compare import compare_results
     from medsenteval.errors import SettingsError
     from medsenteval.report.comparison import FORMATS, render_comparison
+    from medsenteval.store import load_results
     from medsenteval.writing import write_atomically
 
     if style not in FORMATS:

@@ -20,10 +20,10 @@ def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) 
 
     Make the points first: medsenteval run -t TASK -e ENCODER --train-fraction 0.01,0.1,0.5 (or --shots 1,4,16)
     """
-    from medsenteval.compare import load_results
     from medsenteval.errors import SettingsError
     from medsenteval.report.comparison import FORMATS
     from medsenteval.report.curve import curve_points, draw_curves, render_curves
+    from medsenteval.store import load_results
 
     if style not in FORMATS:
         raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")

@@ -17,8 +17,8 @@ __all__ = ["export_mteb"]
               help="Where to write MODEL/REVISION/TASK.json.")  # fmt: skip
 def export_mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
     """Write results in the form and layout that mteb reads; `compare --with FOLDER` reads them back."""
-    from medsenteval.compare import load_results
     from medsenteval.interop.mteb_results import export_results
+    from medsenteval.store import load_results
 
     written = export_results(load_results(what, folder), output)
     click.echo(f"{len(written)} result(s) written below {output}")

@@ -22,12 +22,12 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
 
     Run both halves first: medsenteval run -t sentence,general -e ENCODER
     """
-    from medsenteval.compare import load_results
     from medsenteval.domain_gap import domain_gaps, paired_gaps
     from medsenteval.errors import SettingsError
     from medsenteval.report.comparison import FORMATS
     from medsenteval.report.gap import draw_gaps, render_gaps, render_paired_gaps
     from medsenteval.report.table import SYNTHETIC_WARNING
+    from medsenteval.store import load_results
 
     if style not in FORMATS:
         raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")

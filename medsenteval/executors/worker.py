@@ -76,15 +76,19 @@ def guarded(unit: Callable[..., Any], *arguments: Any) -> Outcome:
             return Outcome(value=unit(*arguments), peak_memory_mb=peak_memory_mb())
         except Exception as error:
             trace = traceback.format_exc()
-            try:
-                # An error class with arguments of its own may pickle and yet fail to be made again.
-                pickle.loads(pickle.dumps(error))
-                sent = error
-            except Exception:
-                sent = (ExecutorError if not isinstance(error, MedSentEvalError) else MedSentEvalError)(
-                    str(error) if isinstance(error, MedSentEvalError) else f"{type(error).__name__}: {error}"
-                )
-            return Outcome(error=sent, trace=trace, peak_memory_mb=peak_memory_mb())
+            return Outcome(error=_sendable(error), trace=trace, peak_memory_mb=peak_memory_mb())
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return the error if it survives the way home, else one of ours that says the same."""
+    try:
+        # An error class with arguments of its own may pickle and yet fail to be made again.
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        if isinstance(error, MedSentEvalError):
+            return MedSentEvalError(str(error))
+        return ExecutorError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from medsenteval import registry
-from medsenteval.compare import load_results
 from medsenteval.errors import SettingsError
 from medsenteval.intrinsic.subsets import read_word_values
 from medsenteval.report.page import Page, PageOptions, build_page
-from medsenteval.store import Failure, ResultStore
+from medsenteval.store import Failure, ResultStore, load_results
 
 __all__ = ["load_failures", "page_of"]
 
