@@ -163,8 +163,8 @@ class F1Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class Pearsons:
-    """Pearson correlations of several encoders' predictions with the gold scores."""
+class _Correlations:
+    """Predictions of several encoders on the same items and their gold scores, all items in one fold."""
 
     predicted: Floats
     gold: Floats
@@ -173,13 +173,18 @@ class Pearsons:
     def n(self) -> int:
         return len(self.gold)
 
-    @property
-    def rows_at_once(self) -> int:
-        return _rows_at_once(self.n, 64)
-
     @cached_property
     def folds(self) -> tuple[NDArray[np.intp], ...]:
         return _one_fold(self.n)
+
+
+@dataclass(frozen=True, eq=False)
+class Pearsons(_Correlations):
+    """Pearson correlations of several encoders' predictions with the gold scores."""
+
+    @property
+    def rows_at_once(self) -> int:
+        return _rows_at_once(self.n, 64)
 
     @cached_property
     def _moments(self) -> Floats:
@@ -196,23 +201,12 @@ class Pearsons:
 
 
 @dataclass(frozen=True, eq=False)
-class Spearmans:
+class Spearmans(_Correlations):
     """Spearman correlations (mid-ranks, so corrected for ties) of several encoders' predictions with the gold scores."""
-
-    predicted: Floats
-    gold: Floats
-
-    @property
-    def n(self) -> int:
-        return len(self.gold)
 
     @property
     def rows_at_once(self) -> int:
         return _rows_at_once(self.n, 16)
-
-    @cached_property
-    def folds(self) -> tuple[NDArray[np.intp], ...]:
-        return _one_fold(self.n)
 
     @cached_property
     def _orders(self) -> tuple[Order, ...]:
@@ -255,26 +249,15 @@ class Spearmans:
 
 
 @dataclass(frozen=True, eq=False)
-class KendallTaus:
+class KendallTaus(_Correlations):
     """Kendall's tau-b of several encoders' predictions with the gold scores.
 
     Concordant minus discordant pairs are a quadratic form of the weights, so a block of resamples is one matrix product.
     """
 
-    predicted: Floats
-    gold: Floats
-
-    @property
-    def n(self) -> int:
-        return len(self.gold)
-
     @property
     def rows_at_once(self) -> int:
         return _rows_at_once(self.n, 512)
-
-    @cached_property
-    def folds(self) -> tuple[NDArray[np.intp], ...]:
-        return _one_fold(self.n)
 
     @cached_property
     def _gold_signs(self) -> NDArray[np.float32]:
