@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from medsenteval.compiling import loops_worth_loading
 from medsenteval.cores import available_cores
-from medsenteval.encoders.words import JOINER, SPACE, WORD, PackedWords, Search, WordIndex, as_bytes, pack
+from medsenteval.encoders.words import JOINER, SPACE, WORD, CompiledSearch, PackedWords, Search, WordIndex, as_bytes, pack
 from medsenteval.pooling import worker_threads
 
 __all__ = ["TOKENIZERS", "TokenStore", "TokenisedTexts", "lowered", "token_store"]
@@ -28,7 +28,7 @@ _WORD_PATTERN: Final = re.compile(r"\w+(?:[-'\u2019]\w+)*|[^\w\s]")
 
 TOKENIZERS: Final[dict[str, Callable[[str], list[str]]]] = {"words": _WORD_PATTERN.findall, "whitespace": str.split}
 
-_CHARACTERS_A_GROUP: Final = 1 << 20
+_CHARACTERS_A_GROUP: Final = 1 << 19
 #: For estimates only.
 _CHARACTERS_A_TOKEN: Final = 6
 #: Beyond either, everything kept is forgotten before the next texts are split: about 250 MB.
@@ -48,9 +48,7 @@ _LOWER: Final = np.array([i + 32 if 65 <= i <= 90 else i for i in range(256)], d
 
 _Group = slice | list[int]
 #: Tokens looked up (or distinct tokens, and then which of them each token is), and how many tokens each text has.
-_Split = tuple[Search, NDArray[np.int64] | None, NDArray[np.int64]]
-#: Token numbers of several texts and how many each text has.
-_Numbered = tuple[NDArray[np.int32], NDArray[np.int64]]
+_Split = tuple[Search | CompiledSearch, NDArray[np.int64] | None, NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,14 +134,12 @@ class TokenStore:
         n_characters = int(text_lengths.sum())
         groups = _groups(texts, text_lengths)
         loops = loops_worth_loading("medsenteval.encoders.token_kernels", n_characters // _CHARACTERS_A_TOKEN)
-        if loops is None:
-            numbered = self._number_in_threads(texts, groups)
-        else:
-            numbered = (self._number(_chosen(texts, group), loops) for group in groups)
-        for group, (ids, n_tokens) in zip(groups, numbered, strict=True):
+        found = _in_threads(partial(self._split_group, loops), (_chosen(texts, group) for group in groups), len(groups))
+        for group, (search, numbers, n_tokens) in zip(groups, found, strict=True):
+            ids = self._types.finish(search)
             starts[group] = self._n_ids + np.cumsum(n_tokens) - n_tokens
             counts[group] = n_tokens
-            self._keep(ids)
+            self._keep(ids if numbers is None else ids[numbers])
         self._starts = np.concatenate([self._starts, starts])
         self._counts = np.concatenate([self._counts, counts])
         self._n_characters += n_characters
@@ -158,42 +154,26 @@ class TokenStore:
         self._ids[self._n_ids : end] = ids
         self._n_ids = end
 
-    def _number(self, texts: list[str], loops: Any) -> _Numbered:
-        """Return the token numbers of texts and how many each has, by compiled loops where the texts are ASCII."""
+    def _split_group(self, loops: Any, texts: list[str]) -> _Split:
         if not texts[0].isascii():
-            return self._finished(self._split_other(texts))
+            return self._split_other(loops, texts)
         buffer, text_ends = _joined(texts)
-        starts, lengths = np.empty(len(buffer), dtype=np.int64), np.empty(len(buffer), dtype=np.int32)
-        n_tokens = np.empty(len(texts), dtype=np.int64)
-        n = loops.split_texts(buffer, text_ends, _CLASSES, self._tokenizer == "words", starts, lengths, n_tokens)
-        return self._types.add(PackedWords(buffer, starts[:n], lengths[:n]), loops), n_tokens
+        if loops is None:
+            begins, ends = _ASCII_SPLITTERS[self._tokenizer](buffer)
+            lengths = (ends - begins).astype(np.int32)
+            n_tokens = np.diff(np.searchsorted(begins, text_ends), prepend=0)
+        else:
+            begins, lengths = np.empty(len(buffer), dtype=np.int64), np.empty(len(buffer), dtype=np.int32)
+            n_tokens = np.empty(len(texts), dtype=np.int64)
+            n = loops.split_texts(buffer, text_ends, _CLASSES, self._tokenizer == "words", begins, lengths, n_tokens)
+            begins, lengths = begins[:n], lengths[:n]
+        return self._types.begin(PackedWords(buffer, begins, lengths), loops), None, n_tokens
 
-    def _number_in_threads(self, texts: list[str], groups: list[_Group]) -> Iterator[_Numbered]:
-        """Do the same on all cores with NumPy, which lets go of the interpreter most of the time."""
-        chosen = (_chosen(texts, group) for group in groups)
-        in_order = map if len(groups) < 2 or available_cores() < 2 else worker_threads().map
-        return map(self._finished, in_order(self._split_group, chosen))
-
-    def _finished(self, split: _Split) -> _Numbered:
-        search, numbers, n_tokens = split
-        ids = self._types.finish(search)
-        return (ids if numbers is None else ids[numbers]), n_tokens
-
-    def _split_group(self, texts: list[str]) -> _Split:
-        return self._split_ascii(texts) if texts[0].isascii() else self._split_other(texts)
-
-    def _split_ascii(self, texts: list[str]) -> _Split:
-        buffer, text_ends = _joined(texts)
-        begins, ends = _ASCII_SPLITTERS[self._tokenizer](buffer)
-        search = self._types.begin(PackedWords(buffer, begins, (ends - begins).astype(np.int32)))
-        tokens_before = np.searchsorted(begins, text_ends)
-        return search, None, np.diff(tokens_before, prepend=0)
-
-    def _split_other(self, texts: list[str]) -> _Split:
+    def _split_other(self, loops: Any, texts: list[str]) -> _Split:
         lists = list(map(TOKENIZERS[self._tokenizer], texts))
         number_of: dict[str, int] = {}
         numbers = [number_of.setdefault(token, len(number_of)) for tokens in lists for token in tokens]
-        search = self._types.begin(pack(map(as_bytes, number_of)))
+        search = self._types.begin(pack(map(as_bytes, number_of)), loops)
         n_tokens = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         return search, np.array(numbers, dtype=np.int64), n_tokens
 
@@ -202,6 +182,11 @@ class TokenStore:
 def token_store(tokenizer: str) -> TokenStore:
     """Return this process's store for a tokeniser."""
     return TokenStore(tokenizer)
+
+
+def _in_threads(split: Callable[[list[str]], _Split], groups: Iterable[list[str]], n_groups: int) -> Iterator[_Split]:
+    """Split groups of texts on all cores, in order; NumPy and compiled loops let go of the interpreter most of the time."""
+    yield from map(split, groups) if n_groups < 2 or available_cores() < 2 else worker_threads().map(split, groups)
 
 
 def _chosen(texts: list[str], group: _Group) -> list[str]:

@@ -23,6 +23,7 @@ __all__ = [
     "SPACE",
     "SPARE",
     "WORD",
+    "CompiledSearch",
     "HashTable",
     "PackedWords",
     "Vocabulary",
@@ -40,6 +41,8 @@ MULTIPLIERS: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 SPARE: Final = bytes(8)
 #: Kinds of ASCII characters, for splitting texts.
 WORD, JOINER, SPACE = 1, 2, 4
+#: Words for which a full table gets room at least.
+_ROOM: Final = 1024
 _LOOPS: Final = "medsenteval.encoders.token_kernels"
 
 
@@ -128,6 +131,15 @@ class Search:
     different: NDArray[np.intp]
 
 
+@dataclass(frozen=True, eq=False)
+class CompiledSearch:
+    """Words that compiled loops looked up: the numbers found, -1 for none."""
+
+    wanted: PackedWords
+    numbers: NDArray[np.int32]
+    loops: Any
+
+
 class HashTable(NamedTuple):
     """The arrays of a word index as compiled loops take them: words in use, their bytes, and what names and places them."""
 
@@ -211,21 +223,16 @@ class WordIndex:
         return found
 
     def add(self, wanted: PackedWords, loops: Any = None) -> NDArray[np.int32]:
-        """Return the number of each word, new words included, which are taken in; by compiled loops if they are given."""
-        if loops is None:
-            return self.finish(self.begin(wanted))
-        asked, done = wanted.as_asked(), 0
-        numbers = self._find_compiled(asked, loops)
-        if not self._words.buffer.flags.writeable:
-            self._make_room(1024, len(wanted.buffer))
-        while True:
-            done, self._count, self._bytes = loops.add_words(*asked, self._table(), done, numbers)
-            if done == len(wanted):
-                return numbers
-            self._make_room(max(len(self), 1024), len(wanted.buffer))
+        """Return the number of each word, new words included, which are taken in."""
+        return self.finish(self.begin(wanted, loops))
 
-    def begin(self, wanted: PackedWords) -> Search:
-        """Look words up without changing anything; threads may do so while one of them is in ``finish``."""
+    def begin(self, wanted: PackedWords, loops: Any = None) -> Search | CompiledSearch:
+        """Look words up without changing anything; threads may do so while one of them is in ``finish``.
+
+        ``loops`` is ``token_kernels``, if compiled loops shall do it.
+        """
+        if loops is not None:
+            return CompiledSearch(wanted, self._find_compiled(wanted.as_asked(), loops), loops)
         first = wanted.block(0)
         hashed = wanted.hashes(first)
         numbers = self._find(wanted, first, hashed)
@@ -236,8 +243,10 @@ class WordIndex:
         different = missing[~_equal_words(wanted, missing, new[which])]
         return Search(wanted, first, hashed, numbers, new, missing, which, different)
 
-    def finish(self, search: Search) -> NDArray[np.int32]:
+    def finish(self, search: Search | CompiledSearch) -> NDArray[np.int32]:
         """Take in the words that ``begin`` did not find and return all numbers; one thread at a time."""
+        if isinstance(search, CompiledSearch):
+            return self._finish_compiled(search)
         wanted, first, hashed, numbers, new = search.wanted, search.first, search.hashed, search.numbers, search.new
         if not len(new):
             return numbers
@@ -251,6 +260,17 @@ class WordIndex:
         if len(search.different):
             numbers[search.different] = self.add(wanted.take(search.different))
         return numbers
+
+    def _finish_compiled(self, search: CompiledSearch) -> NDArray[np.int32]:
+        wanted, numbers, done = search.wanted.as_asked(), search.numbers, 0
+        if not self._words.buffer.flags.writeable:
+            self._make_room(_ROOM, len(search.wanted.buffer))
+        while True:
+            done, count, n_bytes = search.loops.add_words(*wanted, self._table(), done, numbers)
+            self._count, self._bytes = count, n_bytes
+            if done == len(numbers):
+                return numbers
+            self._make_room(_ROOM, len(search.wanted.buffer))
 
     def _find(self, wanted: PackedWords, first: NDArray[np.uint64], hashed: NDArray[np.uint64]) -> NDArray[np.int32]:
         # The order matters to a thread that looks up while another adds: what these slots name, these words may not hold yet.
