@@ -188,8 +188,8 @@ def run(folder: Path, n_words: int, n_sentences: int, options: argparse.Namespac
         ("both", "numba and torch", ["numba", "torch"]),
     ):
         if options.only in (None, key) and all(map(find_spec, needed)):
-            for library in needed:
-                import_module(library)  # once loaded, torch gathers rows where numba does not
+            if "torch" in needed:
+                import_module("torch")  # once loaded, it gathers rows where numba does not
             measure(libraries, with_numba="numba" in needed)
 
 

@@ -1,8 +1,8 @@
 """Loops compiled by numba, where it is installed and the work repays loading it; without it plain NumPy does the same.
 
-Importing numba and reading its compiled code takes about a second, as long as plain code needs for some millions of tokens.
-So the plain code runs until it has handled that many in this process, and the compiled loops from then on: at worst twice the
-time of the better choice. Results are the same bits either way.
+Importing numba and reading its compiled code takes 1.2 s (4 s on the very first time, when it compiles), which plain code
+loses on some fifteen million tokens. So plain code runs until it has handled that many in this process, and the compiled loops
+from then on: at worst twice the time of the better choice. Results are the same bits either way.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 
 __all__ = ["compiled_loop", "loops_worth_loading", "read_only"]
 
-#: Tokens on which plain code loses as much time as loading the compiled loops takes (benchmarks/mowe.py).
-_TOKENS_WORTH_LOADING: Final = 4_000_000
+#: Tokens on which plain code loses as much time as loading the compiled loops takes (benchmarks/mowe.py); one that is split
+#: and then pooled counts twice.
+_TOKENS_WORTH_LOADING: Final = 30_000_000
 
 
 class _Tally:

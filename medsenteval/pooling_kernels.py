@@ -24,17 +24,22 @@ def _add_rows(matrix, chosen, factors, weighted, n, total):  # type: ignore[no-u
             for column in range(width):
                 total[column] += factor * row[column]
         return
-    # Four at a time: the processor fetches the rows side by side and writes the total a fourth as often.
-    while at + 4 <= n:
+    # Eight at a time: the processor fetches the rows side by side and writes the total an eighth as often.
+    while at + 8 <= n:
         a, b, c, d = matrix[chosen[at]], matrix[chosen[at + 1]], matrix[chosen[at + 2]], matrix[chosen[at + 3]]
-        for column in range(width):
-            total[column] = (((total[column] + a[column]) + b[column]) + c[column]) + d[column]
-        at += 4
-    while at < n:
+        e, f, g, h = matrix[chosen[at + 4]], matrix[chosen[at + 5]], matrix[chosen[at + 6]], matrix[chosen[at + 7]]
+        for i in range(width):
+            total[i] = (((((((total[i] + a[i]) + b[i]) + c[i]) + d[i]) + e[i]) + f[i]) + g[i]) + h[i]
+        at += 8
+    while at + 2 <= n:
+        a, b = matrix[chosen[at]], matrix[chosen[at + 1]]
+        for i in range(width):
+            total[i] = (total[i] + a[i]) + b[i]
+        at += 2
+    if at < n:
         a = matrix[chosen[at]]
-        for column in range(width):
-            total[column] += a[column]
-        at += 1
+        for i in range(width):
+            total[i] += a[i]
 
 
 @compiled_loop
