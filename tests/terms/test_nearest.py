@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from medsenteval.errors import MissingExtraError
 
@@ -17,7 +20,10 @@ pytest.importorskip("rapidfuzz")
 
 from rapidfuzz.distance import Levenshtein
 
+from medsenteval.terms.lanes import LANES
 from medsenteval.terms.nearest import NearestTermIndex
+
+Words: TypeAlias = NDArray[np.uint64]
 
 
 def brute_force(texts: list[str], query: int, wanted: int, excluded: set[int]) -> list[tuple[int, int]]:
@@ -38,6 +44,26 @@ def check(texts: list[str], wanted: list[int], excluded: list[list[int]]) -> Non
     for query, near in enumerate(found):
         ours = list(zip(near.distances.tolist(), near.terms.tolist(), strict=True))
         assert ours == brute_force(texts, query, wanted[query], set(excluded[query])), texts[query]
+
+
+def store_plainly(words: Words, place: int, value: Words) -> None:
+    words[place : place + LANES] = value
+
+
+#: What the operations of ``lanes`` mean, in NumPy.
+PLAIN_LANES: dict[str, Callable[..., Any]] = {
+    "repeat": lambda word: np.full(LANES, word, dtype=np.uint64),
+    "load": lambda words, place: words[place : place + LANES].copy(),
+    "store": store_plainly,
+    "gather": lambda table, codes, places, offset, width, column: table[
+        codes[places[:LANES].astype(np.int64) + offset].astype(np.int64) * width + column
+    ],
+    "count_ones": lambda words: np.bitwise_count(words).astype(np.uint64),
+    "first_one": lambda word: (int(word) & -int(word)).bit_length() - 1,
+    "total": lambda words: words.sum(),
+    "find_at_most": lambda left, right: np.uint64(sum(1 << int(lane) for lane in np.flatnonzero(left <= right))),
+    "choose_below": lambda left, right, yes, no: np.where(left < right, yes, no),
+}
 
 
 # Few letters make many ties; accents and rare characters must not matter.
@@ -103,12 +129,14 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python functions behind the compiled ones find the same: nothing rests on what a compiler makes of them."""
-    from medsenteval.terms import kernels
+    from medsenteval.terms import kernels, signatures
 
-    for name, compiled in vars(kernels).copy().items():
-        if hasattr(compiled, "py_func"):
-            monkeypatch.setattr(kernels, name, compiled.py_func)
-    monkeypatch.setattr(kernels, "_count_ones", lambda word: np.uint64(int(word).bit_count()))
+    for module in (kernels, signatures):
+        for name, compiled in vars(module).copy().items():
+            if hasattr(compiled, "py_func"):
+                monkeypatch.setattr(module, name, compiled.py_func)
+    for name, plain in PLAIN_LANES.items():
+        monkeypatch.setattr(kernels, name, plain)
     rng = random.Random(0)
     texts = ["heart attack", "heart attacks", "hart attack", "a" * 70 + "b" * 10, "a" * 69 + "cb" * 6]
     texts += sorted({"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(40)})
