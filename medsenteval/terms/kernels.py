@@ -13,11 +13,6 @@ from medsenteval.terms.lanes import LANES, choose_below, count_ones, find_at_mos
 
 __all__ = ["search_terms"]
 
-#: Terms that are measured to lower the limit.
-_FEW = 64
-#: More than any distance.
-_NO_LIMIT = 1 << 30
-
 
 @njit(nogil=True, cache=True)
 def _fill_masks(masks, width, codes, start, length):  # type: ignore[no-untyped-def]
@@ -86,42 +81,14 @@ def _measure(masks, width, length, codes, starts, lengths, batch, n, limit, work
 
 
 @njit(nogil=True, cache=True)
-def _is_excluded(excluded, first, last, term):  # type: ignore[no-untyped-def]
-    found = False
-    for place in range(first, last):
-        found |= excluded[place] == term
-    return found
-
-
-@njit(nogil=True, cache=True)
-def _kth_smallest(values, n, k):  # type: ignore[no-untyped-def]
-    return _NO_LIMIT if n < k else np.int64(np.sort(values[:n])[k - 1])
-
-
-@njit(nogil=True, cache=True)
-def _reach_of_few(few, n, wanted, limit, masks, width, length, codes, starts, lengths, work):  # type: ignore[no-untyped-def]
-    """Return a distance within which there are enough terms for certain: that of the last that is wanted among a few."""
-    found = np.empty(n + LANES, dtype=np.uint64)
-    for begin in range(0, n, LANES):
-        size = min(LANES, n - begin)
-        _measure(masks, width, length, codes, starts, lengths, few[begin:], size, limit, work, found[begin : begin + LANES])
-    return min(limit, _kth_smallest(found, n, wanted))
-
-
-@njit(nogil=True, cache=True)
-def _sorted_neighbours(query, excluded, first, last, orders, ranks, reach, near):  # type: ignore[no-untyped-def]
+def _look_around(query, orders, ranks, reach, near):  # type: ignore[no-untyped-def]
     """Collect the neighbours of a query in sorted lists, which are mostly near; return how many."""
     n = 0
     for which in range(len(orders)):
-        rank = ranks[which, query]
-        for place in range(max(rank - reach, 0), min(rank + reach + 1, len(ranks[which]))):
-            term = orders[which, place]
-            known = term == query or _is_excluded(excluded, first, last, term)
-            for i in range(n):
-                known = known or near[i] == term
-            if not known:
-                near[n] = term
-                n += 1
+        rank = ranks[query, which]
+        for place in range(max(rank - reach, 0), min(rank + reach + 1, orders.shape[1])):
+            near[n] = orders[which, place]
+            n += 1
     return n
 
 
@@ -130,42 +97,25 @@ def _bound_by_characters(query, length, limit, length_starts, first_words, secon
     """Collect the terms that length and characters allow to be within ``limit``, with their lower bounds; return how many."""
     n_near = 0
     own_first, own_second = first_words[query], second_words[query]
-    own = repeat(own_first)
+    first, second = repeat(own_first), repeat(own_second)
     for other in range(max(length - limit, 0), min(length + limit, len(length_starts) - 2) + 1):
         gap = abs(other - length)
         allowed = repeat(np.uint64(2 * limit - gap))
-        begin, end = length_starts[other], length_starts[other + 1]
-        for place in range(begin, end, LANES):
-            bits = find_at_most(count_ones(load(first_words, place) ^ own), allowed)
+        end = length_starts[other + 1]
+        for place in range(length_starts[other], end, LANES):
+            differing = count_ones(load(first_words, place) ^ first)
+            if find_at_most(differing, allowed) == 0:
+                continue
+            bits = find_at_most(differing + count_ones(load(second_words, place) ^ second), allowed)
             if end - place < LANES:
                 bits &= (np.uint64(1) << np.uint64(end - place)) - np.uint64(1)
             while bits != 0:
                 term = place + first_one(bits)
                 bits &= bits - np.uint64(1)
-                differing = count_ones(first_words[term] ^ own_first) + count_ones(second_words[term] ^ own_second)
-                bound = (np.int64(differing) + gap + 1) >> 1
-                # Written in any case, kept if near: a jump that is hard to foresee would cost more.
-                near[n_near], bounds[n_near] = term, bound
-                n_near += bound <= limit and term != query
+                ones = count_ones(first_words[term] ^ own_first) + count_ones(second_words[term] ^ own_second)
+                near[n_near], bounds[n_near] = term, (np.int64(ones) + gap + 1) >> 1
+                n_near += 1
     return n_near
-
-
-@njit(nogil=True, cache=True)
-def _lowest_bounds(bounds, n, few, limit, chosen):  # type: ignore[no-untyped-def]
-    """Put the places of at most ``few`` of the lowest bounds into ``chosen`` and return how many."""
-    heads = np.zeros(limit + 1, dtype=np.int64)
-    for i in range(n):
-        heads[bounds[i]] += 1
-    below, amount = 0, heads[0]
-    while below < limit and amount < few:
-        below += 1
-        amount += heads[below]
-    n_chosen = 0
-    for i in range(n):
-        if bounds[i] <= below and n_chosen < few:
-            chosen[n_chosen] = i
-            n_chosen += 1
-    return n_chosen
 
 
 @njit(nogil=True, cache=True)
@@ -174,11 +124,10 @@ def _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n):  # type
     kept = 0
     own, length = load(pair_words, query * LANES), lengths[query]
     for i in range(n):
-        if bounds[i] > limit:
-            continue
         term = near[i]
         differing = np.int64(total(count_ones(load(pair_words, term * LANES) ^ own)))
         bound = max(np.int64(bounds[i]), (differing + abs(lengths[term] - length) + 3) >> 2)
+        # Written in any case, kept if near: a jump that is hard to foresee would cost more.
         near[kept], bounds[kept] = term, bound
         kept += bound <= limit
     return kept
@@ -224,54 +173,62 @@ def search_terms(  # type: ignore[no-untyped-def]
     work = np.zeros(2 * (width + 1) * LANES, dtype=np.uint64)
     near, sorted_near = np.empty(n_terms + 1, dtype=np.int32), np.empty(n_terms, dtype=np.int32)
     bounds, sorted_bounds = np.empty(n_terms + 1, dtype=np.int32), np.empty(n_terms, dtype=np.int32)
-    few = np.empty(max(_FEW, (2 * reach + 1) * len(orders)), dtype=np.int64)
+    promising, no_bounds = np.empty((2 * reach + 1) * len(orders), dtype=np.int32), np.zeros(0, dtype=np.int32)
     batch, results = np.zeros(LANES, dtype=np.int64), np.zeros(LANES, dtype=np.uint64)
     counts = np.zeros(longest + 2, dtype=np.int64)
+    #: The number of the last query for which a term was measured or excluded.
+    done_for = np.full(n_terms, -1, dtype=np.int32)
     terms, distances = np.empty(4096, dtype=np.int32), np.empty(4096, dtype=np.int32)
     offsets = np.zeros(len(queries) + 1, dtype=np.int64)
     n_found = 0
     for number in range(len(queries)):
-        query = queries[number]
-        length = lengths[query]
-        first, last = excluded_starts[number], excluded_starts[number + 1]
+        query, length = queries[number], lengths[queries[number]]
+        done_for[query] = number
+        for place in range(excluded_starts[number], excluded_starts[number + 1]):
+            done_for[excluded[place]] = number
         _fill_masks(masks, width, codes, starts[query], length)
-        size = _sorted_neighbours(query, excluded, first, last, orders, ranks, reach, few)
-        limit = _reach_of_few(few, size, wanted[number], longest, masks, width, length, codes, starts, lengths, work)
-        n_near = _bound_by_characters(query, length, limit, length_starts, first_words, second_words, near, bounds)
-        # The most promising few are measured first, only to lower the limit before the dearer bound.
-        size = 0
-        for i in range(_lowest_bounds(bounds, n_near, _FEW, limit, few)):
-            few[size] = near[few[i]]
-            size += not _is_excluded(excluded, first, last, few[size])
-        limit = _reach_of_few(few, size, wanted[number], limit, masks, width, length, codes, starts, lengths, work)
-        n_near = _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n_near)
-        _in_order_of_bounds(near, bounds, n_near, limit, sorted_near, sorted_bounds)
         counts[:] = 0
-        begun, place = n_found, 0
-        while place < n_near and sorted_bounds[place] <= limit:
-            size = 0
-            while place < n_near and size < LANES and sorted_bounds[place] <= limit:
-                batch[size] = sorted_near[place]
-                # An excluded term costs nothing more.
-                size += not _is_excluded(excluded, first, last, sorted_near[place])
-                place += 1
-            if size == 0:
-                break
-            _measure(masks, width, length, codes, starts, lengths, batch, size, limit, work, results)
-            for lane in range(size):
-                if results[lane] > limit:
-                    continue
-                if n_found == len(terms):
-                    terms, distances = _doubled(terms), _doubled(distances)
-                terms[n_found], distances[n_found] = batch[lane], results[lane]
-                n_found += 1
-                counts[results[lane]] += 1
-            reached = np.int64(0)
-            for distance in range(limit):
-                reached += counts[distance]
-                if reached >= wanted[number]:
-                    limit = distance
+        limit, begun = longest, n_found
+        # First what is near in sorted lists, so that the limit is low from the start; then all that it leaves.
+        for stage in range(2):
+            if stage == 0:
+                n = _look_around(query, orders, ranks, reach, promising)
+                candidates, lowest = promising, no_bounds
+            else:
+                n = _bound_by_characters(query, length, limit, length_starts, first_words, second_words, near, bounds)
+                n = _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n)
+                _in_order_of_bounds(near, bounds, n, limit, sorted_near, sorted_bounds)
+                candidates, lowest = sorted_near, sorted_bounds
+            place = 0
+            while place < n:
+                size = 0
+                while place < n and size < LANES:
+                    term = candidates[place]
+                    if stage == 1 and lowest[place] > limit:
+                        n = place
+                        break
+                    if done_for[term] != number:
+                        done_for[term] = number
+                        batch[size] = term
+                        size += 1
+                    place += 1
+                if size == 0:
                     break
+                _measure(masks, width, length, codes, starts, lengths, batch, size, limit, work, results)
+                for lane in range(size):
+                    if results[lane] > limit:
+                        continue
+                    if n_found == len(terms):
+                        terms, distances = _doubled(terms), _doubled(distances)
+                    terms[n_found], distances[n_found] = batch[lane], results[lane]
+                    n_found += 1
+                    counts[results[lane]] += 1
+                reached = np.int64(0)
+                for distance in range(limit):
+                    reached += counts[distance]
+                    if reached >= wanted[number]:
+                        limit = distance
+                        break
         kept = begun
         for i in range(begun, n_found):
             if distances[i] <= limit:

@@ -31,7 +31,7 @@ _CHARACTER_WORDS: Final = 2
 #: The last words of the pair signature are shared by all pairs that are too rare for a bit of their own.
 _SHARED_PAIR_WORDS: Final = 2
 #: Neighbours on each side in a sorted list that give the first limit.
-_REACH: Final = 4
+_REACH: Final = 8
 #: Terms that one call of the kernel searches for.
 _CHUNK: Final = 256
 
@@ -50,6 +50,7 @@ class NearestTermIndex:
     def __init__(self, texts: Sequence[str]) -> None:
         try:
             self._kernels = import_module("medsenteval.terms.kernels")
+            self._neighbours = import_module("medsenteval.terms.neighbours")
             self._signatures = import_module("medsenteval.terms.signatures")
         except ImportError as error:
             raise MissingExtraError("the nearest-term search", "numba", "terms") from error
@@ -83,11 +84,7 @@ class NearestTermIndex:
         make = self._signatures.make_signatures
         character_words = make(characters, starts, lengths, _CHARACTER_WORDS, 0)
         pair_words = make(pairs, starts, lengths - 1, self._kernels.LANES, _SHARED_PAIR_WORDS)
-        backwards = [text[::-1] for text in texts]
-        orders = np.array([sorted(range(len(texts)), key=keys.__getitem__) for keys in (texts, backwards)], dtype=np.int32)
-        ranks = np.empty_like(orders)
-        for which in range(len(orders)):
-            ranks[which, orders[which]] = np.arange(len(texts))
+        orders, ranks = self._neighbours.sort_in_many_ways(texts, codes, starts, lengths)
         # The kernel may read past the end of the last term by the length of the longest, and past the last word.
         return (
             np.pad(codes, (0, lengths[-1] + 1)), starts, lengths,

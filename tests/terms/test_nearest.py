@@ -129,9 +129,9 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python functions behind the compiled ones find the same: nothing rests on what a compiler makes of them."""
-    from medsenteval.terms import kernels, signatures
+    from medsenteval.terms import kernels, neighbours, signatures
 
-    for module in (kernels, signatures):
+    for module in (kernels, neighbours, signatures):
         for name, compiled in vars(module).copy().items():
             if hasattr(compiled, "py_func"):
                 monkeypatch.setattr(module, name, compiled.py_func)
