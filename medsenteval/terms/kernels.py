@@ -148,6 +148,17 @@ def _in_order_of_bounds(near, bounds, n, limit, sorted_near, sorted_bounds):  # 
 
 
 @njit(nogil=True, cache=True)
+def _lowered(limit, counts, wanted):  # type: ignore[no-untyped-def]
+    """Return the distance within which ``wanted`` terms have been found, or ``limit`` while they are fewer."""
+    reached = np.int64(0)
+    for distance in range(limit):
+        reached += counts[distance]
+        if reached >= wanted:
+            return distance
+    return limit
+
+
+@njit(nogil=True, cache=True)
 def _doubled(values):  # type: ignore[no-untyped-def]
     larger = np.empty(2 * len(values), dtype=values.dtype)
     larger[: len(values)] = values
@@ -161,7 +172,7 @@ def search_terms(  # type: ignore[no-untyped-def]
     first_words, second_words, pair_words,
     orders, ranks, reach,
 ):  # fmt: skip
-    """Return (offsets, terms, distances): for each query all terms up to the distance at which ``wanted`` are reached.
+    """Return (numbers, terms, distances): for each query all terms up to the distance at which ``wanted`` are reached.
 
     Terms are numbered by length; those of length l are ``length_starts[l]`` to ``length_starts[l + 1]``. ``first_words`` and
     ``second_words`` are signatures of characters, ``pair_words`` of pairs of them. Ties at the last distance are all there.
@@ -171,15 +182,16 @@ def search_terms(  # type: ignore[no-untyped-def]
     width = (longest + 63) >> 6
     masks = np.zeros(n_characters * width, dtype=np.uint64)
     work = np.zeros(2 * (width + 1) * LANES, dtype=np.uint64)
-    near, sorted_near = np.empty(n_terms + 1, dtype=np.int32), np.empty(n_terms, dtype=np.int32)
-    bounds, sorted_bounds = np.empty(n_terms + 1, dtype=np.int32), np.empty(n_terms, dtype=np.int32)
-    promising, no_bounds = np.empty((2 * reach + 1) * len(orders), dtype=np.int32), np.zeros(0, dtype=np.int32)
+    near, bounds = np.empty(n_terms + 1, dtype=np.int32), np.empty(n_terms + 1, dtype=np.int32)
+    # The neighbours in all lists, repeated as they may be, or all terms in order of bounds.
+    candidates = np.empty(n_terms + (2 * reach + 1) * len(orders), dtype=np.int32)
+    lowest = np.zeros(len(candidates), dtype=np.int32)
     batch, results = np.zeros(LANES, dtype=np.int64), np.zeros(LANES, dtype=np.uint64)
     counts = np.zeros(longest + 2, dtype=np.int64)
-    #: The number of the last query for which a term was measured or excluded.
+    # For which query a term was last measured, or excluded.
     done_for = np.full(n_terms, -1, dtype=np.int32)
     terms, distances = np.empty(4096, dtype=np.int32), np.empty(4096, dtype=np.int32)
-    offsets = np.zeros(len(queries) + 1, dtype=np.int64)
+    numbers = np.zeros(len(queries), dtype=np.int64)
     n_found = 0
     for number in range(len(queries)):
         query, length = queries[number], lengths[queries[number]]
@@ -190,27 +202,21 @@ def search_terms(  # type: ignore[no-untyped-def]
         counts[:] = 0
         limit, begun = longest, n_found
         # First what is near in sorted lists, so that the limit is low from the start; then all that it leaves.
-        for stage in range(2):
-            if stage == 0:
-                n = _look_around(query, orders, ranks, reach, promising)
-                candidates, lowest = promising, no_bounds
-            else:
+        for everywhere in (False, True):
+            if everywhere:
                 n = _bound_by_characters(query, length, limit, length_starts, first_words, second_words, near, bounds)
                 n = _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n)
-                _in_order_of_bounds(near, bounds, n, limit, sorted_near, sorted_bounds)
-                candidates, lowest = sorted_near, sorted_bounds
+                _in_order_of_bounds(near, bounds, n, limit, candidates, lowest)
+            else:
+                n = _look_around(query, orders, ranks, reach, candidates)
+                lowest[:n] = 0
             place = 0
-            while place < n:
+            while place < n and lowest[place] <= limit:
                 size = 0
-                while place < n and size < LANES:
-                    term = candidates[place]
-                    if stage == 1 and lowest[place] > limit:
-                        n = place
-                        break
-                    if done_for[term] != number:
-                        done_for[term] = number
-                        batch[size] = term
-                        size += 1
+                while place < n and size < LANES and lowest[place] <= limit:
+                    batch[size] = candidates[place]
+                    size += done_for[candidates[place]] != number
+                    done_for[candidates[place]] = number
                     place += 1
                 if size == 0:
                     break
@@ -223,18 +229,13 @@ def search_terms(  # type: ignore[no-untyped-def]
                     terms[n_found], distances[n_found] = batch[lane], results[lane]
                     n_found += 1
                     counts[results[lane]] += 1
-                reached = np.int64(0)
-                for distance in range(limit):
-                    reached += counts[distance]
-                    if reached >= wanted[number]:
-                        limit = distance
-                        break
+                limit = _lowered(limit, counts, wanted[number])
         kept = begun
         for i in range(begun, n_found):
             if distances[i] <= limit:
                 terms[kept], distances[kept] = terms[i], distances[i]
                 kept += 1
+        numbers[number] = kept - begun
         n_found = kept
-        offsets[number + 1] = n_found
         _clear_masks(masks, width, codes, starts[query], length)
-    return offsets, terms[:n_found].copy(), distances[:n_found].copy()
+    return numbers, terms[:n_found].copy(), distances[:n_found].copy()

@@ -32,8 +32,8 @@ _CHARACTER_WORDS: Final = 2
 _SHARED_PAIR_WORDS: Final = 2
 #: Neighbours on each side in a sorted list that give the first limit.
 _REACH: Final = 8
-#: Terms that one call of the kernel searches for.
-_CHUNK: Final = 256
+#: Terms that one call of the kernel searches for, if there are enough for all cores.
+_CHUNK: Final = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,11 @@ class NearestTermIndex:
             raise ValueError("the index needs texts that differ and are not empty")
         self._texts = texts
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        # Terms of one length that end alike stand together: a search often wants them together.
+        backwards = [text[::-1] for text in texts]
+        alike = np.array(sorted(range(len(texts)), key=backwards.__getitem__), dtype=np.int64)
         #: Place in the index, which is sorted by length -> the caller's number, and back.
-        self._number_of = np.argsort(lengths, kind="stable")
+        self._number_of = alike[np.argsort(lengths[alike], kind="stable")]
         self._place_of = np.empty_like(self._number_of)
         self._place_of[self._number_of] = np.arange(len(texts))
 
@@ -73,7 +76,7 @@ class NearestTermIndex:
         # Characters are numbered from the most frequent on.
         frequencies = np.bincount(joined)
         alphabet = np.argsort(-frequencies, kind="stable")[: np.count_nonzero(frequencies)]
-        code_of = np.zeros(len(frequencies), dtype=np.uint16 if len(alphabet) < 1 << 16 else np.uint32)
+        code_of = np.zeros(len(frequencies), dtype=np.min_scalar_type(len(alphabet)))
         code_of[alphabet] = np.arange(len(alphabet))
         codes = code_of[joined]
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
@@ -86,8 +89,9 @@ class NearestTermIndex:
         pair_words = make(pairs, starts, lengths - 1, self._kernels.LANES, _SHARED_PAIR_WORDS)
         orders, ranks = self._neighbours.sort_in_many_ways(texts, codes, starts, lengths)
         # The kernel may read past the end of the last term by the length of the longest, and past the last word.
+        # Small types: what is looked up here and there should stay in the cache.
         return (
-            np.pad(codes, (0, lengths[-1] + 1)), starts, lengths,
+            np.pad(codes, (0, lengths[-1] + 1)), starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
             np.searchsorted(lengths, np.arange(lengths[-1] + 2)), len(alphabet),
             *(np.pad(words, (0, self._kernels.LANES)) for words in character_words.T), pair_words.ravel(),
             orders, ranks, _REACH,
@@ -115,26 +119,28 @@ class NearestTermIndex:
         self, queries: Sequence[int], wanted: Sequence[int], excluded: Sequence[Sequence[int]] | None = None
     ) -> Iterator[list[NearTerms]]:
         """Yield what ``search`` returns piece by piece, in order, with all cores at work."""
-        tables = self._tables
-        forbidden = excluded if excluded is not None else [()] * len(queries)
+        tables, place_of, number_of = self._tables, self._place_of, self._number_of
+        cores = available_cores()
+        chunk_size = max(1, min(_CHUNK, -(-len(queries) // cores)))
 
         def search_chunk(begin: int) -> list[NearTerms]:
-            chunk = slice(begin, begin + _CHUNK)
-            hidden = forbidden[chunk]
-            hidden_starts = np.zeros(len(hidden) + 1, dtype=np.int64)
-            np.cumsum([len(numbers) for numbers in hidden], out=hidden_starts[1:])
-            flat = np.array([number for numbers in hidden for number in numbers], dtype=np.int64)
-            offsets, places, distances = self._kernels.search_terms(
-                self._place_of[np.asarray(queries[chunk], dtype=np.int64)],
-                np.asarray(wanted[chunk], dtype=np.int64),
-                hidden_starts,
-                self._place_of[flat],
+            chunk = slice(begin, begin + chunk_size)
+            places = place_of[np.asarray(queries[chunk], dtype=np.int64)]
+            # Terms that are neighbours in the index look at the same part of it: in order, they find it in the cache.
+            turns = np.argsort(places)
+            hidden = [excluded[begin + turn] if excluded is not None else () for turn in turns]
+            lengths, found, distances = self._kernels.search_terms(
+                places[turns],
+                np.asarray(wanted[chunk], dtype=np.int64)[turns],
+                np.cumsum([0, *map(len, hidden)]),
+                place_of[np.array([number for numbers in hidden for number in numbers], dtype=np.int64)],
                 *tables,
             )
-            numbers, far = self._number_of[places], distances.astype(np.int64)
-            order = np.lexsort((numbers, far, np.repeat(np.arange(len(hidden)), np.diff(offsets))))
-            numbers, far = numbers[order], far[order]
-            return [NearTerms(numbers[first:last], far[first:last]) for first, last in pairwise(offsets.tolist())]
+            owners, numbers = np.repeat(turns, lengths), number_of[found]
+            order = np.lexsort((numbers, distances, owners))
+            ends = np.cumsum(np.bincount(owners, minlength=len(turns))).tolist()
+            numbers, distances = numbers[order], distances[order].astype(np.int64)
+            return [NearTerms(numbers[first:last], distances[first:last]) for first, last in pairwise([0, *ends])]
 
-        with ThreadPoolExecutor(available_cores()) as pool:
-            yield from pool.map(search_chunk, range(0, len(queries), _CHUNK))
+        with ThreadPoolExecutor(cores) as pool:
+            yield from pool.map(search_chunk, range(0, len(queries), chunk_size))

@@ -47,7 +47,7 @@ def _hash_runs(codes, starts, lengths, seeds):  # type: ignore[no-untyped-def]
         for place in range(starts[term], max(end - _RUN, starts[term]) + 1):
             run = np.uint64(0)
             for i in range(place, min(place + _RUN, end)):
-                run = (run << np.uint64(16)) ^ np.uint64(codes[i] + 1)
+                run = (run << np.uint64(16)) ^ (np.uint64(codes[i]) + np.uint64(1))
             for which in range(len(seeds)):
                 # A multiplication and the high bits mix well enough for an order that looks drawn.
                 mixed = (run ^ seeds[which]) * np.uint64(0x9E3779B97F4A7C15)
