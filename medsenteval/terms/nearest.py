@@ -10,12 +10,11 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -32,8 +31,8 @@ _CHARACTER_WORDS: Final = 2
 _SHARED_PAIR_WORDS: Final = 2
 #: Neighbours on each side in a sorted list that give the first limit.
 _REACH: Final = 8
-#: Terms that one call of the kernel searches for, if there are enough for all cores.
-_CHUNK: Final = 1024
+#: Terms that one call of the kernel searches for.
+_CHUNK: Final = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,38 +108,32 @@ class NearestTermIndex:
 
         A query itself and the texts excluded for it neither count nor appear. Fewer come back only when there are no more.
         """
-        found: list[NearTerms] = []
-        for part in self.search_in_chunks(queries, wanted, excluded):
-            found.extend(part)
-            progress(len(part))
-        return found
+        tables = self._tables
+        places = self._place_of[np.asarray(queries, dtype=np.int64)]
+        # Terms that are neighbours in the index look at the same part of it: one after the other, they find it in the cache.
+        # The longest, which take longest, come first, so that all cores finish together.
+        turns = np.argsort(-places)
+        enough = np.asarray(wanted, dtype=np.int64)
 
-    def search_in_chunks(
-        self, queries: Sequence[int], wanted: Sequence[int], excluded: Sequence[Sequence[int]] | None = None
-    ) -> Iterator[list[NearTerms]]:
-        """Yield what ``search`` returns piece by piece, in order, with all cores at work."""
-        tables, place_of, number_of = self._tables, self._place_of, self._number_of
-        cores = available_cores()
-        chunk_size = max(1, min(_CHUNK, -(-len(queries) // cores)))
-
-        def search_chunk(begin: int) -> list[NearTerms]:
-            chunk = slice(begin, begin + chunk_size)
-            places = place_of[np.asarray(queries[chunk], dtype=np.int64)]
-            # Terms that are neighbours in the index look at the same part of it: in order, they find it in the cache.
-            turns = np.argsort(places)
-            hidden = [excluded[begin + turn] if excluded is not None else () for turn in turns]
-            lengths, found, distances = self._kernels.search_terms(
-                places[turns],
-                np.asarray(wanted[chunk], dtype=np.int64)[turns],
+        def search_chunk(begin: int) -> tuple[NDArray[np.int64], list[NearTerms]]:
+            chunk = turns[begin : begin + _CHUNK]
+            hidden = [excluded[turn] if excluded is not None else () for turn in chunk]
+            lengths, near, distances = self._kernels.search_terms(
+                places[chunk],
+                enough[chunk],
                 np.cumsum([0, *map(len, hidden)]),
-                place_of[np.array([number for numbers in hidden for number in numbers], dtype=np.int64)],
+                self._place_of[np.array([number for numbers in hidden for number in numbers], dtype=np.int64)],
                 *tables,
             )
-            owners, numbers = np.repeat(turns, lengths), number_of[found]
-            order = np.lexsort((numbers, distances, owners))
-            ends = np.cumsum(np.bincount(owners, minlength=len(turns))).tolist()
-            numbers, distances = numbers[order], distances[order].astype(np.int64)
-            return [NearTerms(numbers[first:last], distances[first:last]) for first, last in pairwise([0, *ends])]
+            numbers, distances = self._number_of[near], distances.astype(np.int64)
+            order = np.lexsort((numbers, distances, np.repeat(np.arange(len(chunk)), lengths)))
+            ends = np.cumsum(lengths)[:-1]
+            parts = zip(np.split(numbers[order], ends), np.split(distances[order], ends), strict=True)
+            return chunk, [NearTerms(*part) for part in parts]
 
-        with ThreadPoolExecutor(cores) as pool:
-            yield from pool.map(search_chunk, range(0, len(queries), chunk_size))
+        found: dict[int, NearTerms] = {}
+        with ThreadPoolExecutor(available_cores()) as pool:
+            for chunk, part in pool.map(search_chunk, range(0, len(turns), _CHUNK)):
+                found.update(zip(chunk.tolist(), part, strict=True))
+                progress(len(part))
+        return [found[turn] for turn in range(len(turns))]
