@@ -9,7 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from medsenteval.terms.lanes import LANES, choose_below, count_ones, find_at_most, first_one, gather, load, repeat, store, total
+from medsenteval.terms.lanes import (
+    LANES, ROW,
+    choose_below, count_differences, count_ones, find_at_most, first_one, gather, load, repeat, store,
+)  # fmt: skip
 
 __all__ = ["search_terms"]
 
@@ -122,10 +125,10 @@ def _bound_by_characters(query, length, limit, length_starts, first_words, secon
 def _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n):  # type: ignore[no-untyped-def]
     """Keep of the first n near terms those that pairs of characters allow to be within ``limit``; return how many."""
     kept = 0
-    own, length = load(pair_words, query * LANES), lengths[query]
+    length = lengths[query]
     for i in range(n):
         term = near[i]
-        differing = np.int64(total(count_ones(load(pair_words, term * LANES) ^ own)))
+        differing = np.int64(count_differences(pair_words, term * ROW, query * ROW))
         bound = max(np.int64(bounds[i]), (differing + abs(lengths[term] - length) + 3) >> 2)
         # Written in any case, kept if near: a jump that is hard to foresee would cost more.
         near[kept], bounds[kept] = term, bound

@@ -17,9 +17,14 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, overload, register_model
 
-__all__ = ["LANES", "choose_below", "count_ones", "find_at_most", "first_one", "gather", "load", "repeat", "store", "total"]
+__all__ = [
+    "LANES", "ROW",
+    "choose_below", "count_differences", "count_ones", "find_at_most", "first_one", "gather", "load", "repeat", "store",
+]  # fmt: skip
 
 LANES: Final = 16
+#: Words of what is compared one by one: a line of the cache.
+ROW: Final = 8
 
 _WORD: Final = ir.IntType(64)
 _WORDS: Final = ir.VectorType(_WORD, LANES)
@@ -127,15 +132,18 @@ def gather(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any
     return _lanes(table, codes, places, types.intp, types.intp, types.intp), generate
 
 
+def _count_ones(builder: Any, words: Any) -> Any:
+    name = f"llvm.ctpop.v{words.type.count}i64"
+    counter = cgutils.get_or_insert_function(builder.module, ir.FunctionType(words.type, [words.type]), name)
+    return builder.call(counter, [words])
+
+
 @intrinsic
 def count_ones(typing_context: Any, words: Any) -> Any:
     """Return the number of ones of a 64-bit word, or of each lane."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if signature.args[0] != _lanes:
-            return builder.ctpop(arguments[0])
-        counter = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_WORDS, [_WORDS]), f"llvm.ctpop.v{LANES}i64")
-        return builder.call(counter, arguments)
+        return _count_ones(builder, arguments[0]) if words == _lanes else builder.ctpop(arguments[0])
 
     kind = _lanes if words == _lanes else types.uint64
     return kind(kind), generate
@@ -152,16 +160,22 @@ def first_one(typing_context: Any, word: Any) -> Any:
 
 
 @intrinsic
-def total(typing_context: Any, words: Any) -> Any:
-    """Return the sum over the lanes."""
+def count_differences(typing_context: Any, words: Any, left: Any, right: Any) -> Any:
+    """Return how many bits of the ``ROW`` words from ``left`` on differ from those from ``right`` on, in one flat array."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        row = ir.VectorType(_WORD, ROW)
+        loaded = []
+        for place in arguments[1:]:
+            address = _address(context, builder, signature.args[0], arguments[0], place)
+            loaded.append(builder.load(builder.bitcast(address, ir.PointerType(row))))
+            loaded[-1].align = 8
         adder = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_WORD, [_WORDS]), f"llvm.vector.reduce.add.v{LANES}i64"
+            builder.module, ir.FunctionType(_WORD, [row]), f"llvm.vector.reduce.add.v{ROW}i64"
         )
-        return builder.call(adder, arguments)
+        return builder.call(adder, [_count_ones(builder, builder.xor(*loaded))])
 
-    return types.uint64(_lanes), generate
+    return types.uint64(words, types.intp, types.intp), generate
 
 
 @intrinsic

@@ -85,7 +85,7 @@ class NearestTermIndex:
         pairs = characters[:-1] * np.uint16(n_folded) + characters[1:]
         make = self._signatures.make_signatures
         character_words = make(characters, starts, lengths, _CHARACTER_WORDS, 0)
-        pair_words = make(pairs, starts, lengths - 1, self._kernels.LANES, _SHARED_PAIR_WORDS)
+        pair_words = make(pairs, starts, lengths - 1, self._kernels.ROW, _SHARED_PAIR_WORDS)
         orders, ranks = self._neighbours.sort_in_many_ways(texts, codes, starts, lengths)
         # The kernel may read past the end of the last term by the length of the longest, and past the last word.
         # Small types: what is looked up here and there should stay in the cache.

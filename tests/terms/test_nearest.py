@@ -20,7 +20,7 @@ pytest.importorskip("rapidfuzz")
 
 from rapidfuzz.distance import Levenshtein
 
-from medsenteval.terms.lanes import LANES
+from medsenteval.terms.lanes import LANES, ROW
 from medsenteval.terms.nearest import NearestTermIndex
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -60,7 +60,9 @@ PLAIN_LANES: dict[str, Callable[..., Any]] = {
     ],
     "count_ones": lambda words: np.bitwise_count(words).astype(np.uint64),
     "first_one": lambda word: (int(word) & -int(word)).bit_length() - 1,
-    "total": lambda words: words.sum(),
+    "count_differences": lambda words, left, right: np.bitwise_count(
+        words[left : left + ROW] ^ words[right : right + ROW]
+    ).sum(),
     "find_at_most": lambda left, right: np.uint64(sum(1 << int(lane) for lane in np.flatnonzero(left <= right))),
     "choose_below": lambda left, right, yes, no: np.where(left < right, yes, no),
 }
