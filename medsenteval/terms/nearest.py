@@ -3,9 +3,11 @@
 For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so
 that whoever draws among equals draws from the same terms as a search over all pairs would give.
 
-How: terms are sorted by length, and a difference in length bounds the distance from below; signatures (see ``kernels``) bound
-it further; the most promising terms are measured first, so that the limit falls early; what is left is measured several at a
-time.
+How: a term's neighbours in a few sorted lists (see ``neighbours``) give a first limit that is mostly the final one or nearly
+so. Terms are kept in order of length; length and signatures (see ``signatures``) bound the distance from below and rule out
+nearly all terms within that limit, sixteen at a time (see ``lanes``). The rest are measured in order of their bounds, sixteen
+at a time, while the limit falls (see ``kernels``). A larger list has nearer terms and so lower limits: each term then leaves
+a smaller share of the list to be measured, and the whole search grows by less than the square.
 """
 
 from __future__ import annotations
