@@ -106,10 +106,8 @@ def _bound_by_characters(query, length, limit, length_starts, first_words, secon
         allowed = repeat(np.uint64(2 * limit - gap))
         end = length_starts[other + 1]
         for place in range(length_starts[other], end, LANES):
-            differing = count_ones(load(first_words, place) ^ first)
-            if find_at_most(differing, allowed) == 0:
-                continue
-            bits = find_at_most(differing + count_ones(load(second_words, place) ^ second), allowed)
+            differing = count_ones(load(first_words, place) ^ first) + count_ones(load(second_words, place) ^ second)
+            bits = find_at_most(differing, allowed)
             if end - place < LANES:
                 bits &= (np.uint64(1) << np.uint64(end - place)) - np.uint64(1)
             while bits != 0:

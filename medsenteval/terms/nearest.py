@@ -27,7 +27,7 @@ from medsenteval.errors import MissingExtraError
 
 __all__ = ["NearTerms", "NearestTermIndex"]
 
-#: Words of 64 bits for characters: the first is compared for all terms, the second for what passes.
+#: Words of 64 bits for characters, which are compared for all terms of the lengths in question.
 _CHARACTER_WORDS: Final = 2
 #: The last words of the pair signature are shared by all pairs that are too rare for a bit of their own.
 _SHARED_PAIR_WORDS: Final = 2
