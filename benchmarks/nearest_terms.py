@@ -97,8 +97,8 @@ def main() -> None:
             growth, cpu_growth = (f"{ratio ** (1 / doublings):.2f}" for ratio in (ours / before[1], cpu_ours / before[2]))
         distances = [int(near.distances[0]) for near in found]
         print(
-            f"{len(texts):>9,}  {indexed - started:>6.1f} s  {searched - indexed:>7.1f} s  {growth:>6}  {cpu_growth:>14}  {whole:>8.0f} s  "
-            f"{whole / ours:>6.1f}x  {np.mean(distances):>7.2f}  {peak:>7.2f}",
+            f"{len(texts):>9,}  {indexed - started:>6.1f} s  {searched - indexed:>7.1f} s  {growth:>6}  {cpu_growth:>14}  "
+            f"{whole:>8.0f} s  {whole / ours:>6.1f}x  {np.mean(distances):>7.2f}  {peak:>7.2f}",
             flush=True,
         )
         before = (len(texts), ours, cpu_ours)

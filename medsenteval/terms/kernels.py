@@ -10,8 +10,17 @@ import numpy as np
 from numba import njit
 
 from medsenteval.terms.lanes import (
-    LANES, ROW,
-    choose_below, count_differences, count_ones, find_at_most, first_one, gather, load, repeat, store,
+    LANES,
+    ROW,
+    choose_below,
+    count_differences,
+    count_ones,
+    find_at_most,
+    first_one,
+    gather,
+    load,
+    repeat,
+    store,
 )  # fmt: skip
 
 __all__ = ["search_terms"]

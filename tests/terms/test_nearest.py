@@ -92,8 +92,9 @@ def test_medical_names_of_every_length() -> None:
 
 def test_thousands_of_names_with_many_wanted_and_excluded() -> None:
     """At this size every stage leaves something to the next, unlike in small lists."""
-    from benchmarks.morphemes import invented_names
     from rapidfuzz.process import cdist
+
+    from benchmarks.morphemes import invented_names
 
     texts = [name.lower() for name in invented_names(4000, seed=5)]
     rng = random.Random(1)
@@ -129,9 +130,10 @@ def test_signatures_never_bound_too_high(first: str, second: str) -> None:
 
 def test_sorted_lists_bring_near_terms_together() -> None:
     """Each list holds every term once, and among the neighbours there is mostly one that is as near as any."""
+    from rapidfuzz.process import cdist
+
     from benchmarks.morphemes import invented_names
     from medsenteval.terms.neighbours import sort_in_many_ways
-    from rapidfuzz.process import cdist
 
     texts = [name.lower() for name in invented_names(1000, seed=6)]
     codes = np.frombuffer("".join(texts).encode("latin-1"), dtype=np.uint8)
