@@ -39,21 +39,26 @@ def ambiguities() -> list[float]:
 
 
 def make(
-    n_candidates: int, dimension: int, n_pairs: int, n_relations: int, noise_size: float = 2.3
+    n_candidates: int, dimension: int, n_pairs: int, n_relations: int, noise: tuple[float, float]
 ) -> tuple[np.ndarray, Questions]:
-    """Random vectors, and relations whose objects lie around their subjects plus an offset; noise decides how far."""
+    """Random vectors, and relations whose objects lie around their subjects plus an offset.
+
+    Noise decides how far: the easiest relation has the first size, the hardest the second, those between a constant factor apart.
+    """
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((n_candidates, dimension), dtype=np.float32) / np.float32(np.sqrt(dimension))
     relations, exemplars, queries, answers, excluded, exemplar_a, exemplar_b = ([] for _ in range(7))
     free = iter(rng.permutation(n_candidates).tolist())
-    for relation, ambiguity in zip(range(n_relations), ambiguities(), strict=False):
+    # Which relation is hard must not follow from how many answers it has; Table 2 lists them by kind.
+    noise_sizes = rng.permutation(np.geomspace(*noise, n_relations)).astype(np.float32)
+    for relation, (ambiguity, noise_size) in enumerate(zip(ambiguities(), noise_sizes, strict=False)):
         offset = rng.standard_normal(dimension, dtype=np.float32) / np.float32(np.sqrt(dimension))
         base = len(exemplar_a)
         sizes = 1 + rng.poisson(ambiguity - 1, n_pairs)
         pairs = [(next(free), [next(free) for _ in range(size)]) for size in sizes]
         for subject, objects in pairs:
-            noise = rng.standard_normal((len(objects), dimension), dtype=np.float32) / np.float32(np.sqrt(dimension))
-            placed = vectors[subject] + offset + np.float32(noise_size) * noise
+            drift = rng.standard_normal((len(objects), dimension), dtype=np.float32) / np.float32(np.sqrt(dimension))
+            placed = vectors[subject] + offset + noise_size * drift
             vectors[objects] = placed / np.linalg.norm(placed, axis=1, keepdims=True)
             exemplar_a.append(subject)
             exemplar_b.append(objects[:1])

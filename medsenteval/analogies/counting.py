@@ -85,14 +85,20 @@ def count_compiled(form: str, factors: Factors, asked: Asked, constants: Constan
     """Count with kernels that numba compiles at their first use; they run outside the interpreter's lock."""
     better = np.empty(len(asked.exemplars), dtype=np.int64)
     n_unclear = np.empty(len(asked.exemplars), dtype=np.int64)
-    live = np.empty(factors.first.shape[1], dtype=np.intp)
     tables = (factors.first, factors.second, factors.scale)
     numbers = (asked.exemplars, asked.queries, constants.weight, constants.offset, constants.margin)
-    count, find = compiled_kernel(f"count_{form}s"), compiled_kernel(f"find_{form}s")
-    total = count(*tables, *_bounds(form, factors), *numbers, asked.runs, live, better, n_unclear)
+    if factors.step:
+        fine = (factors.first, factors.second)
+        levels = [np.empty(table.shape, dtype=np.int16) for table in fine]
+        for table, rounded in zip(fine, levels, strict=True):
+            compiled_kernel("to_levels")(table, factors.step, rounded)
+        compared = (asked.exemplars, asked.queries, constants.offset, constants.margin)
+        total = compiled_kernel("count_levels")(*fine, factors.step, *levels, *compared, better, n_unclear)
+    else:
+        total = compiled_kernel(f"count_{form}s")(*tables, *numbers, better, n_unclear)
     answers, places = np.empty(total, dtype=np.intp), np.empty(total, dtype=np.intp)
     if total:
-        find(*tables, *numbers, n_unclear, answers, places)
+        compiled_kernel(f"find_{form}s")(*tables, *numbers, n_unclear, answers, places)
     return BlockCounts(better, answers, places)
 
 

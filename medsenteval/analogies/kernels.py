@@ -1,8 +1,10 @@
 """The innermost loops as plain Python for numba to compile; ``counting`` and ``paired`` say what they are for.
 
-Counts are kept in float32 within a block (exact up to 16 million), because adding floats under a mask is what processors do
-eight or sixteen at a time. The loops for sums and for products differ only in z and in its bound; sharing them
-through a function argument would keep numba from vectorising them.
+Every candidate is looked at for every answer, in straight loops without a branch: they run eight or sixteen candidates at a
+time, which beats cleverness about which to pass over. Counters are as narrow as what is compared (int32 beside float32, int16
+beside int16), because a comparison's result can then be added as it comes. The loops for sums and for products differ only in z;
+sharing them through a function argument would keep numba from vectorising them, and so would a loop over part of a row that does not
+start at zero, whose numbers might be negative: parts are cut out first.
 """
 
 from __future__ import annotations
@@ -11,115 +13,95 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["count_products", "count_sums", "dots", "find_products", "find_sums", "steps"]
+__all__ = ["count_levels", "count_products", "count_sums", "dots", "find_products", "find_sums", "steps", "to_levels"]
 
-_ONE, _ZERO = np.float32(1), np.float32(0)
-#: Candidates that are looked at or passed over together. Passing over pays only where at least half of the stretches go:
-#: one long loop is faster than many short ones.
+#: Candidates among which the few unclear ones are looked for together.
 _STRETCH = 128
-#: Answers of one query from which on it pays to find out first which candidates none of them needs to look at.
-_WORTH_BOUNDING = 4
+#: Candidates that are counted in levels together, and again in float32 where that left one open.
+_LEVELLED = 512
+_LOWEST, _HIGHEST = -32768.0, 32767.0
+#: Two factors of a sum are each at most half a level off; the rest is for the rounding of float32, a hundredth of a level.
+_LEVELS_OFF = 1.05
+
+
+def to_levels(factors: Any, step: Any, levels: Any) -> None:
+    """Round float32 factors to whole steps in int16."""
+    a_step = np.float32(1 / step)
+    for i in range(len(factors)):
+        x, z = factors[i], levels[i]
+        for v in range(len(x)):
+            z[v] = np.int16(np.rint(x[v] * a_step))
+
+
+def count_levels(
+    first: Any, second: Any, step: Any, first_levels: Any, second_levels: Any,
+    e: Any, q: Any, offset: Any, margin: Any, better: Any, n_unclear: Any,
+) -> int:  # fmt: skip
+    """Count what ``count_sums`` counts where no sum is weighted: coarsely first, then anew in float32 what that leaves open."""
+    width, total = first.shape[1], 0
+    for k in range(len(e)):
+        t, m = offset[k], margin[k]
+        low = np.int16(min(max(np.ceil((t - m) / step - _LEVELS_OFF), _LOWEST), _HIGHEST))
+        high = np.int16(min(max(np.floor((t + m) / step + _LEVELS_OFF), _LOWEST), _HIGHEST))
+        n_better, n_between = 0, 0
+        for begin in range(0, width, _LEVELLED):
+            part = slice(begin, min(begin + _LEVELLED, width))
+            x, y = first_levels[e[k]][part], second_levels[q[k]][part]
+            above, below = np.int16(0), np.int16(0)
+            for v in range(len(x)):
+                z = np.int16(x[v] + y[v])
+                above = np.int16(above + np.int16(z > high))
+                below = np.int16(below + np.int16(z < low))
+            if int(above) + int(below) == len(x):
+                n_better += int(above)
+                continue
+            fine_x, fine_y = first[e[k]][part], second[q[k]][part]
+            fine_above, fine_below = np.int32(0), np.int32(0)
+            for v in range(len(fine_x)):
+                fine = fine_x[v] + fine_y[v] - t
+                fine_above = np.int32(fine_above + np.int32(fine > m))
+                fine_below = np.int32(fine_below + np.int32(fine < -m))
+            n_better += int(fine_above)
+            n_between += len(x) - int(fine_above) - int(fine_below)
+        better[k] = n_better
+        n_unclear[k] = n_between
+        total += n_between
+    return total
 
 
 def count_sums(
-    first: Any, second: Any, scale: Any, most: Any, least: Any, scale_most: Any, scale_least: Any,
-    e: Any, q: Any, weight: Any, offset: Any, margin: Any, runs: Any, live: Any, better: Any, n_unclear: Any,
-) -> int:  # fmt: skip
+    first: Any, second: Any, scale: Any, e: Any, q: Any, weight: Any, offset: Any, margin: Any, better: Any, n_unclear: Any
+) -> int:
     """Count, for each answer, candidates with first + weight * second - offset beyond the margin; return the number unclear."""
     width, total = first.shape[1], 0
-    n_stretches = (width + _STRETCH - 1) // _STRETCH
-    for r in range(len(runs) - 1):
-        lo, hi = runs[r], runs[r + 1]
-        y = second[q[lo]]
-        n_live = n_stretches
-        if hi - lo >= _WORTH_BOUNDING:
-            w_least, w_most = np.min(weight[lo:hi]), np.max(weight[lo:hi])
-            t_least, m_most = np.min(offset[lo:hi]), np.max(margin[lo:hi])
-            n_live = 0
-            for s in range(n_stretches):
-                begin, end, hopeless = s * _STRETCH, min((s + 1) * _STRETCH, width), _ZERO
-                for v in range(begin, end):
-                    bound = most[v] + max(w_least * y[v], w_most * y[v]) - t_least
-                    hopeless += _ONE if bound < -2 * m_most else _ZERO
-                if int(hopeless) < end - begin:
-                    live[n_live] = s
-                    n_live += 1
-        for k in range(lo, hi):
-            x, w, t, m = first[e[k]], weight[k], offset[k], margin[k]
-            above, clear = _ZERO, width
-            if 2 * n_live > n_stretches:
-                below = _ZERO
-                for v in range(width):
-                    z = x[v] + w * y[v] - t
-                    above += _ONE if z > m else _ZERO
-                    below += _ONE if z < -m else _ZERO
-                clear = int(above) + int(below)
-            else:
-                unclear = 0
-                for i in range(n_live):
-                    begin, end = live[i] * _STRETCH, min((live[i] + 1) * _STRETCH, width)
-                    here, below = _ZERO, _ZERO
-                    for v in range(begin, end):
-                        z = x[v] + w * y[v] - t
-                        here += _ONE if z > m else _ZERO
-                        below += _ONE if z < -m else _ZERO
-                    above += here
-                    unclear += end - begin - int(here) - int(below)
-                clear = width - unclear
-            better[k] = int(above)
-            n_unclear[k] = width - clear
-            total += n_unclear[k]
+    for k in range(len(e)):
+        x, y, w, t, m = first[e[k]], second[q[k]], weight[k], offset[k], margin[k]
+        above, below = np.int32(0), np.int32(0)
+        for v in range(width):
+            z = x[v] + w * y[v] - t
+            above = np.int32(above + np.int32(z > m))
+            below = np.int32(below + np.int32(z < -m))
+        better[k] = above
+        n_unclear[k] = width - int(above) - int(below)
+        total += n_unclear[k]
     return total
 
 
 def count_products(
-    first: Any, second: Any, scale: Any, most: Any, least: Any, scale_most: Any, scale_least: Any,
-    e: Any, q: Any, weight: Any, offset: Any, margin: Any, runs: Any, live: Any, better: Any, n_unclear: Any,
-) -> int:  # fmt: skip
+    first: Any, second: Any, scale: Any, e: Any, q: Any, weight: Any, offset: Any, margin: Any, better: Any, n_unclear: Any
+) -> int:
     """Count, for each answer, candidates with first * second - offset * scale beyond the margin; return the number unclear."""
     width, total = first.shape[1], 0
-    n_stretches = (width + _STRETCH - 1) // _STRETCH
-    for r in range(len(runs) - 1):
-        lo, hi = runs[r], runs[r + 1]
-        y = second[q[lo]]
-        n_live = n_stretches
-        if hi - lo >= _WORTH_BOUNDING:
-            t_least, m_most = np.min(offset[lo:hi]), np.max(margin[lo:hi])
-            smallest = scale_least if t_least >= 0 else scale_most
-            n_live = 0
-            for s in range(n_stretches):
-                begin, end, hopeless = s * _STRETCH, min((s + 1) * _STRETCH, width), _ZERO
-                for v in range(begin, end):
-                    bound = max(least[v] * y[v], most[v] * y[v]) - t_least * smallest[v]
-                    hopeless += _ONE if bound < -2 * m_most else _ZERO
-                if int(hopeless) < end - begin:
-                    live[n_live] = s
-                    n_live += 1
-        for k in range(lo, hi):
-            x, f, t, m = first[e[k]], scale[e[k]], offset[k], margin[k]
-            above, clear = _ZERO, width
-            if 2 * n_live > n_stretches:
-                below = _ZERO
-                for v in range(width):
-                    z = x[v] * y[v] - t * f[v]
-                    above += _ONE if z > m else _ZERO
-                    below += _ONE if z < -m else _ZERO
-                clear = int(above) + int(below)
-            else:
-                unclear = 0
-                for i in range(n_live):
-                    begin, end = live[i] * _STRETCH, min((live[i] + 1) * _STRETCH, width)
-                    here, below = _ZERO, _ZERO
-                    for v in range(begin, end):
-                        z = x[v] * y[v] - t * f[v]
-                        here += _ONE if z > m else _ZERO
-                        below += _ONE if z < -m else _ZERO
-                    above += here
-                    unclear += end - begin - int(here) - int(below)
-                clear = width - unclear
-            better[k] = int(above)
-            n_unclear[k] = width - clear
-            total += n_unclear[k]
+    for k in range(len(e)):
+        x, y, f, t, m = first[e[k]], second[q[k]], scale[e[k]], offset[k], margin[k]
+        above, below = np.int32(0), np.int32(0)
+        for v in range(width):
+            z = x[v] * y[v] - t * f[v]
+            above = np.int32(above + np.int32(z > m))
+            below = np.int32(below + np.int32(z < -m))
+        better[k] = above
+        n_unclear[k] = width - int(above) - int(below)
+        total += n_unclear[k]
     return total
 
 
@@ -132,17 +114,19 @@ def find_sums(
     for k in range(len(e)):
         if n_unclear[k] == 0:
             continue
-        x, y, w, t, m = first[e[k]], second[q[k]], weight[k], offset[k], margin[k]
+        w, t, m = weight[k], offset[k], margin[k]
         for begin in range(0, width, _STRETCH):
-            end, clear = min(begin + _STRETCH, width), _ZERO
-            for v in range(begin, end):
+            part = slice(begin, min(begin + _STRETCH, width))
+            x, y = first[e[k]][part], second[q[k]][part]
+            clear = np.int32(0)
+            for v in range(len(x)):
                 z = x[v] + w * y[v] - t
-                clear += _ONE if z > m or z < -m else _ZERO
-            if int(clear) < end - begin:
-                for v in range(begin, end):
+                clear = np.int32(clear + np.int32((z > m) | (z < -m)))
+            if int(clear) < len(x):
+                for v in range(len(x)):
                     z = x[v] + w * y[v] - t
                     if not (z > m) and not (z < -m):
-                        answers[at], places[at] = k, v
+                        answers[at], places[at] = k, begin + v
                         at += 1
 
 
@@ -155,17 +139,19 @@ def find_products(
     for k in range(len(e)):
         if n_unclear[k] == 0:
             continue
-        x, y, f, t, m = first[e[k]], second[q[k]], scale[e[k]], offset[k], margin[k]
+        t, m = offset[k], margin[k]
         for begin in range(0, width, _STRETCH):
-            end, clear = min(begin + _STRETCH, width), _ZERO
-            for v in range(begin, end):
+            part = slice(begin, min(begin + _STRETCH, width))
+            x, y, f = first[e[k]][part], second[q[k]][part], scale[e[k]][part]
+            clear = np.int32(0)
+            for v in range(len(x)):
                 z = x[v] * y[v] - t * f[v]
-                clear += _ONE if z > m or z < -m else _ZERO
-            if int(clear) < end - begin:
-                for v in range(begin, end):
+                clear = np.int32(clear + np.int32((z > m) | (z < -m)))
+            if int(clear) < len(x):
+                for v in range(len(x)):
                     z = x[v] * y[v] - t * f[v]
                     if not (z > m) and not (z < -m):
-                        answers[at], places[at] = k, v
+                        answers[at], places[at] = k, begin + v
                         at += 1
 
 

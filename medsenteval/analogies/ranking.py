@@ -27,7 +27,7 @@ Rows = NDArray[np.intp]
 #: Candidates of a block: their vectors and their products with a group's terms stay in a core's cache.
 _BLOCK: Final = 2048
 #: Exemplars and queries of a group together; BMASS's relations have 50 of each.
-_GROUP_ROWS: Final = 128
+_GROUP_ROWS: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
