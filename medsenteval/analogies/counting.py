@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.analogies.kernels import PART
 from medsenteval.analogies.paired import compiled_kernel
 from medsenteval.analogies.scores import Constants, Factors
 
@@ -83,23 +84,25 @@ def count_with_numpy(form: str, factors: Factors, asked: Asked, constants: Const
 
 def count_compiled(form: str, factors: Factors, asked: Asked, constants: Constants) -> BlockCounts:
     """Count with kernels that numba compiles at their first use; they run outside the interpreter's lock."""
-    better = np.empty(len(asked.exemplars), dtype=np.int64)
-    n_unclear = np.empty(len(asked.exemplars), dtype=np.int64)
-    tables = (factors.first, factors.second, factors.scale)
-    numbers = (asked.exemplars, asked.queries, constants.weight, constants.offset, constants.margin)
+    compared = (asked.exemplars, asked.queries, constants.weight, constants.offset, constants.margin)
+    tables: tuple[object, ...] = (factors.first, factors.second, factors.scale)
+    kernel = compiled_kernel(f"count_{form}s")
     if factors.step:
-        fine = (factors.first, factors.second)
-        levels = [np.empty(table.shape, dtype=np.int16) for table in fine]
-        for table, rounded in zip(fine, levels, strict=True):
+        n_parts = -(-factors.first.shape[1] // PART)
+        levels = [np.empty((n_parts, len(table), PART), dtype=np.int16) for table in (factors.first, factors.second)]
+        for table, rounded in zip((factors.first, factors.second), levels, strict=True):
             compiled_kernel("to_levels")(table, factors.step, rounded)
+        tables = (factors.first, factors.second, factors.step, *levels)
         compared = (asked.exemplars, asked.queries, constants.offset, constants.margin)
-        total = compiled_kernel("count_levels")(*fine, factors.step, *levels, *compared, better, n_unclear)
-    else:
-        total = compiled_kernel(f"count_{form}s")(*tables, *numbers, better, n_unclear)
-    answers, places = np.empty(total, dtype=np.intp), np.empty(total, dtype=np.intp)
-    if total:
-        compiled_kernel(f"find_{form}s")(*tables, *numbers, n_unclear, answers, places)
-    return BlockCounts(better, answers, places)
+        kernel = compiled_kernel("count_levels")
+    room = len(asked.exemplars)
+    while True:
+        better = np.zeros(len(asked.exemplars), dtype=np.int64)
+        answers, places = np.empty(room, dtype=np.intp), np.empty(room, dtype=np.intp)
+        n_unclear = kernel(*tables, *compared, better, answers, places)
+        if n_unclear <= room:
+            return BlockCounts(better, answers[:n_unclear], places[:n_unclear])
+        room = n_unclear
 
 
 class _Bounds(NamedTuple):
