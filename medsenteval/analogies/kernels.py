@@ -2,11 +2,11 @@
 
 Every candidate is looked at for every answer, in straight loops without a branch: they run eight or sixteen candidates at a
 time, which beats cleverness about which to pass over. Counters are as narrow as what is compared (int32 beside float32, int16
-beside int16), because a comparison's result can then be added as it comes. The loops for sums and for products differ only in z;
+beside int16), because a comparison's result can then be added as it comes. The loops for sums and products differ only in z;
 sharing them through a function argument would keep numba from vectorising them, and so would a loop over part of a row that
 does not start at zero, whose numbers might be negative: parts are cut out first.
 
-The ``count_`` loops add to ``better``, write down unclear pairs (answer, place) as far as there is room, and return their number.
+The ``count_`` loops add to ``better``, write down unclear pairs (answer, place) as far as there is room, and return how many.
 """
 
 from __future__ import annotations
