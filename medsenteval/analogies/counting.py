@@ -1,7 +1,7 @@
 """How many candidates of a block beat an answer, for many answers at once: the innermost loop of ranking.
 
-NumPy makes several passes over the candidates, so it first leaves out those that a bound over all exemplars shows to be far below
-an answer. numba, where it is installed (``pip install medsenteval[analogy]``), looks at every one in a single pass and is many
+NumPy makes several passes over the candidates, so it first leaves out those that a bound over all exemplars shows to be far
+below an answer. numba, where it is installed (``pip install medsenteval[analogy]``), looks at every one in a single pass and is several
 times faster. Both count the same. Small work stays with NumPy, because compiling takes longer than that.
 """
 
@@ -83,7 +83,7 @@ def count_with_numpy(form: str, factors: Factors, asked: Asked, constants: Const
 
 def count_compiled(form: str, factors: Factors, asked: Asked, constants: Constants) -> BlockCounts:
     """Count with kernels that numba compiles at their first use; they run outside the interpreter's lock."""
-    compared = (asked.exemplars, asked.queries, constants.weight, constants.offset, constants.margin)
+    compared: tuple[object, ...] = (asked.exemplars, asked.queries, constants.weight, constants.offset, constants.margin)
     tables: tuple[object, ...] = (factors.first, factors.second, factors.scale)
     kernel = compiled_kernel(f"count_{form}s")
     if factors.step:
