@@ -1,8 +1,8 @@
 """How many candidates of a block beat an answer, for many answers at once: the innermost loop of ranking.
 
 NumPy makes several passes over the candidates, so it first leaves out those that a bound over all exemplars shows to be far
-below an answer. numba, where it is installed (``pip install medsenteval[analogy]``), looks at every one in a single pass and is several
-times faster. Both count the same. Small work stays with NumPy, because compiling takes longer than that.
+below an answer. numba, where it is installed (``pip install medsenteval[analogy]``), looks at every one in a single pass and
+is several times faster. Both count the same. Small work stays with NumPy, because compiling takes longer than that.
 """
 
 from __future__ import annotations
