@@ -2,8 +2,10 @@
 
 The loop is written from its description: each sentence is split, each word is looked up in a dict of arrays, and the known
 words' arrays go through ``np.mean``. It is timed on a part of the sentences and scaled, since its cost a sentence is the same
-throughout. Everything is measured without torch and then, if it is installed, with torch loaded, whose gathering of rows is
-then used. Words follow Zipf's law, as in text, unless --uniform is given, which is the worst case for every cache.
+throughout. Everything is measured with the compiled loops of numba, then with torch loaded, whose gathering of rows is then
+used if numba is not there, and with NumPy and scipy alone, as far as they are installed. Compiled loops are loaded and warm
+here; how long that takes is printed, and ``medsenteval.compiling`` says when it is done. Words follow Zipf's law, as in
+text, unless --uniform is given, which is the worst case for every cache.
 
     python benchmarks/mowe.py            # 200,000 sentences of 26 words, 300 dimensions, 400,000 words: some minutes
     python benchmarks/mowe.py --quick    # a tenth of everything
@@ -93,6 +95,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--uniform", action="store_true")
     parser.add_argument("--folder", help="where the table and its converted copy are kept (default: a temporary folder)")
+    parser.add_argument("--only", choices=["scipy", "numba", "torch", "both"], help="measure with these libraries only")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     scale = 10 if options.quick else 1
@@ -104,6 +107,7 @@ def main() -> None:
 
 
 def run(folder: Path, n_words: int, n_sentences: int, options: argparse.Namespace) -> None:
+    from medsenteval import compiling
     from medsenteval.encoders import vector_files
     from medsenteval.encoders.tokens import token_store
     from medsenteval.encoders.vectors import load
@@ -145,31 +149,48 @@ def run(folder: Path, n_words: int, n_sentences: int, options: argparse.Namespac
     def encode(**settings: str) -> NDArray[np.float32]:
         return load(str(table), **settings).encode(sentences)
 
-    def measure(kernel: str) -> None:
+    def once(times: dict[str, list[float]]) -> None:
+        # Alternated, so that other work on the machine disturbs both sides alike.
+        seconds, expected = timed(loop)
+        times.setdefault("loop", []).append(seconds * n_sentences / len(part))
+        for name, settings in (("words", {}), ("whitespace", {"tokenizer": "whitespace"})):
+            token_store.cache_clear()
+            times.setdefault(name, []).append(timed(lambda: encode(**settings))[0])  # noqa: B023
+        seconds, got = timed(lambda: encode(tokenizer="whitespace", case="lower"))
+        times.setdefault("second", []).append(seconds)
+        assert np.abs(got[::step] - expected).max() < 1e-5
+        del got
+        times.setdefault("pooling", []).append(timed(lambda: pool_rows(matrix, rows, offsets, "mean"))[0])
+
+    def measure(libraries: str, with_numba: bool) -> None:
+        compiling._TOKENS_WORTH_LOADING = 0 if with_numba else 1 << 62  # type: ignore[misc]
+        if with_numba:
+            seconds, _ = timed(lambda: encode_some(sentences[:10]))
+            print(f"\nloading numba and its loops: {seconds:.1f} s")
         times: dict[str, list[float]] = {}
         for _ in range(options.repeats):
-            # Alternated, so that other work on the machine disturbs both sides alike.
-            seconds, expected = timed(loop)
-            times.setdefault("loop", []).append(seconds * n_sentences / len(part))
-            for name, settings in (("words", {}), ("whitespace", {"tokenizer": "whitespace"})):
-                token_store.cache_clear()
-                times.setdefault(name, []).append(timed(lambda: encode(**settings))[0])  # noqa: B023
-            seconds, got = timed(lambda: encode(tokenizer="whitespace", case="lower"))
-            times.setdefault("second", []).append(seconds)
-            assert np.abs(got[::step] - expected).max() < 1e-5
-            del got
-            times.setdefault("pooling", []).append(timed(lambda: pool_rows(matrix, rows, offsets, "mean"))[0])
+            once(times)
         best = {name: min(seconds) for name, seconds in times.items()}
-        print(f"\nrows gathered by {kernel}; SentEval's loop: {n_tokens / best['loop'] / 1e6:.2f} million tokens/s")
+        print(f"\nwith {libraries}; SentEval's loop: {n_tokens / best['loop'] / 1e6:.2f} million tokens/s")
         report("pooling from token ids", best["loop"], best["pooling"], 20)
         report("raw text, tokenizer=whitespace", best["loop"], best["whitespace"], 6)
         report("raw text, tokenizer=words", best["loop"], best["words"], 6)
         report("a second encoder", best["loop"], best["second"], 15)
 
-    measure("scipy")
-    if find_spec("torch"):
-        import_module("torch")  # from here on it gathers rows, as in any run with an encoder that needs torch
-        measure("torch")
+    def encode_some(texts: list[str]) -> None:
+        token_store.cache_clear()
+        encoder.encode(texts)
+
+    for key, libraries, needed in (
+        ("scipy", "NumPy and scipy alone", []),
+        ("numba", "numba", ["numba"]),
+        ("torch", "torch", ["torch"]),
+        ("both", "numba and torch", ["numba", "torch"]),
+    ):
+        if options.only in (None, key) and all(map(find_spec, needed)):
+            if "torch" in needed:
+                import_module("torch")  # once loaded, it gathers rows where numba does not
+            measure(libraries, with_numba="numba" in needed)
 
 
 def report(name: str, slow: float, fast: float, target: float) -> None:

@@ -10,7 +10,8 @@ means), or real data with real word vectors (``real.py`` says which files). What
     dev, test    accuracies in per cent
     floor        time of nothing but the exact probe's matrix products, at this machine's measured GFLOP/s
     peak         resident memory on top of what was there before, during the exact probe's first run
-    ratio        a rival's seconds divided by ours, and how many of its test predictions are the same
+    ratio        seconds inside a rival's fits divided by all of ours, and how many of its test predictions are the same
+    threads      with which the rival's libraries ran: one or all, whichever made its first fit faster
 
 Scikit-learn mode is what SentEval does with ``usepytorch=False``: default tolerance, at most 100 iterations. SentEval's
 torch loop would take hours over all cases: after ``--budget`` seconds a rival is stopped, and its time extrapolated
@@ -25,7 +26,6 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,15 +34,15 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from real import REAL
-from rivals import TORCH_GRIDS, BudgetSpent, SerialBackend, scikit_trainer, train_like_senteval
+from rivals import TORCH_GRIDS, BudgetSpent, SerialBackend, Train, one_after_the_other, scikit_trainer, train_like_senteval
 from synthetic import CASES, SHAPES, Workload
-from threadpoolctl import threadpool_limits
 
 from medsenteval.probes import batch as exact_batch
 from medsenteval.probes.backend import C_GRIDS, Labels
 from medsenteval.probes.kernels import GradientPass
 from medsenteval.probes.logistic import ExactBackend
 from medsenteval.probes.protocols import Outcome
+from medsenteval.probes.spreading import folds_go_to
 
 
 def measured_gflops() -> float:
@@ -125,20 +125,22 @@ def compare(name: str, workload: Workload, options: argparse.Namespace, gflops: 
     extra = f"floor {floor:.2f} s   peak +{memory.megabytes:.0f} MB (features {size:.0f} MB)   {unconverged}"
     show("exact", seconds, exact, labels, extra)
 
-    n_final = 10 if workload.protocol == "nested" else 1
-    rivals = {"scikit-learn mode": SerialBackend(C_GRIDS, scikit_trainer(), options.budget, n_final)}
+    trainers: dict[str, tuple[dict[str, tuple[float, ...]], Train]] = {"scikit-learn mode": (C_GRIDS, scikit_trainer())}
     if options.torch_loop:
-        rivals["SentEval's torch loop"] = SerialBackend(TORCH_GRIDS, train_like_senteval, options.budget, n_final)
-    for rival, probe in rivals.items():
+        trainers["SentEval's torch loop"] = (TORCH_GRIDS, train_like_senteval)
+    for rival, (grids, train) in trainers.items():
+        due = workload.fits(len(grids[workload.protocol]))
+        probe = SerialBackend(grids, train, options.budget, due, options.rival_threads)
         try:
-            with threadpool_limits(options.rival_threads):
-                slow, outcome = seconds_for(partial(workload.run, probe))
+            with folds_go_to(one_after_the_other):
+                outcome = workload.run(probe)
         except BudgetSpent as spent:
             slow = spent.extrapolated
-            print(f"  {rival:<22}{slow:>9.2f} s   ratio {slow / seconds:6.1f}   ({spent})", flush=True)
+            print(f"  {rival:<22}{slow:>9.2f} s   ratio {slow / seconds:6.1f}   ({spent}; threads {probe.threads})", flush=True)
             continue
         same = 100 * float((test_predictions(outcome)[1] == test_predictions(exact)[1]).mean())
-        show(rival, slow, outcome, labels, f"ratio {slow / seconds:6.1f}   same predictions {same:.2f} %")
+        rest = f"ratio {probe.spent / seconds:6.1f}   same predictions {same:.2f} %   threads {probe.threads}"
+        show(rival, probe.spent, outcome, labels, rest)
 
 
 def main() -> None:
@@ -150,7 +152,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="a fortieth of the rows")
     parser.add_argument("--torch-loop", action="store_true", help="also SentEval's torch loop")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds after which a rival's time is extrapolated")
-    parser.add_argument("--rival-threads", type=int, help="BLAS threads of the others; on a busy machine 1 is fairer")
+    parser.add_argument("--rival-threads", type=int, help="library threads of the others (the better of one and all)")
     parser.add_argument("--tolerance", type=float, help="tolerance of the exact probe")
     options = parser.parse_args()
     if (options.real is None) != (options.vectors is None):

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import ThreadpoolController
 
+from medsenteval.cores import available_cores
 from medsenteval.features import Features
 from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
 
-__all__ = ["TORCH_GRIDS", "BudgetSpent", "SerialBackend", "scikit_trainer", "train_like_senteval"]
+__all__ = [
+    "TORCH_GRIDS",
+    "BudgetSpent",
+    "SerialBackend",
+    "Train",
+    "one_after_the_other",
+    "scikit_trainer",
+    "train_like_senteval",
+]
+
+T = TypeVar("T")
+Train = Callable[..., Callable[..., NDArray[np.float64]]]
 
 TORCH_GRIDS: Final[dict[str, tuple[float, ...]]] = dict.fromkeys(C_GRIDS, (1e-5, 1e-4, 1e-3, 1e-2))
 
@@ -32,32 +47,61 @@ class BudgetSpent(Exception):
         return self.seconds * self.due / self.fits
 
 
+@contextmanager
+def library_threads(count: int) -> Iterator[None]:
+    """Let matrix libraries share single products out to this many threads, as they do when nobody holds them back."""
+    torch = sys.modules.get("torch")
+    with ThreadpoolController().limit(limits=count):
+        before = torch.get_num_threads() if torch is not None else 0
+        if torch is not None:
+            torch.set_num_threads(count)
+        try:
+            yield
+        finally:
+            if torch is not None:
+                torch.set_num_threads(before)
+
+
+def one_after_the_other(unit: Callable[..., T], features: Features, calls: Sequence[tuple[object, ...]]) -> list[T]:
+    """Fit outer folds as SentEval does, not on several cores at once."""
+    return [unit(features, *call) for call in calls]
+
+
 class SerialBackend:
     """One fit after the other, as SentEval does it, with any function that trains a classifier.
 
-    Fits come in random order, so that those done before the budget (in seconds) is spent stand for all penalties.
+    ``due`` is the number of fits of the whole protocol; those that are done before ``budget`` seconds are spent come in
+    random order, so that they stand for all penalties. ``spent`` counts the seconds inside fits and nothing else. They
+    run with as many library threads as ``threads`` says, or else with one or all of them, whichever is faster for the
+    first fit (which is then timed twice and not counted).
     """
 
     name = "serial"
 
     def __init__(
-        self,
-        grids: dict[str, tuple[float, ...]],
-        train: Callable[..., Callable[..., NDArray[np.float64]]],
-        budget: float,
-        n_final: int,
+        self, grids: dict[str, tuple[float, ...]], train: Train, budget: float, due: int, threads: int | None = None
     ) -> None:
-        self.grids, self.train, self.budget, self.n_final = grids, train, budget, n_final
-        self.spent, self.fits, self.due = 0.0, 0, n_final
+        self.grids, self.train, self.budget, self.due, self.threads = grids, train, budget, due, threads
+        self.spent, self.fits = 0.0, 0
 
     @contextmanager
     def _fit(self) -> Iterator[None]:
-        started = time.perf_counter()
-        yield
-        self.spent += time.perf_counter() - started
+        with library_threads(self.threads or available_cores()):
+            started = time.perf_counter()
+            yield
+            self.spent += time.perf_counter() - started
         self.fits += 1
         if self.spent > self.budget and self.fits < self.due:
             raise BudgetSpent(self.spent, self.fits, self.due)
+
+    def _choose_threads(self, fit: Callable[[], object]) -> None:
+        seconds = {}
+        for count in {1, available_cores()}:
+            with library_threads(count):
+                started = time.perf_counter()
+                fit()
+                seconds[count] = time.perf_counter() - started
+        self.threads = min(seconds, key=lambda count: seconds[count])
 
     def penalties(self, protocol: str) -> tuple[float, ...]:
         return self.grids[protocol]
@@ -66,12 +110,14 @@ class SerialBackend:
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
     ) -> tuple[NDArray[np.float64], FitReport]:
         scores = np.empty((len(folds), len(penalties)))
-        self.due = scores.size + self.n_final
         for i, j in np.random.default_rng(0).permutation(list(np.ndindex(scores.shape))):
             fold = folds[i]
             x, held_out = features.take(fold.train), features.take(fold.held_out)
+            given = (x, labels[fold.train], n_classes, penalties[j], held_out, labels[fold.held_out])
+            if self.threads is None:
+                self._choose_threads(partial(self.train, *given))
             with self._fit():
-                model = self.train(x, labels[fold.train], n_classes, penalties[j], held_out, labels[fold.held_out])
+                model = self.train(*given)
                 scores[i, j] = (model(held_out).argmax(axis=1) == labels[fold.held_out]).mean()
         return scores, FitReport(scores.size, 0, None, None)
 
@@ -93,7 +139,7 @@ class SerialBackend:
         return predictions, FitReport(len(folds), 0, None, None)
 
 
-def scikit_trainer(**options: float) -> Callable[..., Callable[..., NDArray[np.float64]]]:
+def scikit_trainer(**options: float) -> Train:
     def train(
         x: NDArray[np.float32],
         y: Labels,

@@ -60,6 +60,10 @@ class Workload:
             return run_kfold(backend, features, labels, k, train=parts[0], test=parts[1], n_folds=10, seed=1111)
         return run_split(backend, features, labels, k, train=parts[0], dev=parts[1], test=parts[2])
 
+    def fits(self, n_penalties: int) -> int:
+        """Return how many fits the protocol asks for, the final ones included."""
+        return {"nested": 10 * (10 * n_penalties + 1), "kfold": 10 * n_penalties + 1}.get(self.protocol, n_penalties + 1)
+
 
 @dataclass(frozen=True)
 class Case:

@@ -9,15 +9,16 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.compiling import loops_worth_loading
 from medsenteval.cores import available_cores
-from medsenteval.encoders.words import PackedWords, Search, WordIndex, as_bytes, pack
+from medsenteval.encoders.words import JOINER, SPACE, WORD, CompiledSearch, PackedWords, Search, WordIndex, as_bytes, pack
 from medsenteval.pooling import worker_threads
 
 __all__ = ["TOKENIZERS", "TokenStore", "TokenisedTexts", "lowered", "token_store"]
@@ -27,16 +28,17 @@ _WORD_PATTERN: Final = re.compile(r"\w+(?:[-'\u2019]\w+)*|[^\w\s]")
 
 TOKENIZERS: Final[dict[str, Callable[[str], list[str]]]] = {"words": _WORD_PATTERN.findall, "whitespace": str.split}
 
-_CHARACTERS_A_GROUP: Final = 1 << 20
+_CHARACTERS_A_GROUP: Final = 1 << 19
+#: For estimates only.
+_CHARACTERS_A_TOKEN: Final = 6
 #: Beyond either, everything kept is forgotten before the next texts are split: about 250 MB.
 _MAX_TOKENS_KEPT: Final = 1 << 25
 _MAX_CHARACTERS_KEPT: Final = 1 << 27
 
 _FULL_STOP: Final = 0
-_WORD, _JOINER, _SPACE = 1, 2, 4
 _CLASSES: Final = np.array(
     [
-        _WORD if chr(i).isalnum() or chr(i) == "_" else _JOINER if chr(i) in "-'" else _SPACE if chr(i).isspace() else 0
+        WORD if chr(i).isalnum() or chr(i) == "_" else JOINER if chr(i) in "-'" else SPACE if chr(i).isspace() else 0
         for i in range(128)
     ],
     dtype=np.uint8,
@@ -46,7 +48,7 @@ _LOWER: Final = np.array([i + 32 if 65 <= i <= 90 else i for i in range(256)], d
 
 _Group = slice | list[int]
 #: Tokens looked up (or distinct tokens, and then which of them each token is), and how many tokens each text has.
-_Split = tuple[Search, NDArray[np.int64] | None, NDArray[np.int64]]
+_Split = tuple[Search | CompiledSearch, NDArray[np.int64] | None, NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,26 +110,31 @@ class TokenStore:
     def _slots_of(self, texts: Sequence[str]) -> NDArray[np.int64]:
         """Return where each text's token numbers are, after splitting the texts not seen before."""
         slot_of = self._slot_of
-        known = list(map(slot_of.get, texts)) if slot_of else [None] * len(texts)
-        n_unknown = known.count(None)
-        if not n_unknown:
-            return np.array(known, dtype=np.int64)
-        distinct = dict.fromkeys(texts)
-        new = list(distinct) if n_unknown == len(texts) else [text for text in distinct if text not in slot_of]
-        first_slot = len(slot_of)
-        self._split(new)
-        if len(new) == len(texts):  # all new and all different: they lie one after the other
-            return np.arange(first_slot, first_slot + len(new))
-        return np.fromiter(map(slot_of.__getitem__, texts), dtype=np.int64, count=len(texts))
+        n_kept = len(slot_of)
+        try:
+            # Where the first text is known the others mostly are, and asking is cheaper than putting in.
+            listed: list[int | None] = list(map(slot_of.get, texts)) if len(texts) and texts[0] in slot_of else [None]
+            if None in listed:
+                # A new text gets the next slot: its number is worked out before it is put in.
+                listed = [slot_of.setdefault(text, len(slot_of)) for text in texts]
+            slots = np.array(listed, dtype=np.int64)
+            n_new = len(slot_of) - n_kept
+            if n_new:
+                new, first_places = np.unique(slots, return_index=True)
+                self._split(list(texts) if n_new == len(texts) else [texts[i] for i in first_places[new >= n_kept].tolist()])
+        except BaseException:
+            self._forget()  # interrupted, slots may have no tokens yet
+            raise
+        return slots
 
     def _split(self, texts: list[str]) -> None:
         """Split distinct new texts and keep their token numbers."""
-        first_slot = len(self._slot_of)
-        self._slot_of.update(zip(texts, range(first_slot, first_slot + len(texts)), strict=True))
         starts, counts = np.zeros(len(texts), dtype=np.int64), np.zeros(len(texts), dtype=np.int64)
         text_lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        n_characters = int(text_lengths.sum())
         groups = _groups(texts, text_lengths)
-        found = _in_threads(self._split_group, ((texts, group) for group in groups), len(groups))
+        loops = loops_worth_loading("medsenteval.encoders.token_kernels", n_characters // _CHARACTERS_A_TOKEN)
+        found = _in_threads(partial(self._split_group, loops), (_chosen(texts, group) for group in groups), len(groups))
         for group, (search, numbers, n_tokens) in zip(groups, found, strict=True):
             ids = self._types.finish(search)
             starts[group] = self._n_ids + np.cumsum(n_tokens) - n_tokens
@@ -135,7 +142,7 @@ class TokenStore:
             self._keep(ids if numbers is None else ids[numbers])
         self._starts = np.concatenate([self._starts, starts])
         self._counts = np.concatenate([self._counts, counts])
-        self._n_characters += int(text_lengths.sum())
+        self._n_characters += n_characters
 
     def _keep(self, ids: NDArray[np.int32]) -> None:
         end = self._n_ids + len(ids)
@@ -147,25 +154,26 @@ class TokenStore:
         self._ids[self._n_ids : end] = ids
         self._n_ids = end
 
-    def _split_group(self, job: tuple[list[str], _Group]) -> _Split:
-        texts, group = job
-        chosen = texts[group] if isinstance(group, slice) else [texts[i] for i in group]
-        return self._split_ascii(chosen) if chosen[0].isascii() else self._split_other(chosen)
+    def _split_group(self, loops: Any, texts: list[str]) -> _Split:
+        if not texts[0].isascii():
+            return self._split_other(loops, texts)
+        buffer, text_ends = _joined(texts)
+        if loops is None:
+            begins, ends = _ASCII_SPLITTERS[self._tokenizer](buffer)
+            lengths = (ends - begins).astype(np.int32)
+            n_tokens = np.diff(np.searchsorted(begins, text_ends), prepend=0)
+        else:
+            begins, lengths = np.empty(len(buffer), dtype=np.int64), np.empty(len(buffer), dtype=np.int32)
+            n_tokens = np.empty(len(texts), dtype=np.int64)
+            n = loops.split_texts(buffer, text_ends, _CLASSES, self._tokenizer == "words", begins, lengths, n_tokens)
+            begins, lengths = begins[:n], lengths[:n]
+        return self._types.begin(PackedWords(buffer, begins, lengths), loops), None, n_tokens
 
-    def _split_ascii(self, texts: list[str]) -> _Split:
-        # A line end between two texts keeps their words apart; the rest is room for loading eight bytes at a time.
-        buffer = np.frombuffer(("\n".join(texts) + "\n" * 9).encode("ascii"), dtype=np.uint8)
-        begins, ends = _ASCII_SPLITTERS[self._tokenizer](buffer)
-        search = self._types.begin(PackedWords(buffer, begins, (ends - begins).astype(np.int32)))
-        text_ends = np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)) + 1)
-        tokens_before = np.searchsorted(begins, text_ends)
-        return search, None, np.diff(tokens_before, prepend=0)
-
-    def _split_other(self, texts: list[str]) -> _Split:
+    def _split_other(self, loops: Any, texts: list[str]) -> _Split:
         lists = list(map(TOKENIZERS[self._tokenizer], texts))
         number_of: dict[str, int] = {}
         numbers = [number_of.setdefault(token, len(number_of)) for tokens in lists for token in tokens]
-        search = self._types.begin(pack(map(as_bytes, number_of)))
+        search = self._types.begin(pack(map(as_bytes, number_of)), loops)
         n_tokens = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         return search, np.array(numbers, dtype=np.int64), n_tokens
 
@@ -176,11 +184,21 @@ def token_store(tokenizer: str) -> TokenStore:
     return TokenStore(tokenizer)
 
 
-def _in_threads(
-    split: Callable[[tuple[list[str], _Group]], _Split], jobs: Iterable[tuple[list[str], _Group]], n_jobs: int
-) -> Iterator[_Split]:
-    """Split groups of texts on all cores, in order; NumPy lets go of the interpreter most of the time."""
-    yield from map(split, jobs) if n_jobs < 2 or available_cores() < 2 else worker_threads().map(split, jobs)
+def _in_threads(split: Callable[[list[str]], _Split], groups: Iterable[list[str]], n_groups: int) -> Iterator[_Split]:
+    """Split groups of texts on all cores, in order; NumPy and compiled loops let go of the interpreter most of the time."""
+    yield from map(split, groups) if n_groups < 2 or available_cores() < 2 else worker_threads().map(split, groups)
+
+
+def _chosen(texts: list[str], group: _Group) -> list[str]:
+    return texts[group] if isinstance(group, slice) else [texts[i] for i in group]
+
+
+def _joined(texts: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return the bytes of ASCII texts one after the other, and where each text ends."""
+    # A line end between two texts keeps their words apart; the rest is room for loading eight bytes at a time.
+    buffer = np.frombuffer(("\n".join(texts) + "\n" * 9).encode("ascii"), dtype=np.uint8)
+    lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    return buffer, np.cumsum(lengths + 1) - 1
 
 
 def _groups(texts: list[str], lengths: NDArray[np.int64]) -> list[_Group]:
@@ -202,7 +220,7 @@ def _groups(texts: list[str], lengths: NDArray[np.int64]) -> list[_Group]:
 
 def _split_at_space(buffer: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find what ``str.split`` finds; the buffer ends in white space."""
-    inside = _CLASSES.take(buffer) != _SPACE
+    inside = _CLASSES.take(buffer) != SPACE
     begins, ends = _edges(inside)
     return np.flatnonzero(begins), np.flatnonzero(ends) + 1
 
@@ -210,12 +228,12 @@ def _split_at_space(buffer: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArr
 def _split_words(buffer: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find what the pattern of "words" finds: a hyphen or apostrophe belongs to a word if it has letters on both sides."""
     classes = _CLASSES.take(buffer)
-    word = classes == _WORD
-    inside = classes == _JOINER
+    word = classes == WORD
+    inside = classes == JOINER
     inside[1:-1] &= word[:-2] & word[2:]
     inside[0] = False
     inside |= word
-    sign = (classes != _SPACE) & ~inside
+    sign = (classes != SPACE) & ~inside
     begins, ends = _edges(inside)
     return np.flatnonzero(begins | sign), np.flatnonzero(ends | sign) + 1
 

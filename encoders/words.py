@@ -1,27 +1,59 @@
-"""Words as packed bytes, and a hash index over them that answers many look-ups at once without a Python dict."""
+"""Words as packed bytes, and a hash index over them that answers many look-ups at once without a Python dict.
+
+Everything here is NumPy; ``token_kernels`` has compiled loops over the same tables.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["PackedWords", "Vocabulary", "WordIndex", "as_bytes", "pack"]
+from medsenteval.compiling import loops_worth_loading, read_only
+
+__all__ = [
+    "HASHED_BLOCKS",
+    "JOINER",
+    "MASKS",
+    "MULTIPLIERS",
+    "SPACE",
+    "SPARE",
+    "WORD",
+    "CompiledSearch",
+    "HashTable",
+    "PackedWords",
+    "Vocabulary",
+    "WordIndex",
+    "as_bytes",
+    "pack",
+]
 
 #: What keeps the first n of eight bytes, n from 0 to 8.
-_MASKS: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
+MASKS: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 #: A hash sees this many blocks of eight bytes; longer words are told apart by comparing them.
-_HASHED_BLOCKS: Final = 8
-_SPARE: Final = bytes(8)
+HASHED_BLOCKS: Final = 8
+#: The hash multiplies the first eight bytes, the further ones and the result by these.
+MULTIPLIERS: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+SPARE: Final = bytes(8)
+#: Kinds of ASCII characters, for splitting texts.
+WORD, JOINER, SPACE = 1, 2, 4
+#: Words for which a full table gets room at least.
+_ROOM: Final = 1024
+_LOOPS: Final = "medsenteval.encoders.token_kernels"
 
 
 def as_bytes(word: str) -> bytes:
     """Encode a word as the index stores it; half a surrogate pair is a word like any other."""
     return word.encode("utf-8", "surrogatepass")
+
+
+def windows_of(buffer: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Return the eight bytes from each byte on as integers, without copying."""
+    return np.ndarray((len(buffer) - 7,), dtype="<u8", buffer=buffer, strides=(1,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +73,17 @@ class PackedWords:
 
     def block(self, number: int, which: Any = slice(None)) -> NDArray[np.uint64]:
         """Return the given eight bytes of each word as an integer, zero beyond its end; all words must reach a later block."""
-        windows = np.ndarray((len(self.buffer) - 7,), dtype="<u8", buffer=self.buffer, strides=(1,))
+        windows = windows_of(self.buffer)
         starts, lengths = self.starts[which], self.lengths[which]
         if number:
             starts, lengths = starts + 8 * number, lengths - 8 * number
         loaded: NDArray[np.uint64] = windows[starts]
-        loaded &= _MASKS.take(lengths, mode="clip")
+        loaded &= MASKS.take(lengths, mode="clip")
         return loaded
+
+    def as_asked(self) -> tuple[NDArray[Any], ...]:
+        """Return the words as compiled loops take them."""
+        return read_only(windows_of(self.buffer)), read_only(self.starts), read_only(self.lengths)
 
     def word(self, i: int) -> bytes:
         start = int(self.starts[i])
@@ -55,16 +91,16 @@ class PackedWords:
 
     def hashes(self, first: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return a 64-bit hash of each word by multiplying and folding its blocks of eight bytes."""
-        mixed = (first ^ (self.lengths.astype(np.uint64) << np.uint64(56))) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (first ^ (self.lengths.astype(np.uint64) << np.uint64(56))) * np.uint64(MULTIPLIERS[0])
         mixed ^= mixed >> np.uint64(32)
         longer = np.flatnonzero(self.lengths > 8)
-        for number in range(1, _HASHED_BLOCKS):
+        for number in range(1, HASHED_BLOCKS):
             if not len(longer):
                 break
-            further = (mixed[longer] ^ self.block(number, longer)) * np.uint64(0xBF58476D1CE4E5B9)
+            further = (mixed[longer] ^ self.block(number, longer)) * np.uint64(MULTIPLIERS[1])
             mixed[longer] = further ^ (further >> np.uint64(29))
             longer = longer[self.lengths[longer] > 8 * (number + 1)]
-        mixed *= np.uint64(0x94D049BB133111EB)
+        mixed *= np.uint64(MULTIPLIERS[2])
         return mixed ^ (mixed >> np.uint64(32))
 
 
@@ -74,7 +110,7 @@ def pack(words: Iterable[bytes]) -> PackedWords:
     lengths = np.fromiter(map(len, listed), dtype=np.int32, count=len(listed))
     starts = np.zeros(len(listed), dtype=np.int64)
     np.cumsum(lengths[:-1], out=starts[1:])
-    return PackedWords(np.frombuffer(b"".join([*listed, _SPARE]), dtype=np.uint8), starts, lengths)
+    return PackedWords(np.frombuffer(b"".join([*listed, SPARE]), dtype=np.uint8), starts, lengths)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +131,32 @@ class Search:
     different: NDArray[np.intp]
 
 
+@dataclass(frozen=True, eq=False)
+class CompiledSearch:
+    """Words that compiled loops looked up: the numbers found, -1 for none."""
+
+    wanted: PackedWords
+    numbers: NDArray[np.int32]
+    loops: Any
+
+
+class HashTable(NamedTuple):
+    """The arrays of a word index as compiled loops take them: words in use, their bytes, and what names and places them."""
+
+    n_words: int
+    n_bytes: int
+    buffer: NDArray[np.uint8]
+    windows: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    firsts: NDArray[np.uint64]
+    slots: NDArray[np.int32]
+
+    def read_only(self) -> HashTable:
+        """Return the table for loops that only look up: mapped or not, numba then compiles them once."""
+        return HashTable(self.n_words, self.n_bytes, *map(read_only, self[2:]))
+
+
 class WordIndex:
     """An open-addressing hash table from words to their numbers 0, 1, 2, ... in order of arrival; it can grow.
 
@@ -106,7 +168,7 @@ class WordIndex:
         self._first = first
         self._slots = slots
         self._count = len(words)
-        self._bytes = len(words.buffer) - len(_SPARE)
+        self._bytes = len(words.buffer) - len(SPARE)
 
     @classmethod
     def empty(cls) -> WordIndex:
@@ -149,15 +211,28 @@ class WordIndex:
 
     def find(self, wanted: PackedWords) -> NDArray[np.int32]:
         """Return the number of each word, -1 for words that are not here."""
+        loops = loops_worth_loading(_LOOPS, len(wanted))
+        if loops is not None:
+            return self._find_compiled(wanted.as_asked(), loops)
         first = wanted.block(0)
         return self._find(wanted, first, wanted.hashes(first))
 
-    def add(self, wanted: PackedWords) -> NDArray[np.int32]:
-        """Return the number of each word, new words included, which are taken in."""
-        return self.finish(self.begin(wanted))
+    def _find_compiled(self, asked: tuple[NDArray[Any], ...], loops: Any) -> NDArray[np.int32]:
+        found = np.empty(len(asked[1]), dtype=np.int32)
+        loops.find_words(*asked, self._table().read_only(), found)
+        return found
 
-    def begin(self, wanted: PackedWords) -> Search:
-        """Look words up without changing anything; threads may do so while one of them is in ``finish``."""
+    def add(self, wanted: PackedWords, loops: Any = None) -> NDArray[np.int32]:
+        """Return the number of each word, new words included, which are taken in."""
+        return self.finish(self.begin(wanted, loops))
+
+    def begin(self, wanted: PackedWords, loops: Any = None) -> Search | CompiledSearch:
+        """Look words up without changing anything; threads may do so while one of them is in ``finish``.
+
+        ``loops`` is ``token_kernels``, if compiled loops shall do it.
+        """
+        if loops is not None:
+            return CompiledSearch(wanted, self._find_compiled(wanted.as_asked(), loops), loops)
         first = wanted.block(0)
         hashed = wanted.hashes(first)
         numbers = self._find(wanted, first, hashed)
@@ -168,8 +243,10 @@ class WordIndex:
         different = missing[~_equal_words(wanted, missing, new[which])]
         return Search(wanted, first, hashed, numbers, new, missing, which, different)
 
-    def finish(self, search: Search) -> NDArray[np.int32]:
+    def finish(self, search: Search | CompiledSearch) -> NDArray[np.int32]:
         """Take in the words that ``begin`` did not find and return all numbers; one thread at a time."""
+        if isinstance(search, CompiledSearch):
+            return self._finish_compiled(search)
         wanted, first, hashed, numbers, new = search.wanted, search.first, search.hashed, search.numbers, search.new
         if not len(new):
             return numbers
@@ -183,6 +260,17 @@ class WordIndex:
         if len(search.different):
             numbers[search.different] = self.add(wanted.take(search.different))
         return numbers
+
+    def _finish_compiled(self, search: CompiledSearch) -> NDArray[np.int32]:
+        wanted, numbers, done = search.wanted.as_asked(), search.numbers, 0
+        if not self._words.buffer.flags.writeable:
+            self._make_room(_ROOM, len(search.wanted.buffer))
+        while True:
+            done, count, n_bytes = search.loops.add_words(*wanted, self._table(), done, numbers)
+            self._count, self._bytes = count, n_bytes
+            if done == len(numbers):
+                return numbers
+            self._make_room(_ROOM, len(search.wanted.buffer))
 
     def _find(self, wanted: PackedWords, first: NDArray[np.uint64], hashed: NDArray[np.uint64]) -> NDArray[np.int32]:
         # The order matters to a thread that looks up while another adds: what these slots name, these words may not hold yet.
@@ -214,27 +302,38 @@ class WordIndex:
             first, lengths = first[wrong], lengths[wrong]
         return found
 
+    def _table(self) -> HashTable:
+        slots, words, firsts = self._slots, self._words, self._first  # in the order that ``_find`` needs
+        windows = windows_of(words.buffer)
+        return HashTable(self._count, self._bytes, words.buffer, windows, words.starts, words.lengths, firsts, slots)
+
+    def _make_room(self, n_words: int, n_bytes: int) -> None:
+        """Make the arrays large enough for so many more words; what was handed out before stays as it is."""
+        end = self._count + n_words
+        self._words = PackedWords(
+            _grown(self._words.buffer, self._bytes + n_bytes + len(SPARE)),
+            _grown(self._words.starts, end),
+            _grown(self._words.lengths, end),
+        )
+        self._first = _grown(self._first, end)
+        if 2 * end > len(self._slots):
+            slots = np.full(_capacity(2 * end), -1, dtype=np.int32)
+            hashed = self.words().hashes(self._first[: self._count])
+            _insert(slots, hashed, np.arange(self._count, dtype=np.int32))
+            self._slots = slots
+
     def _append(self, new: PackedWords, first: NDArray[np.uint64], hashed: NDArray[np.uint64]) -> None:
         begin, end = self._count, self._count + len(new)
         lengths = new.lengths.astype(np.int64)
         ends = np.cumsum(lengths)
-        starts = self._bytes + ends - lengths
-        buffer = _grown(self._words.buffer, self._bytes + int(ends[-1]) + len(_SPARE))
+        self._make_room(len(new), int(ends[-1]))
+        words, last = self._words, self._bytes + int(ends[-1])
         sources = np.repeat(new.starts - (ends - lengths), lengths) + np.arange(int(ends[-1]))
-        buffer[self._bytes : self._bytes + int(ends[-1])] = new.buffer[sources]
-        all_starts, all_lengths = _grown(self._words.starts, end), _grown(self._words.lengths, end)
-        all_first = _grown(self._first, end)
-        all_starts[begin:end], all_lengths[begin:end], all_first[begin:end] = starts, new.lengths, first
-        self._words = PackedWords(buffer, all_starts, all_lengths)
-        self._first = all_first
-        self._bytes += int(ends[-1])
-        self._count = end
-        if 2 * end > len(self._slots):
-            slots = np.full(_capacity(2 * end), -1, dtype=np.int32)
-            _insert(slots, self.words().hashes(all_first[:end]), np.arange(end, dtype=np.int32))
-            self._slots = slots
-        else:
-            _insert(self._slots, hashed, np.arange(begin, end, dtype=np.int32))
+        words.buffer[self._bytes : last] = new.buffer[sources]
+        words.starts[begin:end], words.lengths[begin:end] = self._bytes + ends - lengths, new.lengths
+        self._first[begin:end] = first
+        self._count, self._bytes = end, last
+        _insert(self._slots, hashed, np.arange(begin, end, dtype=np.int32))
 
 
 def _compare_further(
@@ -248,7 +347,7 @@ def _compare_further(
     """Clear ``same`` where words that agree in length and their first eight bytes differ after them."""
     longer = np.flatnonzero(same & (lengths > 8))
     number = 1
-    while len(longer) and number < _HASHED_BLOCKS:
+    while len(longer) and number < HASHED_BLOCKS:
         theirs = longer if asking is None else asking[longer]
         equal = words.block(number, candidate[longer]) == wanted.block(number, theirs)
         same[longer[~equal]] = False

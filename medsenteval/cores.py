@@ -7,6 +7,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 __all__ = ["available_cores", "limit_cores", "one_thread_per_product"]
 
@@ -33,13 +37,13 @@ class _SingleThreads:
         self._inside = 0
         self._torch_held = False
         self._undo = ExitStack()
+        self._controller: ThreadpoolController | None = None
+        self._modules = 0
 
     def enter(self) -> None:
         with self._lock:
             if self._inside == 0:
-                from threadpoolctl import threadpool_limits
-
-                self._undo.enter_context(threadpool_limits(1))
+                self._undo.enter_context(self._libraries().limit(limits=1))
             # Importing torch takes longer than many fits, so it may come in only after the first has entered.
             torch = sys.modules.get("torch")
             if torch is not None:
@@ -49,6 +53,16 @@ class _SingleThreads:
                 # Torch counts its threads for each of ours.
                 torch.set_num_threads(1)
             self._inside += 1
+
+    def _libraries(self) -> ThreadpoolController:
+        """Return the matrix libraries of this process; looking for them takes as long as a small probe, so once is enough."""
+        if self._controller is None or self._modules != len(sys.modules):
+            from threadpoolctl import ThreadpoolController
+
+            self._controller = ThreadpoolController()
+            # Only an import can bring in another library.
+            self._modules = len(sys.modules)
+        return self._controller
 
     def leave(self) -> None:
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import pairwise
@@ -13,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.compiling import loops_worth_loading, read_only
 from medsenteval.contracts import TokenVectors
 from medsenteval.cores import available_cores
 from medsenteval.errors import SettingsError
@@ -31,7 +33,7 @@ POOLINGS: Final = ("mean", "max")
 
 #: Sums of more rows than this are made from partial sums, so that float32 keeps its digits in long texts.
 _ROWS_A_SUM: Final = 256
-_TOKENS_A_BLOCK: Final = 1 << 14
+_TOKENS_A_BLOCK: Final = 1 << 15
 
 
 def pool(tokens: TokenVectors, how: str) -> NDArray[np.float32]:
@@ -71,12 +73,62 @@ def pool_rows(
     if out is None:
         out = np.empty((len(offsets) - 1, matrix.shape[1]), dtype=np.float32)
     matrix = np.asarray(matrix)  # indexing a memmap costs more than indexing the array over it
-    known = rows >= 0
-    if not known.all():
-        known_before = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum(known, out=known_before[1:])
-        rows, offsets = rows[known], known_before[offsets]
-        weights = None if weights is None else weights[known]
+    pool_texts = _compiled_pooling(matrix, rows, offsets, how, weights, out)
+    if pool_texts is None:
+        known = rows >= 0
+        if not known.all():
+            known_before = np.zeros(len(rows) + 1, dtype=np.int64)
+            np.cumsum(known, out=known_before[1:])
+            rows, offsets = rows[known], known_before[offsets]
+            weights = None if weights is None else weights[known]
+        pool_texts = _plain_pooling(matrix, rows, offsets, how, weights, out)
+
+    # Blocks whose sums stay in the processor's cache until they are divided.
+    edges = _block_edges(offsets, _TOKENS_A_BLOCK)
+    if len(edges) <= 2 or available_cores() < 2:
+        for begin, end in pairwise(edges):
+            pool_texts(begin, end)
+    else:
+        list(worker_threads().map(pool_texts, edges[:-1], edges[1:]))
+    return out
+
+
+def _compiled_pooling(
+    matrix: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    how: str,
+    weights: NDArray[np.float32] | None,
+    out: NDArray[np.float32],
+) -> Callable[[int, int], None] | None:
+    """Return what writes the means of texts with numba's loop; None if that does not fit or is not worth loading."""
+    if how != "mean" or matrix.dtype != np.float32 or not (matrix.flags.c_contiguous and matrix.flags.aligned):
+        return None
+    loops = loops_worth_loading("medsenteval.pooling_kernels", len(rows))
+    if loops is None:
+        return None
+    factors = np.zeros(0, dtype=np.float32) if weights is None else weights
+    kinds = (np.float32, np.int32, np.int64, np.float32)
+    asked = [
+        read_only(np.ascontiguousarray(part, dtype=kind))
+        for part, kind in zip((matrix, rows, offsets, factors), kinds, strict=True)
+    ]
+
+    def pool_texts(begin: int, end: int) -> None:
+        loops.mean_rows(*asked, begin, end, _ROWS_A_SUM, out)
+
+    return pool_texts
+
+
+def _plain_pooling(
+    matrix: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    how: str,
+    weights: NDArray[np.float32] | None,
+    out: NDArray[np.float32],
+) -> Callable[[int, int], None]:
+    """Return what writes the means or maxima of texts whose tokens are all known, with torch or scipy."""
     torch = sys.modules.get("torch") if weights is None else None  # importing it only for this would cost more than it saves
 
     def pool_texts(begin: int, end: int) -> None:
@@ -92,14 +144,7 @@ def pool_rows(
             sums = _sums(matrix, rows[tokens], starts, None if weights is None else weights[tokens], torch)
             np.divide(sums, np.maximum(1, counts).astype(np.float32)[:, None], out=out[begin:end])
 
-    # Blocks whose sums stay in the processor's cache until they are divided.
-    edges = _block_edges(offsets, _TOKENS_A_BLOCK)
-    if len(edges) <= 2 or available_cores() < 2:
-        for begin, end in pairwise(edges):
-            pool_texts(begin, end)
-    else:
-        list(worker_threads().map(pool_texts, edges[:-1], edges[1:]))
-    return out
+    return pool_texts
 
 
 def _block_edges(offsets: NDArray[np.int64], n_tokens: int) -> list[int]:

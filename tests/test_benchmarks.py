@@ -49,3 +49,10 @@ def test_converged_scikit_learn_agrees() -> None:
     assert len(differences) == 4
     assert max(differences) < 1e-6
     assert {float(value) for value in re.findall(r"same ([\d.]+)", printed)} == {100.0}
+
+
+@pytest.mark.slow
+def test_mean_word_vectors_are_timed_with_every_library_that_is_there(tmp_path: Path) -> None:
+    printed = run("mowe.py", "--quick", "--repeats", "1", "--folder", str(tmp_path))
+    assert printed.count("raw text, tokenizer=words") == printed.count("SentEval's loop:") >= 1
+    assert "with NumPy and scipy alone" in printed

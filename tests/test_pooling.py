@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from medsenteval import pooling
+from medsenteval import compiling, pooling
 from medsenteval.contracts import TokenVectors
 from medsenteval.errors import SettingsError
 from medsenteval.pooling import common_directions, pool, pool_rows, sif_weights, without_directions, zipf_probabilities
@@ -36,6 +36,15 @@ def loop(
     return pooled
 
 
+def only(library: str, patch: pytest.MonkeyPatch) -> None:
+    """Let one library add up rows."""
+    if library != "scipy":
+        pytest.importorskip(library)
+    if library != "torch":
+        patch.delitem(sys.modules, "torch", raising=False)
+    patch.setattr(compiling, "_TOKENS_WORTH_LOADING", 0 if library == "numba" else 1 << 62)
+
+
 @settings(deadline=None)
 @given(
     st.lists(st.lists(st.booleans(), max_size=6), min_size=1, max_size=20), st.sampled_from(["mean", "max"]), st.integers(0, 99)
@@ -56,10 +65,10 @@ def test_pooling_equals_a_plain_loop(known: list[list[bool]], how: str, seed: in
 @given(
     st.lists(st.lists(st.integers(-1, 9), max_size=7), min_size=1, max_size=20),
     st.sampled_from(["mean", "max", "weighted"]),
-    st.booleans(),
+    st.sampled_from(["numba", "scipy", "torch"]),
     st.integers(1, 40),
 )
-def test_pooling_rows_equals_a_plain_loop(rows: list[list[int]], how: str, with_torch: bool, block: int) -> None:
+def test_pooling_rows_equals_a_plain_loop(rows: list[list[int]], how: str, library: str, block: int) -> None:
     rng = np.random.default_rng(block)
     matrix = rng.standard_normal((10, 5)).astype(np.float32)
     numbers, offsets = ragged(rows)
@@ -68,27 +77,43 @@ def test_pooling_rows_equals_a_plain_loop(rows: list[list[int]], how: str, with_
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pooling, "_TOKENS_A_BLOCK", block)  # blocks of a few tokens go to several threads
         patch.setattr(pooling, "_ROWS_A_SUM", 3)
-        if with_torch:
-            pytest.importorskip("torch")
-        else:
-            patch.delitem(sys.modules, "torch", raising=False)
+        only(library, patch)
         pooled = pool_rows(matrix, numbers, offsets, kind, weights)
     assert pooled == pytest.approx(loop(matrix, rows, kind, weights), abs=1e-5)
 
 
-def test_both_kernels_give_the_same_bits_and_neighbours_change_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
+@pytest.mark.parametrize("library", ["numba", "torch"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_all_libraries_give_the_same_bits_and_neighbours_change_none(
+    library: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(0)
     matrix = rng.standard_normal((500, 33)).astype(np.float32)
-    rows = [rng.integers(0, 500, n).tolist() for n in rng.integers(0, 700, 200)]
-    by_torch = pool_rows(matrix, *ragged(rows), "mean")
-    monkeypatch.delitem(sys.modules, "torch")
-    assert np.array_equal(by_torch, pool_rows(matrix, *ragged(rows), "mean"))
-    alone = np.concatenate([pool_rows(matrix, *ragged([text]), "mean") for text in rows])
-    assert np.array_equal(by_torch, alone)
+    matrix[::7] = -0.0
+    rows = [rng.integers(-50, 500, n).tolist() for n in rng.integers(0, 700, 200)]
+    numbers, offsets = ragged(rows)
+    weights = rng.random(len(numbers)).astype(np.float32) if weighted else None
+    with monkeypatch.context() as patch:
+        only("scipy", patch)
+        by_scipy = pool_rows(matrix, numbers, offsets, "mean", weights)
+    only(library, monkeypatch)
+    assert pool_rows(matrix, numbers, offsets, "mean", weights).tobytes() == by_scipy.tobytes()
+    for i in range(len(rows)):
+        of_text = slice(offsets[i], offsets[i + 1])
+        own = None if weights is None else weights[of_text]
+        alone = pool_rows(matrix, numbers[of_text], np.array([0, len(rows[i])]), "mean", own)
+        assert alone[0].tobytes() == by_scipy[i].tobytes()
 
 
-def test_a_very_long_text_keeps_its_digits() -> None:
+def test_a_table_that_the_compiled_loop_cannot_take_is_pooled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    only("numba", monkeypatch)
+    matrix = np.asfortranarray(np.arange(12, dtype=np.float32).reshape(4, 3))
+    assert pool_rows(matrix, *ragged([[0, 3], [1]]), "mean").tolist() == [[4.5, 5.5, 6.5], [3, 4, 5]]
+
+
+@pytest.mark.parametrize("library", ["numba", "scipy", "torch"])
+def test_a_very_long_text_keeps_its_digits(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(library, monkeypatch)
     matrix = np.array([[0.1, 1000.0]], dtype=np.float32)
     pooled = pool_rows(matrix, np.zeros(300_000, np.int32), np.array([0, 300_000]), "mean")
     assert pooled[0] == pytest.approx(matrix[0], rel=5e-6)

@@ -7,26 +7,25 @@ to ``weight * diag(spread)``, which is the preconditioner that all fits share. T
 
 * *turned*: few rows, many fits. The rows are rotated once and stored with a column of ones for the intercept.
 * *dual*: more columns than rows. The principal axes come from the n x n Gram matrix; the rows shrink to n coordinates.
-* *raw*: many rows. They stay where they are and are read block by block; the (small) weights are rotated instead. Axes
-  from a sample of rows, in float32, are enough there, since they only steer the solver and never change the problem.
+* *raw*: many rows, or wide ones. They stay where they are and are read block by block; the (small) weights are rotated
+  instead. Axes from a sample of rows, in float32, are enough there, since they only steer the solver and never change
+  the problem; of very wide rows, the leading axes are (``rotations`` says how).
 
 Labels play no part here, so nothing about held-out answers can leak through the basis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import available_cores, one_thread_per_product
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
+from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, in_parts, principal_rotation
 
 __all__ = ["Basis"]
 
@@ -38,12 +37,8 @@ RowNumbers = NDArray[np.intp]
 _SMALL_MATRIX: Final = 2_000_000
 #: Turning the rows costs as much as rotating the weights of this many fitted columns, pass after pass.
 _ROWS_PER_COLUMN: Final = 60
-#: Rows with more columns than this, and no fewer of them, are not worth turning: the raw form is as fast.
-_WIDEST_TURNED: Final = 1_536
-#: Axes of more columns than this cost more than they save; the weights of wider rows are rotated in blocks of columns.
-#: Pair features should stay in one block: u * v goes along with u and v wherever embeddings have a mean.
-_WIDEST_ROTATION: Final = 4_096
 #: Rows from which the raw form's axes are taken, at least, and per column: fewer would save less than more passes cost.
+#: Leading axes alone need no more than the least.
 _SAMPLED_ROWS: Final = 4_096
 _SAMPLED_ROWS_PER_COLUMN: Final = 8
 #: Pair features up to this size are built once and kept; larger ones are built again for every pass.
@@ -58,10 +53,9 @@ _NOISE: Final = 1e-12
 class Basis:
     """One feature matrix seen in solver coordinates; the last coordinate of every point is the intercept.
 
-    ``spread`` is the mean square of the rows along each coordinate, 1 for the intercept. ``axes`` are orthonormal
-    columns, one matrix for each block of feature columns. In the dual form they are a product with the rows, left
-    undone: ``axes`` then holds the factor. ``turned`` has all rows in solver coordinates with a column of ones; it is
-    None in the raw form.
+    ``spread`` is the mean square of the rows along each coordinate, 1 for the intercept. ``turned`` has all rows in
+    solver coordinates with a column of ones; it is None in the raw form. The dual form's axes are a product of
+    ``factor`` with the centred rows, left undone; the other forms have a ``rotation``.
     """
 
     features: Features
@@ -69,9 +63,11 @@ class Basis:
     mean: NDArray[np.float64]
     scale: float
     spread: Floats
-    axes: tuple[Floats, ...]
+    rotation: Rotation | None = None
+    factor: NDArray[np.float64] | None = None
     turned: Floats | None = None
-    is_dual: bool = False
+    #: The turned rows in float64, kept where they are few: fits in float64 often follow those in float32.
+    precise: Floats | None = None
     #: Pair features of all rows, where the raw form keeps them.
     built: Floats | None = None
     #: Where the rows start in the embedding matrix, if they follow one another there and need no gathering.
@@ -85,17 +81,17 @@ class Basis:
             raise ProbeError(f"a probe needs rows and columns, but the features are {n_rows} x {width}")
         small = n_rows * min(n_rows, width) <= _SMALL_MATRIX
         shared = n_rows <= _ROWS_PER_COLUMN * columns and n_rows * width * 4 <= _KEPT_BYTES
-        if min(n_rows, width) > _WIDEST_TURNED or not (small or shared):
+        if min(n_rows, width) > LARGEST_ROTATION or not (small or shared):
             return cls._raw(features, dtype)
         return cls._dual(features, dtype) if width > n_rows else cls._turned(features, dtype)
 
     @classmethod
     def _turned(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        axes = np.linalg.eigh(rows.T @ rows)[1]
-        turned = rows @ axes
-        spread = _with_one(np.einsum("ij,ij->j", turned, turned) / len(rows), dtype)
-        return cls(features, dtype, mean, scale, spread, (axes,), _with_ones(turned, dtype))
+        rotation = FullRotation(np.linalg.eigh(rows.T @ rows)[1])
+        turned = _with_ones(rotation.turn(rows))
+        spread = np.einsum("ij,ij->j", turned, turned) / len(rows)
+        return cls(features, np.float64, mean, scale, spread, rotation=rotation)._holding(turned, dtype)
 
     @classmethod
     def _dual(cls, features: Features, dtype: Precision) -> Basis:
@@ -105,41 +101,54 @@ class Basis:
         if not kept.any():
             return cls._turned(features, dtype)
         roots = np.sqrt(values[kept])
-        turned = _with_ones(vectors[:, kept] * roots, dtype)
-        spread = _with_one(values[kept] / len(rows), dtype)
-        return cls(features, dtype, mean, scale, spread, (vectors[:, kept] / roots,), turned, is_dual=True)
+        turned, spread = _with_ones(vectors[:, kept] * roots), np.append(values[kept] / len(rows), 1.0)
+        return cls(features, np.float64, mean, scale, spread, factor=vectors[:, kept] / roots)._holding(turned, dtype)
 
     @classmethod
     def _raw(cls, features: Features, dtype: Precision) -> Basis:
         n_rows, width = features.n_rows, features.n_columns
         built = None
         if features.right is not None and n_rows * width * 4 <= _KEPT_BYTES:
-            built = _build(features)
-        count = min(n_rows, max(_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * min(width, _WIDEST_ROTATION)))
-        sample = np.linspace(0, n_rows - 1, count).astype(np.intp)
-        rows = features.take(sample) if built is None else built[sample]
+            built = np.empty((n_rows, width), dtype=np.float32)
+            _fill(built, features, np.arange(n_rows))
+        per_column = _SAMPLED_ROWS_PER_COLUMN if width <= LARGEST_ROTATION else 0
+        sample = np.linspace(0, n_rows - 1, min(n_rows, max(_SAMPLED_ROWS, per_column * width))).astype(np.intp)
+        rows = np.empty((len(sample), width), dtype=np.float32)
+        _fill(rows, features, sample, built)
         rows, mean, scale = _centred(rows, np.float32)
-        axes, spreads = [], []
-        for columns in np.array_split(np.arange(width), -(-width // _WIDEST_ROTATION)):
-            values, vectors = _principal_axes(rows[:, columns[0] : columns[-1] + 1])
-            axes.append(vectors if dtype is np.float32 else _orthonormal(vectors))
-            spreads.append(values)
-        spread = _with_one(np.concatenate(spreads), dtype)
+        rotation, spread = principal_rotation(rows)
         in_place = features.right is None and _in_order(features.left)
         first = int(features.left[0]) if in_place else None
-        return cls(features, dtype, mean, scale, spread, tuple(axes), built=built, first=first)
+        spread = np.append(spread, 1.0).astype(np.float32)
+        raw = cls(features, np.float32, mean, scale, spread, rotation=rotation, built=built, first=first)
+        return raw.astype(dtype)
+
+    def _holding(self, turned: Floats, dtype: Precision) -> Basis:
+        """Return this float64 basis with its turned rows, in the precision asked for."""
+        whole = replace(self, turned=turned, precise=turned if turned.size <= 2 * _SMALL_MATRIX else None)
+        if dtype is np.float64:
+            return whole
+        return replace(whole, dtype=dtype, spread=self.spread.astype(dtype), turned=turned.astype(dtype))
 
     def astype(self, dtype: Precision) -> Basis:
         """Return the same coordinates for arithmetic in another precision."""
         if dtype is self.dtype:
             return self
-        turned = None
-        if self.turned is not None:
-            rows = self._centred_rows()
-            turned = _with_ones(rows @ (rows.T @ self.axes[0] if self.is_dual else self.axes[0]), dtype)
-            return replace(self, dtype=dtype, spread=self.spread.astype(dtype), turned=turned)
-        axes = tuple(block.astype(dtype) if dtype is np.float32 else _orthonormal(block) for block in self.axes)
-        return replace(self, dtype=dtype, spread=self.spread.astype(dtype), axes=axes)
+        same = replace(self, dtype=dtype, spread=self.spread.astype(dtype))
+        if self.turned is None:
+            return replace(same, rotation=self._rotation.astype(dtype))
+        if dtype is np.float32:
+            return replace(same, turned=self.turned.astype(dtype))
+        if self.precise is not None:
+            return replace(same, turned=self.precise)
+        rows = self._centred_rows()
+        turned = rows @ (rows.T @ self.factor) if self.factor is not None else self._rotation.turn(rows)
+        return replace(same, turned=_with_ones(turned))
+
+    @property
+    def _rotation(self) -> Rotation:
+        assert self.rotation is not None, "the dual form alone has no rotation"
+        return self.rotation
 
     @property
     def width(self) -> int:
@@ -167,7 +176,7 @@ class Basis:
         """Turn points of shape (..., width) into weights, intercept last, for the rows that ``rows`` returns."""
         if self.turned is not None:
             return points
-        weights = self._rotate(points[..., :-1], back=True) / self.dtype(self.scale)
+        weights = self._apply(self._rotation.back, points[..., :-1]) / self.dtype(self.scale)
         intercepts = points[..., -1] - (weights @ self.mean).astype(self.dtype)
         return np.concatenate([weights, intercepts[..., None]], axis=-1)
 
@@ -176,26 +185,21 @@ class Basis:
         if self.turned is not None:
             return gradient
         centred = (gradient[..., :-1] - gradient[..., -1:] * self.mean.astype(self.dtype)) / self.dtype(self.scale)
-        return np.concatenate([self._rotate(centred, back=False), gradient[..., -1:]], axis=-1)
+        return np.concatenate([self._apply(self._rotation.turn, centred), gradient[..., -1:]], axis=-1)
 
     def to_features(self, points: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return weights and intercepts for plain feature rows, like scikit-learn's ``coef_`` and ``intercept_``."""
         inner = points[..., :-1].astype(np.float64)
-        turned_back = inner @ self.axes[0].T @ self._centred_rows() if self.is_dual else self._rotate(inner, back=True)
-        weights = turned_back.astype(np.float64) / self.scale
+        if self.factor is not None:
+            weights = inner @ self.factor.T @ self._centred_rows() / self.scale
+        else:
+            weights = self._apply(self._rotation.back, inner).astype(np.float64) / self.scale
         return weights, points[..., -1].astype(np.float64) - weights @ self.mean
 
-    def _rotate(self, vectors: Floats, back: bool) -> Floats:
+    @staticmethod
+    def _apply(turn: Callable[[Floats], Floats], vectors: Floats) -> Floats:
         # One product for all vectors: one for each walker would read the axes as many times.
-        flat = vectors.reshape(-1, vectors.shape[-1])
-        pieces, start = [], 0
-        for axes in self.axes:
-            stop = start + len(axes)
-            turn = axes.astype(vectors.dtype, copy=False)
-            pieces.append(flat[:, start:stop] @ (turn.T if back else turn))
-            start = stop
-        rotated = pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=-1)
-        return rotated.reshape(vectors.shape)
+        return turn(vectors.reshape(-1, vectors.shape[-1])).reshape(vectors.shape)
 
     def _centred_rows(self) -> NDArray[np.float64]:
         centred: NDArray[np.float64] = (self.features.take(slice(None)) - self.mean) / self.scale
@@ -204,63 +208,53 @@ class Basis:
 
 def _centred(rows: Floats, dtype: Precision) -> tuple[Floats, NDArray[np.float64], float]:
     """Return rows with mean 0 and overall root mean square 1, with what was subtracted and divided by."""
-    mean = rows.mean(axis=0, dtype=np.float64)
+    sums = in_parts(len(rows), lambda part: rows[part].sum(axis=0, dtype=np.float64))
+    mean: NDArray[np.float64] = np.sum(sums, axis=0) / len(rows)
     if not np.isfinite(mean).all():
         column = int(np.flatnonzero(~np.isfinite(mean))[0])
         raise ProbeError(f"feature column {column} holds values that are not finite; check the encoder's output")
-    centred = np.subtract(rows, mean.astype(dtype), dtype=dtype)
-    largest = max(float(centred.max()), -float(centred.min()))
+    centred = np.empty(rows.shape, dtype=dtype)
+    shift = mean.astype(dtype)
+
+    def subtract(part: slice) -> float:
+        block = np.subtract(rows[part], shift, out=centred[part])
+        return max(float(block.max()), -float(block.min()))
+
+    largest = max(in_parts(len(rows), subtract))
     if largest == 0.0:
         return centred, mean, 1.0
-    centred /= dtype(largest)
-    # Sums within a row may be as wide as the rows; those over all rows are float64.
-    spread = float(np.sqrt(np.einsum("ij,ij->i", centred, centred).sum(dtype=np.float64) / centred.size))
-    centred /= dtype(spread)
+
+    def square(part: slice) -> float:
+        block = centred[part]
+        block /= dtype(largest)
+        # Sums within a row may be as wide as the rows; those over all rows are float64.
+        return float(np.einsum("ij,ij->i", block, block).sum(dtype=np.float64))
+
+    spread = float(np.sqrt(sum(in_parts(len(rows), square)) / centred.size))
+
+    def divide(part: slice) -> None:
+        centred[part] /= dtype(spread)
+
+    in_parts(len(rows), divide)
     return centred, mean, largest * spread
 
 
-def _build(features: Features) -> Floats:
-    """Return all feature rows, put together block by block by as many threads as may run."""
-    built = np.empty((features.n_rows, features.n_columns), dtype=np.float32)
+def _fill(target: Floats, features: Features, rows: RowNumbers, built: Floats | None = None) -> None:
+    """Write these feature rows, few at a time, by as many threads as may run; from ``built`` where that has them all."""
 
-    def fill(start: int) -> None:
-        rows = slice(start, min(start + _BUILT_ROWS, len(built)))
-        built[rows] = features.take(rows)
+    def write(part: slice) -> None:
+        for start in range(part.start, part.stop, _BUILT_ROWS):
+            block = slice(start, min(start + _BUILT_ROWS, part.stop))
+            target[block] = features.take(rows[block]) if built is None else built[rows[block]]
 
-    with ThreadPoolExecutor(available_cores()) as pool:
-        list(pool.map(fill, range(0, len(built), _BUILT_ROWS)))
-    return built
-
-
-def _principal_axes(rows: Floats) -> tuple[Floats, Floats]:
-    """Return the variances and directions of the principal axes of centred float32 rows, to float32 accuracy."""
-    if find_spec("torch") is None:
-        values, vectors = np.linalg.eigh(rows.T @ rows)
-    else:
-        import torch
-
-        # The same LAPACK routine in another library: more than twice as fast on a thousand columns and more.
-        with one_thread_per_product():
-            found = torch.linalg.eigh(torch.from_numpy(rows.T @ rows))
-        values, vectors = found.eigenvalues.numpy(), found.eigenvectors.numpy()
-    return np.maximum(values, 0) / len(rows), np.ascontiguousarray(vectors)
-
-
-def _orthonormal(axes: Floats) -> NDArray[np.float64]:
-    """Make float32 axes orthonormal to float64 precision by one step of Newton's iteration for the polar factor."""
-    wide: NDArray[np.float64] = axes.astype(np.float64)
-    return 1.5 * wide - 0.5 * wide @ (wide.T @ wide)
+    in_parts(len(rows), write)
 
 
 def _in_order(rows: RowNumbers) -> bool:
     return len(rows) > 0 and bool((np.diff(rows) == 1).all())
 
 
-def _with_one(spread: Floats, dtype: Precision) -> Floats:
-    return np.append(spread, 1.0).astype(dtype)
-
-
-def _with_ones(rows: Floats, dtype: Precision) -> Floats:
-    stored = np.ones((rows.shape[0], rows.shape[1] + 1), dtype=dtype)
+def _with_ones(rows: Floats) -> Floats:
+    stored = np.ones((rows.shape[0], rows.shape[1] + 1), dtype=rows.dtype)
     stored[:, :-1] = rows
     return stored

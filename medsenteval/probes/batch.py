@@ -95,13 +95,13 @@ class Batch:
         self.n_outputs = 1 if n_classes == 2 else n_classes
         n_rows = basis.features.n_rows
         rows = slice(0, n_rows) if basis.turned is not None else _union([fold.train for fold in folds], n_rows)
-        self.problems = Problems(basis, rows, _row_weights(folds, rows, basis), labels[rows], self.n_outputs)
-
         counts = np.stack([np.bincount(labels[fold.train], minlength=n_classes) for fold in folds])
         self.present = counts > 0
         n_present = self.present.sum(axis=1)
         self.constant = np.where(n_present == 1, counts.argmax(axis=1), -1).astype(np.int64)
         self.start = self._frequencies_only(counts)
+        weights = _row_weights(folds, rows, basis)
+        self.problems = Problems(basis, rows, weights, labels[rows], self.n_outputs, self._reference(counts))
 
         halved = (n_present == 2) & (n_classes > 2)
         strength = np.asarray(penalties, dtype=np.float64) * np.where(halved, 0.5, 1.0)[:, None]
@@ -110,6 +110,13 @@ class Batch:
         ascending = np.take_along_axis(strength, self.order, axis=1)
         with np.errstate(divide="ignore", over="ignore"):
             self.ridges = 1 / (counts.sum(axis=1)[:, None] * ascending * basis.scale**2)
+
+    def _reference(self, counts: NDArray[np.int64]) -> int | None:
+        """Return the most frequent class that no walking fold lacks."""
+        everywhere = self.present[self.constant < 0].all(axis=0)
+        if self.n_outputs == 1 or not everywhere.any():
+            return None
+        return int(np.where(everywhere, counts.sum(axis=0), -1).argmax())
 
     def _frequencies_only(self, counts: NDArray[np.int64]) -> Floats:
         """Return the models that know nothing but how often each class occurs among a fold's training rows."""

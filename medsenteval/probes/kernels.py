@@ -1,22 +1,27 @@
 """One pass over the rows: the residuals of all walkers' models, and the gradients that come back.
 
-This is where the time goes, so the layout is chosen for it. Weights are (walkers x classes) rows; logits of a block of
-rows are (walkers x classes) x rows, so that each class is a contiguous run and the whole block stays in the cache
+This is where the time goes, so the layout is chosen for it. Weights are (classes x walkers) rows; logits of a block of
+rows are (classes x walkers) x rows, so that each class is a contiguous run and the whole block stays in the cache
 between the two matrix products. A fold is a row of weights, zero where the fold does not train; it is multiplied into
 the softmax's normaliser, so that it costs nothing per class.
+
+A softmax does not change when one vector is subtracted from the weights of all classes, and its residuals sum to zero.
+So one class, the reference, takes part in no product: the others' weights are taken relative to its own, its logits are
+zeros, and its gradient is minus the sum of the others'. It has to be a class that every fold has rows of, since a class
+without rows has no finite weights.
 
 Residuals p - y are computed without ever forming 1 - p, so that they are accurate relative to their own size however
 tiny they get; on separable rows under a weak penalty nothing else converges. Stored rows are put in the order of their
 classes for that, so that every block has one class only. Rows that stay where they are come with a one-hot mask.
 
-The arithmetic is written once for NumPy and torch, whose functions agree in all that is used here.
+The arithmetic is written once for NumPy and torch, whose functions agree in nearly all that is used here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -45,6 +50,7 @@ class Problems:
 
     ``weights`` (folds x rows) is 1 / (number of training rows) on a fold's training rows and 0 elsewhere; its columns,
     and ``labels``, stand for ``rows`` of the basis. ``n_outputs`` is 1 for a sigmoid, else the number of classes.
+    ``reference`` is a class that all folds have training rows of, if there is one, and always None for a sigmoid.
     """
 
     basis: Basis
@@ -52,9 +58,10 @@ class Problems:
     weights: Floats
     labels: Labels
     n_outputs: int
+    reference: int | None = None
 
     def select(self, folds: Indices) -> Problems:
-        return Problems(self.basis, self.rows, self.weights[folds], self.labels, self.n_outputs)
+        return replace(self, weights=self.weights[folds])
 
     def sorted_by_class(self) -> Problems:
         """Leave out rows that no fold trains on and order the others by their class."""
@@ -62,11 +69,66 @@ class Problems:
         order = order[np.asarray(self.weights.any(axis=0))[order]]
         rows = np.arange(self.basis.features.n_rows)[self.rows][order]
         weights = np.ascontiguousarray(self.weights[:, order])
-        return Problems(self.basis, rows, weights, self.labels[order], self.n_outputs)
+        return replace(self, rows=rows, weights=weights, labels=self.labels[order])
 
     @property
     def classes(self) -> list[int]:
-        return [1] if self.n_outputs == 1 else list(range(self.n_outputs))
+        """The class of each line of logits, the reference last."""
+        if self.n_outputs == 1:
+            return [1]
+        return sorted(range(self.n_outputs), key=lambda label: (label == self.reference, label))
+
+
+class NumpyArrays:
+    """What NumPy does in other words than torch."""
+
+    arrays: Any = np
+    lift: Any = staticmethod(np.asarray)
+
+    @staticmethod
+    def empty(n_rows: int, n_columns: int, dtype: Any) -> Any:
+        return np.empty((n_rows, n_columns), dtype=dtype)
+
+    @staticmethod
+    def multiply(weights: Any, block: Any, out: Any) -> None:
+        """Write the logits of a block of rows; the last weight is the intercept unless the rows have a column of ones."""
+        width = block.shape[1]
+        np.matmul(weights[:, :width], block.T, out=out)
+        if width < weights.shape[1]:
+            out += weights[:, width:]
+
+    @staticmethod
+    def softmax(logits: Any) -> None:
+        """Replace logits by probabilities over the first axis."""
+        logits -= logits.max(axis=0)
+        np.exp(logits, out=logits)
+        logits /= logits.sum(axis=0)
+
+
+class TorchArrays:
+    """What torch does in other words than NumPy; its fused softmax is why few classes over many rows are its work."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.arrays: Any = torch
+        self.lift: Any = torch.from_numpy
+        self.dtypes = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float64}
+
+    def empty(self, n_rows: int, n_columns: int, dtype: Any) -> Any:
+        return self.arrays.empty((n_rows, n_columns), dtype=self.dtypes[dtype])
+
+    def multiply(self, weights: Any, block: Any, out: Any) -> None:
+        """Write the logits of a block of rows; the last weight is the intercept unless the rows have a column of ones."""
+        width = block.shape[1]
+        if width < weights.shape[1]:
+            self.arrays.addmm(weights[:, width:], weights[:, :width], block.T, out=out)
+        else:
+            self.arrays.mm(weights, block.T, out=out)
+
+    def softmax(self, logits: Any) -> None:
+        """Replace logits by probabilities over the first axis."""
+        self.arrays.softmax(logits, 0, out=logits)
 
 
 class GradientPass:
@@ -92,15 +154,13 @@ class GradientPass:
             self.stored = self.basis.turned[self.problems.rows]
             self.borders = np.flatnonzero(np.diff(self.problems.labels)) + 1
         self.row_weight = self.problems.weights.max(axis=1)
-        self.arrays: Any = np
-        self.lift: Any = np.asarray
-        if engine == "torch":
-            import torch
-
-            self.arrays, self.lift = torch, torch.from_numpy
+        #: Whether every fold weighs all rows alike; then residuals need no weights, and their sums are multiplied once.
+        self.uniform = bool((self.problems.weights == self.row_weight[:, None]).all())
+        self.classes = self.problems.classes
+        self.engine = TorchArrays() if engine == "torch" else NumpyArrays()
 
     def __call__(self, points: Floats, walkers: Indices) -> tuple[Floats, Floats]:
-        weights = self.basis.to_rows(points)
+        weights = self.basis.to_rows(self._by_class(points))
         n_rows = self.problems.weights.shape[1]
         spans = list(pairwise(round(n_rows * part / self.parts) for part in range(self.parts + 1)))
         if self.pool is None:
@@ -108,44 +168,71 @@ class GradientPass:
         else:
             sums = list(self.pool.map(lambda span: self._part(weights, walkers, *span), spans))
         gradient, absolute, squares = (_total(pieces) for pieces in zip(*sums, strict=True))
+        row_weight = self.row_weight[walkers]
+        if self.uniform:
+            # Plain residuals were summed; the sums below are those of weighted ones.
+            gradient *= row_weight[:, None]
+            absolute *= row_weight
+            squares *= row_weight**2
         # Residuals carry the row weight 1/n, so their squares carry 1/n^2 and are taken times n.
-        weight = absolute - squares / self.row_weight[walkers][:, None]
-        n_outputs = points.shape[1]
-        if n_outputs > 1:
-            weight *= n_outputs / (n_outputs - 1)
-        return self.basis.from_rows(gradient), np.maximum(weight, 0)
+        weight = np.empty(points.shape[:2], dtype=points.dtype)
+        weight[:, self._outputs] = np.maximum(absolute - squares / row_weight, 0).T
+        if len(self.classes) > 1:
+            weight *= len(self.classes) / (len(self.classes) - 1)
+        return self._by_walker(self.basis.from_rows(gradient)), weight
+
+    @property
+    def _outputs(self) -> list[int]:
+        """The output of each line of logits."""
+        return [0] if self.problems.n_outputs == 1 else self.classes
+
+    def _by_class(self, points: Floats) -> Floats:
+        """Turn points (walkers x outputs x width) into those of the lines of logits that need a product, class by class."""
+        lines = np.ascontiguousarray(points.transpose(1, 0, 2)[self._outputs])
+        return lines if self.problems.reference is None else lines[:-1] - lines[-1]
+
+    def _by_walker(self, gradient: Floats) -> Floats:
+        """Turn the gradients of those lines into gradients of all outputs, walker by walker."""
+        if self.problems.reference is not None:
+            gradient = np.concatenate([gradient, -gradient.sum(axis=0, keepdims=True)])
+        return np.ascontiguousarray(gradient[np.argsort(self._outputs)].transpose(1, 0, 2))
 
     def _part(self, weights: Floats, walkers: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
-        """Return the sums over some of the rows of r * x, |r| and r^2, where r is a weighted residual."""
-        count, n_outputs, width = weights.shape
-        xp = self.arrays
-        flat = self.lift(np.ascontiguousarray(weights.reshape(count * n_outputs, width)))
+        """Return the sums over some of the rows of r * x, |r| and r^2, where r is a (weighted) residual."""
+        n_lines, count, width = weights.shape
+        n_classes = len(self.classes)
+        xp, lift = self.engine.arrays, self.engine.lift
+        flat = lift(weights.reshape(n_lines * count, width))
         total = xp.zeros_like(flat)
-        absolute = xp.zeros_like(flat[:, 0]).reshape(count, n_outputs)
+        absolute = lift(np.zeros((n_classes, count), dtype=weights.dtype))
         squares = xp.zeros_like(absolute)
         folds = slice(None) if len(walkers) == len(self.problems.weights) else walkers
-        for columns in self._spans(start, stop, len(flat)):
-            fold_weights = self.problems.weights[folds, columns]
-            share, block = self.lift(fold_weights), self.lift(self._rows(columns))
+        for columns in self._spans(start, stop, n_classes * count):
+            block, labels = lift(self._rows(columns)), self.problems.labels[columns]
             has_ones = block.shape[1] == width
-            logits = flat @ block.T if has_ones else flat[:, :-1] @ block.T + flat[:, -1:]
-            residuals = logits.reshape(count, n_outputs, -1)
-            labels = self.problems.labels[columns]
+            logits = self.engine.empty(n_classes * count, len(block), weights.dtype)
+            self.engine.multiply(flat, block, logits[: len(flat)])
+            logits[len(flat) :] = 0
+            residuals = logits.reshape(n_classes, count, len(block))
+            share = None if self.uniform else lift(self.problems.weights[folds, columns])
             with np.errstate(over="ignore"):
-                if self.stored is not None:
-                    _residuals_of_class(xp, residuals, share, int(labels[0]))
+                if n_classes == 1:
+                    self._sigmoid_residuals(residuals, share, labels)
+                elif self.stored is not None:
+                    self._residuals_of_class(residuals, share, self.classes.index(int(labels[0])))
                 else:
-                    _residuals(xp, residuals, share, self.lift(self._own_class(labels)))
+                    self._residuals(residuals, share, lift(self._own_class(labels)))
             # The curvature only steers the solver: in long blocks the first quarter of the rows can speak for all.
             sampled = xp.abs(residuals[:, :, : -(-len(block) // 4)] if len(block) > _SHORTEST_BLOCK else residuals)
             portion = len(block) / sampled.shape[2]
             absolute += sampled.sum(axis=2) * portion
             squares += xp.square(sampled, out=sampled).sum(axis=2) * portion
+            kept = logits[: len(flat)]
             if has_ones:
-                total += logits @ block
+                total += kept @ block
             else:
-                total[:, :-1] += logits @ block
-                total[:, -1] += logits.sum(axis=1)
+                total[:, :-1] += kept @ block
+                total[:, -1] += kept.sum(axis=1)
         return np.asarray(total).reshape(weights.shape), np.asarray(absolute), np.asarray(squares)
 
     def _spans(self, start: int, stop: int, n_logits: int) -> Iterator[slice]:
@@ -161,7 +248,7 @@ class GradientPass:
 
     def _own_class(self, labels: Labels) -> Floats:
         """Return 1 for a row's own class: classes x rows, or one line of 1 and 0 for a sigmoid."""
-        own: Floats = (labels == np.array(self.problems.classes)[:, None]).astype(self.basis.dtype)
+        own: Floats = (labels == np.array(self.classes)[:, None]).astype(self.basis.dtype)
         return own
 
     def _rows(self, columns: slice) -> Floats:
@@ -172,45 +259,38 @@ class GradientPass:
             return self.basis.rows(slice(rows.start + columns.start, rows.start + columns.stop))
         return self.basis.rows(rows[columns])
 
-
-def _residuals_of_class(xp: Any, logits: Any, share: Any, label: int) -> None:
-    """Replace logits (walkers x outputs x rows) of rows of one class by weighted residuals p - y."""
-    n_outputs = logits.shape[1]
-    if n_outputs == 1:
-        towards = -1.0 if label == 1 else 1.0
+    def _sigmoid_residuals(self, logits: Any, share: Any, labels: Labels) -> None:
+        """Replace logits (one line x walkers x rows) of either class by weighted residuals p - y."""
+        xp = self.engine.arrays
+        towards = self.engine.lift(1 - 2 * self._own_class(labels))
         logits *= -towards
         xp.exp(logits, out=logits)
         logits += 1
-        xp.divide(share[:, None] * towards, logits, out=logits)
-        return
-    logits -= logits[:, [label]]
-    xp.minimum(logits, xp.full_like(logits[:1, :1, :1], _HOPELESS), out=logits)
-    xp.exp(logits, out=logits)
-    logits[:, label] = 0
-    others = logits.sum(axis=1)
-    scale = share / (others + 1)
-    logits *= scale[:, None]
-    logits[:, label] = -others * scale
+        xp.divide(towards if share is None else share * towards, logits, out=logits)
 
-
-def _residuals(xp: Any, logits: Any, share: Any, own_class: Any) -> None:
-    """Replace logits of rows of any class by weighted residuals p - y."""
-    if logits.shape[1] == 1:
-        towards = 1 - 2 * own_class
-        logits *= -towards
+    def _residuals_of_class(self, logits: Any, share: Any, own: int) -> None:
+        """Replace logits (classes x walkers x rows) of rows of one class by weighted residuals p - y."""
+        xp = self.engine.arrays
+        logits -= logits[[own]]
+        xp.minimum(logits, xp.full_like(logits[:1, :1, :1], _HOPELESS), out=logits)
         xp.exp(logits, out=logits)
-        logits += 1
-        xp.divide((share * towards)[:, None], logits, out=logits)
-        return
-    logits -= xp.amax(logits, axis=1)[:, None]
-    xp.exp(logits, out=logits)
-    own_part = logits * own_class
-    own = own_part.sum(axis=1)
-    logits -= own_part
-    others = logits.sum(axis=1)
-    scale = share / (own + others)
-    logits *= scale[:, None]
-    logits -= xp.multiply((others * scale)[:, None], own_class, out=own_part)
+        logits[own] = 0
+        others = logits.sum(axis=0)
+        scale = (1 if share is None else share) / (others + 1)
+        logits *= scale
+        logits[own] = -others * scale
+
+    def _residuals(self, logits: Any, share: Any, own_class: Any) -> None:
+        """Replace logits of rows of any class by weighted residuals p - y."""
+        xp = self.engine.arrays
+        self.engine.softmax(logits)
+        own_class = own_class[:, None]
+        own_part = logits * own_class
+        logits -= own_part
+        others = logits.sum(axis=0)
+        logits -= xp.multiply(others, own_class, out=own_part)
+        if share is not None:
+            logits *= share
 
 
 def _total(pieces: Sequence[Floats]) -> Floats:

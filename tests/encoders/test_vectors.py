@@ -22,9 +22,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medsenteval import compiling
 from medsenteval.cache import cache_folder
 from medsenteval.contracts import TokenEncoder
 from medsenteval.encoders import vector_files
+from medsenteval.encoders.tokens import token_store
 from medsenteval.encoders.vector_files import open_vectors
 from medsenteval.encoders.vector_formats import FileOptions
 from medsenteval.encoders.vectors import TOKENIZERS, WordVectorEncoder, from_table, load
@@ -317,6 +319,29 @@ def test_means_equal_a_plain_loop_whatever_stands_beside_them(texts: list[str], 
     together = encoder.encode(texts)
     assert together == pytest.approx(np.array([plain_mean(text, tokenizer, case) for text in texts]), abs=1e-5)
     assert np.array_equal(together, np.concatenate([encoder.encode([text]) for text in reversed(texts)])[::-1])
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.lists(PIECES, max_size=8).map(" ".join), min_size=1, max_size=8),
+    st.sampled_from(["words", "whitespace"]),
+    st.sampled_from(["exact", "lower", "exact-then-lower"]),
+    st.sampled_from(["mean", "max", "sif", "unit-mean"]),
+)
+def test_compiled_loops_change_no_bit_and_no_identity(texts: list[str], tokenizer: str, case: str, pooling: str) -> None:
+    pytest.importorskip("numba")
+    matrix = np.random.default_rng(0).standard_normal((len(WORDS), 5)).astype(np.float32)
+    vectors, identities = [], []
+    for tokens_worth_loading in (0, 1 << 62):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(compiling, "_TOKENS_WORTH_LOADING", tokens_worth_loading)
+            token_store.cache_clear()
+            row_of = {word: i for i, word in enumerate(WORDS)}
+            encoder = WordVectorEncoder("v", row_of, matrix, source="x", case=case, tokenizer=tokenizer, pooling=pooling)
+            vectors.append(encoder.encode(texts).tobytes())
+            identities.append(encoder.identity)
+    assert vectors[0] == vectors[1]
+    assert identities[0] == identities[1]
 
 
 def test_very_long_texts_and_no_texts(write: Write) -> None:

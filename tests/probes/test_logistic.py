@@ -19,6 +19,7 @@ from medsenteval.probes.batch import Batch, Fits
 from medsenteval.probes.certificate import certify
 from medsenteval.probes.logistic import ExactBackend
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
+from medsenteval.probes.rotations import LeadingRotation
 
 TIGHT = 1e-7
 ENGINES = ["numpy", pytest.param("torch", marks=pytest.mark.filterwarnings("ignore"))]
@@ -100,12 +101,18 @@ def test_extreme_feature_scales(scale: float) -> None:
     np.testing.assert_allclose(scaled.probabilities, plain.probabilities, atol=1e-5)
 
 
+def keep_raw(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave even small matrices where they are."""
+    monkeypatch.setattr("medsenteval.probes.basis._SMALL_MATRIX", 0)
+    monkeypatch.setattr("medsenteval.probes.basis._ROWS_PER_COLUMN", 0)
+
+
 def half(n: int) -> Fold:
     rows = np.arange(n)
     return Fold(rows[: n // 2], rows[n // 2 :])
 
 
-@pytest.mark.parametrize("form", ["turned", "dual", "raw"])
+@pytest.mark.parametrize("form", ["turned", "dual", "raw", "leading axes"])
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_form_of_the_basis_gives_scikit_learn_probabilities(
@@ -115,11 +122,14 @@ def test_every_form_of_the_basis_gives_scikit_learn_probabilities(
         pytest.importorskip("torch")
     n, d = (80, 150) if form == "dual" else (200, 30)
     x, y = make_rows(7, n, d, k)
-    if form == "raw":
-        monkeypatch.setattr("medsenteval.probes.basis._SMALL_MATRIX", 0)
-        monkeypatch.setattr("medsenteval.probes.basis._ROWS_PER_COLUMN", 0)
+    if form in ("raw", "leading axes"):
+        keep_raw(monkeypatch)
+    if form == "leading axes":
+        for name, value in {"LARGEST_ROTATION": 20, "_LEADING": 6, "_SPARE": 2}.items():
+            monkeypatch.setattr(f"medsenteval.probes.rotations.{name}", value)
     basis = Basis.of(Features.from_array(x), 1, np.float64)
-    assert (basis.turned is None) == (form == "raw")
+    assert (basis.turned is None) == (form in ("raw", "leading axes"))
+    assert isinstance(basis.rotation, LeadingRotation) == (form == "leading axes")
     predictions, report = ExactBackend(TIGHT, engine=engine).predict(Features.from_array(x), y, k, [half(n)], [2.0])
     reference = converged(x[: n // 2], y[: n // 2], 2.0)
     np.testing.assert_allclose(predictions[0].probabilities, reference.predict_proba(x[n // 2 :]), atol=1e-4)
@@ -134,8 +144,9 @@ def test_pair_features_are_fitted_as_if_they_had_been_built(form: str, monkeypat
     pairs = Features(matrix, left, right)
     y = (np.abs(matrix[left] - matrix[right]).sum(axis=1) > 5.5).astype(np.int64)
     if form != "turned":
-        for name in ("_SMALL_MATRIX", "_ROWS_PER_COLUMN", *(["_KEPT_BYTES"] if form == "raw" else [])):
-            monkeypatch.setattr(f"medsenteval.probes.basis.{name}", 0)
+        keep_raw(monkeypatch)
+    if form == "raw":
+        monkeypatch.setattr("medsenteval.probes.basis._KEPT_BYTES", 0)
     backend = ExactBackend(TIGHT)
     from_pairs = backend.predict(pairs, y, 2, [half(150)], [1.0])[0][0].probabilities
     built = backend.predict(Features.from_array(pairs.take(slice(None))), y, 2, [half(150)], [1.0])[0][0].probabilities
@@ -156,6 +167,25 @@ def test_class_missing_from_a_folds_training_rows(k: int, missing: list[int]) ->
     assert (predictions[0].probabilities[:, missing] == 0).all()
     accuracies, _ = ExactBackend(TIGHT).score_grid(Features.from_array(x), y, k, folds, [1.0, 2.0])
     assert accuracies[0, 0] == (predictions[0].labels == y).mean()
+
+
+@pytest.mark.parametrize("raw", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("missing", [[0, 1, 2], [0, 0, 0]])
+def test_no_class_or_few_classes_are_in_every_fold(
+    raw: bool, engine: str, missing: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "torch":
+        pytest.importorskip("torch")
+    if raw:
+        keep_raw(monkeypatch)
+    x, y = make_rows(19, 150, 8, 3)
+    rows = np.arange(150)
+    folds = [Fold(rows[y != label], rows) for label in missing]
+    predictions, _ = ExactBackend(TIGHT, engine=engine).predict(Features.from_array(x), y, 3, folds, [0.5, 1.0, 2.0])
+    for fold, prediction, label, penalty in zip(folds, predictions, missing, [0.5, 1.0, 2.0], strict=True):
+        expected = converged(x[fold.train], y[fold.train], penalty).predict_proba(x)
+        np.testing.assert_allclose(np.delete(prediction.probabilities, label, axis=1), expected, atol=1e-4)
 
 
 @settings(max_examples=15, deadline=None)
@@ -290,13 +320,14 @@ def test_axes_are_orthonormal_whoever_finds_them(with_torch: bool, monkeypatch: 
     if with_torch:
         pytest.importorskip("torch")
     else:
-        monkeypatch.setattr("medsenteval.probes.basis.find_spec", lambda name: None)
+        monkeypatch.setattr("medsenteval.probes.rotations.find_spec", lambda name: None)
     rows = make_rows(41, 300, 40, 3)[0] * np.geomspace(1, 1e-3, 40, dtype=np.float32)
     basis = Basis._raw(Features.from_array(rows), np.float32)
-    (axes,), (precise,) = basis.axes, basis.astype(np.float64).axes
+    single, double = basis._rotation, basis.astype(np.float64)._rotation
+    axes, precise = single.turn(np.eye(40, dtype=np.float32)), double.turn(np.eye(40))
     np.testing.assert_allclose(axes.T @ axes, np.eye(40), atol=1e-5)
     np.testing.assert_allclose(precise.T @ precise, np.eye(40), atol=1e-11)
-    turned = ((rows - basis.mean) / basis.scale) @ precise
+    turned = double.turn((rows - basis.mean) / basis.scale)
     np.testing.assert_allclose(turned.T @ turned / len(rows), np.diag(basis.spread[:-1]), atol=1e-4)
 
 
