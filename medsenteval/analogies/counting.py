@@ -1,9 +1,8 @@
 """How many candidates of a block beat an answer, for many answers at once: the innermost loop of ranking.
 
-Answers of one query are compared with the same candidates under many exemplars, and most candidates are far below all of
-them: a bound over all exemplars says in one pass which need no further look. NumPy makes several passes over the
-others; numba, where it is installed (``pip install medsenteval[analogy]``), makes one and is several times faster. Both count
-the same. Small work stays with NumPy, because compiling takes longer than that.
+NumPy makes several passes over the candidates, so it first leaves out those that a bound over all exemplars shows to be far
+below an answer. numba, where it is installed (``pip install medsenteval[analogy]``), looks at every one in a single pass and
+is several times faster. Both count the same. Small work stays with NumPy, because compiling takes longer than that.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.analogies.kernels import PART
 from medsenteval.analogies.paired import compiled_kernel
 from medsenteval.analogies.scores import Constants, Factors
 
@@ -83,17 +83,25 @@ def count_with_numpy(form: str, factors: Factors, asked: Asked, constants: Const
 
 def count_compiled(form: str, factors: Factors, asked: Asked, constants: Constants) -> BlockCounts:
     """Count with kernels that numba compiles at their first use; they run outside the interpreter's lock."""
-    better = np.empty(len(asked.exemplars), dtype=np.int64)
-    n_unclear = np.empty(len(asked.exemplars), dtype=np.int64)
-    live = np.empty(factors.first.shape[1], dtype=np.intp)
-    tables = (factors.first, factors.second, factors.scale)
-    numbers = (asked.exemplars, asked.queries, constants.weight, constants.offset, constants.margin)
-    count, find = compiled_kernel(f"count_{form}s"), compiled_kernel(f"find_{form}s")
-    total = count(*tables, *_bounds(form, factors), *numbers, asked.runs, live, better, n_unclear)
-    answers, places = np.empty(total, dtype=np.intp), np.empty(total, dtype=np.intp)
-    if total:
-        find(*tables, *numbers, n_unclear, answers, places)
-    return BlockCounts(better, answers, places)
+    compared: tuple[object, ...] = (asked.exemplars, asked.queries, constants.weight, constants.offset, constants.margin)
+    tables: tuple[object, ...] = (factors.first, factors.second, factors.scale)
+    kernel = compiled_kernel(f"count_{form}s")
+    if factors.step:
+        n_parts = -(-factors.first.shape[1] // PART)
+        levels = [np.empty((n_parts, len(table), PART), dtype=np.int16) for table in (factors.first, factors.second)]
+        for table, rounded in zip((factors.first, factors.second), levels, strict=True):
+            compiled_kernel("to_levels")(table, factors.step, rounded)
+        tables = (factors.first, factors.second, factors.step, *levels)
+        compared = (asked.exemplars, asked.queries, constants.offset, constants.margin)
+        kernel = compiled_kernel("count_levels")
+    room = len(asked.exemplars)
+    while True:
+        better = np.zeros(len(asked.exemplars), dtype=np.int64)
+        answers, places = np.empty(room, dtype=np.intp), np.empty(room, dtype=np.intp)
+        n_unclear = kernel(*tables, *compared, better, answers, places)
+        if n_unclear <= room:
+            return BlockCounts(better, answers[:n_unclear], places[:n_unclear])
+        room = n_unclear
 
 
 class _Bounds(NamedTuple):

@@ -1,8 +1,12 @@
 """The innermost loops as plain Python for numba to compile; ``counting`` and ``paired`` say what they are for.
 
-Counts are kept in float32 within a block (exact up to 16 million), because adding floats under a mask is what processors do
-eight or sixteen at a time. The loops for sums and for products differ only in z and in its bound; sharing them
-through a function argument would keep numba from vectorising them.
+Every candidate is looked at for every answer, in straight loops without a branch: they run eight or sixteen candidates at a
+time, which beats cleverness about which to pass over. Counters are as narrow as what is compared (int32 beside float32, int16
+beside int16), because a comparison's result can then be added as it comes. The loops for sums and products differ only in z;
+sharing them through a function argument would keep numba from vectorising them, and so would a loop over part of a row that
+does not start at zero, whose numbers might be negative: parts are cut out first.
+
+The ``count_`` loops add to ``better``, write down unclear pairs (answer, place) as far as there is room, and return how many.
 """
 
 from __future__ import annotations
@@ -11,162 +15,122 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["count_products", "count_sums", "dots", "find_products", "find_sums", "steps"]
+__all__ = ["PART", "count_levels", "count_products", "count_sums", "dots", "steps", "to_levels"]
 
-_ONE, _ZERO = np.float32(1), np.float32(0)
-#: Candidates that are looked at or passed over together. Passing over pays only where at least half of the stretches go:
-#: one long loop is faster than many short ones.
-_STRETCH = 128
-#: Answers of one query from which on it pays to find out first which candidates none of them needs to look at.
-_WORTH_BOUNDING = 4
+#: Candidates that are counted together, and once more where that left one open.
+PART = 512
+_LOWEST, _HIGHEST = -32767.0, 32767.0
+#: What fills up the last part of a row: two of them are below everything that is asked for.
+_NOBODY = np.int16(-16384)
+#: Two factors of a sum are each at most half a level off; the rest is for the rounding of float32, a hundredth of a level.
+_LEVELS_OFF = 1.05
+
+
+def to_levels(factors: Any, step: Any, levels: Any) -> None:
+    """Round float32 factors to whole steps in int16, and cut the rows into parts: a part's rows stand together."""
+    a_step, width = np.float32(1 / step), factors.shape[1]
+    for p in range(len(levels)):
+        begin = p * PART
+        for i in range(len(factors)):
+            x, z = factors[i][begin : min(begin + PART, width)], levels[p, i]
+            for v in range(len(x)):
+                z[v] = np.int16(np.rint(x[v] * a_step))
+            z[len(x) :] = _NOBODY
+
+
+def count_levels(
+    first: Any, second: Any, step: Any, first_levels: Any, second_levels: Any, e: Any, q: Any, offset: Any, margin: Any,
+    better: Any, answers: Any, places: Any,
+) -> int:  # fmt: skip
+    """Count what ``count_sums`` counts where no sum is weighted: in levels, and in float32 what these leave open."""
+    width, n_unclear = first.shape[1], 0
+    low, high = np.empty(len(e), dtype=np.int16), np.empty(len(e), dtype=np.int16)
+    for k in range(len(e)):
+        low[k] = np.int16(min(max(np.ceil((offset[k] - margin[k]) / step - _LEVELS_OFF), _LOWEST), _HIGHEST))
+        high[k] = np.int16(min(max(np.floor((offset[k] + margin[k]) / step + _LEVELS_OFF), _LOWEST), _HIGHEST))
+    for p in range(len(first_levels)):
+        begin = p * PART
+        part = slice(begin, min(begin + PART, width))
+        for k in range(len(e)):
+            t, m, at_least, at_most = offset[k], margin[k], low[k], high[k]
+            coarse_x, coarse_y = first_levels[p, e[k]], second_levels[p, q[k]]
+            coarse_above, coarse_below = np.int16(0), np.int16(0)
+            for v in range(PART):
+                level = np.int16(coarse_x[v] + coarse_y[v])
+                coarse_above = np.int16(coarse_above + np.int16(level > at_most))
+                coarse_below = np.int16(coarse_below + np.int16(level < at_least))
+            if int(coarse_above) + int(coarse_below) == PART:
+                better[k] += int(coarse_above)
+                continue
+            x, y = first[e[k]][part], second[q[k]][part]
+            above, below = np.int32(0), np.int32(0)
+            for v in range(len(x)):
+                z = x[v] + y[v] - t
+                above = np.int32(above + np.int32(z > m))
+                below = np.int32(below + np.int32(z < -m))
+            better[k] += int(above)
+            if int(above) + int(below) < len(x):
+                for v in range(len(x)):
+                    z = x[v] + y[v] - t
+                    if not abs(z) > m:
+                        if n_unclear < len(places):
+                            answers[n_unclear], places[n_unclear] = k, begin + v
+                        n_unclear += 1
+    return n_unclear
 
 
 def count_sums(
-    first: Any, second: Any, scale: Any, most: Any, least: Any, scale_most: Any, scale_least: Any,
-    e: Any, q: Any, weight: Any, offset: Any, margin: Any, runs: Any, live: Any, better: Any, n_unclear: Any,
+    first: Any, second: Any, scale: Any, e: Any, q: Any, weight: Any, offset: Any, margin: Any,
+    better: Any, answers: Any, places: Any,
 ) -> int:  # fmt: skip
-    """Count, for each answer, candidates with first + weight * second - offset beyond the margin; return the number unclear."""
-    width, total = first.shape[1], 0
-    n_stretches = (width + _STRETCH - 1) // _STRETCH
-    for r in range(len(runs) - 1):
-        lo, hi = runs[r], runs[r + 1]
-        y = second[q[lo]]
-        n_live = n_stretches
-        if hi - lo >= _WORTH_BOUNDING:
-            w_least, w_most = np.min(weight[lo:hi]), np.max(weight[lo:hi])
-            t_least, m_most = np.min(offset[lo:hi]), np.max(margin[lo:hi])
-            n_live = 0
-            for s in range(n_stretches):
-                begin, end, hopeless = s * _STRETCH, min((s + 1) * _STRETCH, width), _ZERO
-                for v in range(begin, end):
-                    bound = most[v] + max(w_least * y[v], w_most * y[v]) - t_least
-                    hopeless += _ONE if bound < -2 * m_most else _ZERO
-                if int(hopeless) < end - begin:
-                    live[n_live] = s
-                    n_live += 1
-        for k in range(lo, hi):
-            x, w, t, m = first[e[k]], weight[k], offset[k], margin[k]
-            above, clear = _ZERO, width
-            if 2 * n_live > n_stretches:
-                below = _ZERO
-                for v in range(width):
+    """Count, for each answer, candidates with first + weight * second - offset beyond the margin."""
+    width, n_unclear = first.shape[1], 0
+    for k in range(len(e)):
+        w, t, m = weight[k], offset[k], margin[k]
+        for begin in range(0, width, PART):
+            part = slice(begin, min(begin + PART, width))
+            x, y = first[e[k]][part], second[q[k]][part]
+            above, below = np.int32(0), np.int32(0)
+            for v in range(len(x)):
+                z = x[v] + w * y[v] - t
+                above = np.int32(above + np.int32(z > m))
+                below = np.int32(below + np.int32(z < -m))
+            better[k] += int(above)
+            if int(above) + int(below) < len(x):
+                for v in range(len(x)):
                     z = x[v] + w * y[v] - t
-                    above += _ONE if z > m else _ZERO
-                    below += _ONE if z < -m else _ZERO
-                clear = int(above) + int(below)
-            else:
-                unclear = 0
-                for i in range(n_live):
-                    begin, end = live[i] * _STRETCH, min((live[i] + 1) * _STRETCH, width)
-                    here, below = _ZERO, _ZERO
-                    for v in range(begin, end):
-                        z = x[v] + w * y[v] - t
-                        here += _ONE if z > m else _ZERO
-                        below += _ONE if z < -m else _ZERO
-                    above += here
-                    unclear += end - begin - int(here) - int(below)
-                clear = width - unclear
-            better[k] = int(above)
-            n_unclear[k] = width - clear
-            total += n_unclear[k]
-    return total
+                    if not abs(z) > m:
+                        if n_unclear < len(places):
+                            answers[n_unclear], places[n_unclear] = k, begin + v
+                        n_unclear += 1
+    return n_unclear
 
 
 def count_products(
-    first: Any, second: Any, scale: Any, most: Any, least: Any, scale_most: Any, scale_least: Any,
-    e: Any, q: Any, weight: Any, offset: Any, margin: Any, runs: Any, live: Any, better: Any, n_unclear: Any,
+    first: Any, second: Any, scale: Any, e: Any, q: Any, weight: Any, offset: Any, margin: Any,
+    better: Any, answers: Any, places: Any,
 ) -> int:  # fmt: skip
-    """Count, for each answer, candidates with first * second - offset * scale beyond the margin; return the number unclear."""
-    width, total = first.shape[1], 0
-    n_stretches = (width + _STRETCH - 1) // _STRETCH
-    for r in range(len(runs) - 1):
-        lo, hi = runs[r], runs[r + 1]
-        y = second[q[lo]]
-        n_live = n_stretches
-        if hi - lo >= _WORTH_BOUNDING:
-            t_least, m_most = np.min(offset[lo:hi]), np.max(margin[lo:hi])
-            smallest = scale_least if t_least >= 0 else scale_most
-            n_live = 0
-            for s in range(n_stretches):
-                begin, end, hopeless = s * _STRETCH, min((s + 1) * _STRETCH, width), _ZERO
-                for v in range(begin, end):
-                    bound = max(least[v] * y[v], most[v] * y[v]) - t_least * smallest[v]
-                    hopeless += _ONE if bound < -2 * m_most else _ZERO
-                if int(hopeless) < end - begin:
-                    live[n_live] = s
-                    n_live += 1
-        for k in range(lo, hi):
-            x, f, t, m = first[e[k]], scale[e[k]], offset[k], margin[k]
-            above, clear = _ZERO, width
-            if 2 * n_live > n_stretches:
-                below = _ZERO
-                for v in range(width):
-                    z = x[v] * y[v] - t * f[v]
-                    above += _ONE if z > m else _ZERO
-                    below += _ONE if z < -m else _ZERO
-                clear = int(above) + int(below)
-            else:
-                unclear = 0
-                for i in range(n_live):
-                    begin, end = live[i] * _STRETCH, min((live[i] + 1) * _STRETCH, width)
-                    here, below = _ZERO, _ZERO
-                    for v in range(begin, end):
-                        z = x[v] * y[v] - t * f[v]
-                        here += _ONE if z > m else _ZERO
-                        below += _ONE if z < -m else _ZERO
-                    above += here
-                    unclear += end - begin - int(here) - int(below)
-                clear = width - unclear
-            better[k] = int(above)
-            n_unclear[k] = width - clear
-            total += n_unclear[k]
-    return total
-
-
-def find_sums(
-    first: Any, second: Any, scale: Any, e: Any, q: Any, weight: Any, offset: Any, margin: Any,
-    n_unclear: Any, answers: Any, places: Any,
-) -> None:  # fmt: skip
-    """Write down which candidates ``count_sums`` found unclear."""
-    width, at = first.shape[1], 0
+    """Count, for each answer, candidates with first * second - offset * scale beyond the margin."""
+    width, n_unclear = first.shape[1], 0
     for k in range(len(e)):
-        if n_unclear[k] == 0:
-            continue
-        x, y, w, t, m = first[e[k]], second[q[k]], weight[k], offset[k], margin[k]
-        for begin in range(0, width, _STRETCH):
-            end, clear = min(begin + _STRETCH, width), _ZERO
-            for v in range(begin, end):
-                z = x[v] + w * y[v] - t
-                clear += _ONE if z > m or z < -m else _ZERO
-            if int(clear) < end - begin:
-                for v in range(begin, end):
-                    z = x[v] + w * y[v] - t
-                    if not (z > m) and not (z < -m):
-                        answers[at], places[at] = k, v
-                        at += 1
-
-
-def find_products(
-    first: Any, second: Any, scale: Any, e: Any, q: Any, weight: Any, offset: Any, margin: Any,
-    n_unclear: Any, answers: Any, places: Any,
-) -> None:  # fmt: skip
-    """Write down which candidates ``count_products`` found unclear."""
-    width, at = first.shape[1], 0
-    for k in range(len(e)):
-        if n_unclear[k] == 0:
-            continue
-        x, y, f, t, m = first[e[k]], second[q[k]], scale[e[k]], offset[k], margin[k]
-        for begin in range(0, width, _STRETCH):
-            end, clear = min(begin + _STRETCH, width), _ZERO
-            for v in range(begin, end):
+        t, m = offset[k], margin[k]
+        for begin in range(0, width, PART):
+            part = slice(begin, min(begin + PART, width))
+            x, y, f = first[e[k]][part], second[q[k]][part], scale[e[k]][part]
+            above, below = np.int32(0), np.int32(0)
+            for v in range(len(x)):
                 z = x[v] * y[v] - t * f[v]
-                clear += _ONE if z > m or z < -m else _ZERO
-            if int(clear) < end - begin:
-                for v in range(begin, end):
+                above = np.int32(above + np.int32(z > m))
+                below = np.int32(below + np.int32(z < -m))
+            better[k] += int(above)
+            if int(above) + int(below) < len(x):
+                for v in range(len(x)):
                     z = x[v] * y[v] - t * f[v]
-                    if not (z > m) and not (z < -m):
-                        answers[at], places[at] = k, v
-                        at += 1
+                    if not abs(z) > m:
+                        if n_unclear < len(places):
+                            answers[n_unclear], places[n_unclear] = k, begin + v
+                        n_unclear += 1
+    return n_unclear
 
 
 def dots(vectors: Any, rows: Any, table: Any, numbers: Any, out: Any) -> None:

@@ -27,7 +27,7 @@ Rows = NDArray[np.intp]
 #: Candidates of a block: their vectors and their products with a group's terms stay in a core's cache.
 _BLOCK: Final = 2048
 #: Exemplars and queries of a group together; BMASS's relations have 50 of each.
-_GROUP_ROWS: Final = 128
+_GROUP_ROWS: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,33 +68,37 @@ def rank_answers(score: Score, triples: Triples) -> NDArray[np.int64]:
     exact = score.exact(triples.exemplars, triples.queries, triples.answers)
     constants = score.constants(triples.exemplars, triples.queries, exact)
     groups = [(group, constants.take(group.triples)) for group in _grouped(triples)]
+    order = np.concatenate([group.triples for group, _ in groups])
     starts = range(0, n_candidates, _BLOCK)
-    n_spans = min(len(starts), 4 * available_cores())
+    n_spans = min(len(starts), 16 * available_cores())
     spans = [starts[len(starts) * i // n_spans : len(starts) * (i + 1) // n_spans] for i in range(n_spans)]
 
     def count_span(span: range) -> NDArray[np.int64]:
+        # In the order of the groups; ``order`` leads back.
         better = np.zeros(len(triples), dtype=np.int64)
         for start in span:
             block = slice(start, min(start + _BLOCK, n_candidates))
+            begin = 0
             for group, group_constants in groups:
                 factors = score.factors(block, group.exemplars, group.queries)
                 counts = count(score.form, factors, group.asked, group_constants)
-                better[group.triples] += counts.better
+                better[begin : begin + len(group.triples)] += counts.better
                 rows, places = group.triples[counts.unclear_answers], counts.unclear_places + start
-                others = places != triples.answers[rows]
-                rows, places = rows[others], places[others]
                 if len(rows):
                     rivals = score.exact(triples.exemplars[rows], triples.queries[rows], places)
                     ahead = (rivals > exact[rows]) | ((rivals == exact[rows]) & (places < triples.answers[rows]))
-                    np.add.at(better, rows[ahead], 1)
+                    np.add.at(better, begin + counts.unclear_answers[ahead], 1)
+                begin += len(group.triples)
         return better
 
     from threadpoolctl import threadpool_limits
 
     # Threads work on different candidates; the matrix products of each must not start threads of their own.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(available_cores()) as pool:
-        better: NDArray[np.int64] = np.sum(list(pool.map(count_span, spans)), axis=0, dtype=np.int64)
-    return better + 1
+        better = np.sum(list(pool.map(count_span, spans)), axis=0, dtype=np.int64)
+    ranks = np.empty(len(triples), dtype=np.int64)
+    ranks[order] = better + 1
+    return ranks
 
 
 def _grouped(triples: Triples) -> list[_Group]:

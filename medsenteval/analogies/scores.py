@@ -40,6 +40,8 @@ _ROUNDOFF: Final = 2.0**-24
 #: Distances below this part of the query's length are computed anew in float64: their squares lose digits in float32.
 _CANCELLATION: Final = 0.25
 _ROWS_A_BLOCK: Final = 2048
+#: Steps from zero to the largest sum that is counted in int16; the rest of its range is for rounding.
+_STEPS: Final = 32_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,11 +85,15 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """A block of candidates in float32: one row an exemplar (``first``, ``scale``) and one row a query (``second``)."""
+    """A block of candidates in float32: one row an exemplar (``first``, ``scale``) and one row a query (``second``).
+
+    ``step``, where it is not zero, says that no sum is weighted and that none is farther than 32,000 steps from zero.
+    """
 
     first: NDArray[np.float32]
     second: NDArray[np.float32]
     scale: NDArray[np.float32]
+    step: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +177,9 @@ class AdditiveScore(Score):
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
         first, second = _cross(self.candidates.unit[block], self._offsets32[exemplars], self._queries32[queries])
-        return Factors(first, second, first)
+        # Candidates are unit vectors, so no product exceeds the other's length.
+        largest = float(self._sizes[0][exemplars].max() + self._sizes[1][queries].max())
+        return Factors(first, second, first, largest / _STEPS if 1e-30 < largest < 1e30 else 0.0)
 
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
         margin = self._product_error * (self._sizes[0][exemplars] + self._sizes[1][queries]) + 4 * _ROUNDOFF * np.abs(exact)
@@ -273,7 +281,8 @@ class RatioScore(Score):
         return Factors(first, second, below)
 
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
-        margin = 2.0 * (self._product_error + 4 * _ROUNDOFF) * (1.0 + np.abs(exact))
+        # No cosine exceeds 1, so a product is off by no more than both of its factors together.
+        margin = self._slope * self._product_error * (2.0 + np.abs(exact)) + 6 * _ROUNDOFF * (1.0 + np.abs(exact))
         return Constants(np.ones(len(exact), dtype=np.float32), _single(exact), _single(margin))
 
 

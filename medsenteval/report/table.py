@@ -12,7 +12,7 @@ from medsenteval.results import Result
 __all__ = ["SYNTHETIC_WARNING", "detail_table", "score_table", "text_table"]
 
 _EXPLANATION = (
-    "[low, high]: 95 % bootstrap interval over items. Baseline: the best constant answer.\n"
+    "[low, high]: 95 % bootstrap interval over items (analogies: over relations). Baseline: the best constant answer.\n"
     "! not above the baseline    ? above it, but the interval reaches down to it"
 )
 _DRAWS = "\nProtocols with draws: mean over draws of training rows, and the interval of that mean."
