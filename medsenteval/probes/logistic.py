@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from medsenteval.cores import available_cores, one_thread_per_product
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.features import Features
+from medsenteval.memory import return_freed_memory
 from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.batch import Batch, Fits
@@ -122,6 +123,8 @@ class ExactBackend:
             if len(fold.held_out) == 0:
                 raise ProbeError(f"fold {index} has no held-out rows to be scored on")
         fits = self.fit(features, labels, n_classes, folds, [penalties] * len(folds))
+        if fits.basis.turned is None:
+            return_freed_memory()
         self._search = _Search(features, labels, folds, penalties, fits)
 
         def accuracy(index: int) -> NDArray[np.float64]:
@@ -176,6 +179,8 @@ class ExactBackend:
                 basis = search.fits.basis.astype(dtype)
             else:
                 basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype)
+        if basis.turned is None:
+            return_freed_memory()
         engine = self.engine
         if engine == "auto":
             engine = "torch" if basis.turned is None else "numpy"
