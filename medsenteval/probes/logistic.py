@@ -13,7 +13,7 @@ curvature M as ``M^-1 g``, would change its logits by less than ``tolerance`` of
 over the rows. This is a gradient norm relative to the solution, in the metric that matters for predictions: it does not
 change when features are scaled, rotated or repeated, and a value of r was seen to flip a share of at most r of the
 predictions. It is meant for the search, where hundreds of fits compete; the few final fits, whose predictions are
-reported, are ten times as precise. On small data a single flipped item can change the chosen penalty and with it the
+reported, are three times as precise. On small data a single flipped item can change the chosen penalty and with it the
 score, and precision costs next to nothing, so the default is 1e-5 below a thousand rows, 1e-4 from there on, and 3e-4
 from ten thousand on, where a flipped share of that size is a thirtieth of a held-out accuracy's standard error.
 ``FitReport`` holds the largest value and counts the fits that fell short. Below ``1e-5`` all arithmetic is float64.
@@ -53,7 +53,7 @@ _FLOAT32_TOLERANCE: Final = 1e-5
 #: A fit that has not converged in float32 after this many passes is tried again in float64.
 _FLOAT32_PASSES: Final = 400
 #: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
-_FINAL_PRECISION: Final = 10.0
+_FINAL_PRECISION: Final = 3.0
 _FINEST_TOLERANCE: Final = 1e-7
 
 
