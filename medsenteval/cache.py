@@ -136,7 +136,7 @@ class CacheEntry:
             about = self.about
             if about is None or about["dimension"] != rows.shape[1] or not self._matrix_path.is_file():
                 self._start(rows.shape[1], description)
-            payload = np.ascontiguousarray(rows, dtype="<f4").tobytes()
+            payload = np.ascontiguousarray(rows, dtype="<f4").data
             with open(self._matrix_path, "r+b") as stream:
                 stream.seek(4 * rows.shape[1] * self.rows_of(block).start)
                 stream.write(payload)
@@ -228,6 +228,6 @@ class EmbeddingCache:
         shutil.rmtree(entry.folder)
 
 
-def _digest(key: str, block: int, payload: bytes) -> str:
+def _digest(key: str, block: int, payload: bytes | memoryview) -> str:
     """Hash a block together with where it belongs, so that a block of another place or entry never passes."""
     return hashlib.blake2b(payload, digest_size=20, key=f"{key[:40]}{block}".encode()[:64]).hexdigest()

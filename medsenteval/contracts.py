@@ -104,18 +104,21 @@ class Split:
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Split:
         """Return the examples with these row numbers, in this order."""
-
-        def pick(column: tuple[str, ...] | None) -> tuple[str, ...] | None:
-            return None if column is None else tuple(column[i] for i in rows)
-
         at = np.asarray(rows, dtype=np.intp)
+
+        def pick(column: tuple[str, ...]) -> tuple[str, ...]:
+            # An array of references: a Python number for each of many rows would weigh more than the texts' own.
+            references = np.empty(len(column), dtype=object)
+            references[:] = column
+            return tuple(references[at])
+
         return Split(
-            ids=tuple(self.ids[i] for i in rows),
-            texts=tuple(self.texts[i] for i in rows),
-            texts2=pick(self.texts2),
+            ids=pick(self.ids),
+            texts=pick(self.texts),
+            texts2=None if self.texts2 is None else pick(self.texts2),
             labels=None if self.labels is None else self.labels[at],
             scores=None if self.scores is None else self.scores[at],
-            groups=pick(self.groups),
+            groups=None if self.groups is None else pick(self.groups),
         )
 
     def all_texts(self) -> Iterator[str]:

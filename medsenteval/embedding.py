@@ -34,7 +34,11 @@ class TextOrder:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> TextOrder:
-        return cls(tuple(sorted(set(texts), key=lambda text: (len(text.split()), len(text), text))))
+        distinct = sorted(set(texts))
+        words = np.fromiter((len(text.split()) for text in distinct), dtype=np.int64, count=len(distinct))
+        lengths = np.fromiter(map(len, distinct), dtype=np.int64, count=len(distinct))
+        # The sort is stable, so texts of equal length stay in their own order. A key for each text would weigh more than it.
+        return cls(tuple(distinct[place] for place in np.lexsort((lengths, words))))
 
     @property
     def n_blocks(self) -> int:

@@ -16,6 +16,7 @@ from medsenteval.encoders.adapt import BatcherEncoder
 from medsenteval.errors import SettingsError
 from medsenteval.executors import Executor
 from medsenteval.executors.worker import peak_memory_mb
+from medsenteval.memory import return_freed_memory
 from medsenteval.progress import Progress
 from medsenteval.results import Result, make_result
 from medsenteval.settings import SentEvalParams, Settings
@@ -42,10 +43,10 @@ def evaluate_task(
     started = time.perf_counter()
     progress = progress or Progress()
     asked = dataset.for_encoder(encoder)
-    texts = list(asked.all_texts())
     common: dict[str, Any] = {"batch_size": settings.batch_size, "task_name": task.name, "cache": cache, "progress": progress}
     if executor is None:
-        embeddings = embed_texts(encoder, texts, **common)
+        embeddings = embed_texts(encoder, list(asked.all_texts()), **common)
+        return_freed_memory()
         encoded = time.perf_counter()
         scores = task.evaluate(task, asked, embeddings, settings)
     else:
@@ -53,11 +54,12 @@ def evaluate_task(
         from medsenteval.executors.scoring import score_elsewhere
 
         with closing(EncoderElsewhere.of(encoder, spec, executor)) as elsewhere:
-            embeddings = embed_texts(encoder, texts, **common, elsewhere=elsewhere)
+            embeddings = embed_texts(encoder, list(asked.all_texts()), **common, elsewhere=elsewhere)
         encoded = time.perf_counter()
         title = f"{task.name}: {encoder.name}"
         scores = score_elsewhere(task, asked, embeddings, settings, executor, title, progress.fitted)
     scored = time.perf_counter()
+    return_freed_memory()
     measure_coverage = getattr(encoder, "coverage", None)
     coverage: Mapping[str, float] = {} if measure_coverage is None else measure_coverage(embeddings.row_of)
     zero_rows = int(embeddings.zero_rows.sum())

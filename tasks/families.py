@@ -121,15 +121,17 @@ def predict_similarity(
     return predicted, split.scores, degenerate
 
 
-def senteval_order(split: Split) -> list[int]:
+def senteval_order(split: Split) -> NDArray[np.intp]:
     """Return the rows sorted as SentEval sorts them before it encodes: by numbers of tokens, then by label.
 
     Shuffled folds depend on positions, so the same folds as SentEval's need the same order first.
     """
     targets = split.labels if split.labels is not None else split.scores
-    lengths = [[len(text.split()) for text in column] for column in (split.texts, split.texts2) if column is not None]
     assert targets is not None
-    return sorted(range(len(split)), key=lambda i: (*(column[i] for column in lengths), targets[i]))
+    columns = [column for column in (split.texts, split.texts2) if column is not None]
+    lengths = [np.fromiter((len(text.split()) for text in column), dtype=np.int64, count=len(split)) for column in columns]
+    # The last key decides first, and rows that are equal in all of them stay as they are.
+    return np.lexsort((targets, *reversed(lengths)))
 
 
 def concatenate_splits(splits: list[Split]) -> Split:

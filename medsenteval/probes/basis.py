@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
-from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, in_parts, principal_rotation
+from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, eigenvectors, in_parts, principal_rotation
 
 __all__ = ["Basis"]
 
@@ -40,7 +40,7 @@ _ROWS_PER_COLUMN: Final = 60
 #: Rows from which the raw form's axes are taken, at least, and per column: fewer would save less than more passes cost.
 #: Leading axes alone need no more than the least.
 _SAMPLED_ROWS: Final = 4_096
-_SAMPLED_ROWS_PER_COLUMN: Final = 8
+_SAMPLED_ROWS_PER_COLUMN: Final = 6
 #: Pair features up to this size are built once and kept; larger ones are built again for every pass.
 _KEPT_BYTES: Final = 512 * 2**20
 #: Rows of pair features that a thread builds at a time, few enough for its cache.
@@ -88,7 +88,7 @@ class Basis:
     @classmethod
     def _turned(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        rotation = FullRotation(np.linalg.eigh(rows.T @ rows)[1])
+        rotation = FullRotation(eigenvectors(rows.T @ rows)[1])
         turned = _with_ones(rotation.turn(rows))
         spread = np.einsum("ij,ij->j", turned, turned) / len(rows)
         return cls(features, np.float64, mean, scale, spread, rotation=rotation)._holding(turned, dtype)
@@ -96,7 +96,7 @@ class Basis:
     @classmethod
     def _dual(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        values, vectors = np.linalg.eigh(rows @ rows.T)
+        values, vectors = eigenvectors(np.concatenate(in_parts(len(rows), lambda part: rows[part] @ rows.T)))
         kept = values > _NOISE * values[-1]
         if not kept.any():
             return cls._turned(features, dtype)
@@ -115,7 +115,7 @@ class Basis:
         sample = np.linspace(0, n_rows - 1, min(n_rows, max(_SAMPLED_ROWS, per_column * width))).astype(np.intp)
         rows = np.empty((len(sample), width), dtype=np.float32)
         _fill(rows, features, sample, built)
-        rows, mean, scale = _centred(rows, np.float32)
+        rows, mean, scale = _centred(rows, np.float32, in_place=True)
         rotation, spread = principal_rotation(rows)
         in_place = features.right is None and _in_order(features.left)
         first = int(features.left[0]) if in_place else None
@@ -154,6 +154,11 @@ class Basis:
     def width(self) -> int:
         """Number of solver coordinates, the intercept included."""
         return len(self.spread)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether reading rows means copying them together from different places of the embeddings."""
+        return self.turned is None and self.built is None and self.first is None
 
     def blocks(self, rows: RowNumbers, size: int) -> Iterator[Floats]:
         """Yield the given rows ``size`` at a time."""
@@ -206,14 +211,14 @@ class Basis:
         return centred
 
 
-def _centred(rows: Floats, dtype: Precision) -> tuple[Floats, NDArray[np.float64], float]:
+def _centred(rows: Floats, dtype: Precision, in_place: bool = False) -> tuple[Floats, NDArray[np.float64], float]:
     """Return rows with mean 0 and overall root mean square 1, with what was subtracted and divided by."""
     sums = in_parts(len(rows), lambda part: rows[part].sum(axis=0, dtype=np.float64))
     mean: NDArray[np.float64] = np.sum(sums, axis=0) / len(rows)
     if not np.isfinite(mean).all():
         column = int(np.flatnonzero(~np.isfinite(mean))[0])
         raise ProbeError(f"feature column {column} holds values that are not finite; check the encoder's output")
-    centred = np.empty(rows.shape, dtype=dtype)
+    centred = rows if in_place else np.empty(rows.shape, dtype=dtype)
     shift = mean.astype(dtype)
 
     def subtract(part: slice) -> float:

@@ -31,7 +31,8 @@ _GROUPED_NUMBERS: Final = 200_000
 _ROW_PARTS: Final = 4
 #: Multiplications per pass from which sharing out the rows pays for handing them to threads.
 _SHARED_MULTIPLICATIONS: Final = 20_000_000
-_BLOCK_LENGTH: Final = 4_096
+#: Feature values that are gathered at a time to be predicted.
+_PREDICTED_VALUES: Final = 400_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,8 @@ class Fits:
         """Return the logits of these rows under every penalty: penalties x outputs x rows."""
         points = self.basis.to_rows(self.points[fold])
         flat = points.reshape(-1, points.shape[-1])
-        pieces = [flat[:, : block.shape[1]] @ block.T for block in self.basis.blocks(rows, _BLOCK_LENGTH)]
+        length = max(_PREDICTED_VALUES // self.basis.width, 1)
+        pieces = [flat[:, : block.shape[1]] @ block.T for block in self.basis.blocks(rows, length)]
         logits = np.concatenate(pieces, axis=1) if pieces else np.zeros((len(flat), 0), dtype=flat.dtype)
         if self.basis.turned is None:
             logits += flat[:, -1:]
@@ -142,14 +144,15 @@ class Batch:
 
         # A pass over many rows waits for memory: columns are cheap there, passes are not. So few folds try all their
         # penalties side by side, each from the start; many folds fill the columns and walk their penalties in turn.
-        abreast = len(walking) * n_stages * self.n_outputs <= _GROUP_COLUMNS
+        abreast = n_stages if len(walking) * n_stages * self.n_outputs <= _GROUP_COLUMNS else 1
 
         def walk_group(folds: RowNumbers) -> None:
             shape = (len(folds), n_stages)
-            ridges = self.ridges[folds].reshape(-1, 1) if abreast else self.ridges[folds]
-            walkers = np.repeat(folds, n_stages) if abreast else folds
+            walkers = np.repeat(folds, abreast)
+            ridges = self.ridges[folds].reshape(len(walkers), -1)
             present = self.present[walkers] if self.n_outputs > 1 else np.ones((len(walkers), 1), dtype=bool)
-            gradient = GradientPass(self.problems.select(walkers), self.engine, pool if by_rows else None, _ROW_PARTS)
+            problems, helpers = self.problems.select(folds), pool if by_rows else None
+            gradient = GradientPass(problems, self.engine, helpers, _ROW_PARTS, abreast)
             paths = walk(gradient, self.start[walkers], present, ridges, self.basis.spread, tolerance, max_passes)
             points[folds] = paths.points.reshape(points[folds].shape)
             errors[folds] = paths.errors.reshape(shape)

@@ -40,6 +40,8 @@ Labels = NDArray[np.int64]
 _BLOCK_NUMBERS: Final = 200_000
 _LONGEST_BLOCK: Final = 4_096
 _SHORTEST_BLOCK: Final = 256
+#: Feature values of a block that must be gathered from all over the embeddings: its copy should stay in the cache, too.
+_GATHERED_VALUES: Final = 500_000
 #: A logit so far above that of the right class leaves it no probability; more would overflow float32.
 _HOPELESS: Final = 80.0
 
@@ -61,7 +63,7 @@ class Problems:
     reference: int | None = None
 
     def select(self, folds: Indices) -> Problems:
-        return replace(self, weights=self.weights[folds])
+        return self if np.array_equal(folds, np.arange(len(self.weights))) else replace(self, weights=self.weights[folds])
 
     def sorted_by_class(self) -> Problems:
         """Leave out rows that no fold trains on and order the others by their class."""
@@ -132,7 +134,7 @@ class TorchArrays:
 
 
 class GradientPass:
-    """Mean-loss gradients of walkers, one for each fold of the problems.
+    """Mean-loss gradients of walkers, ``abreast`` of them side by side for each fold of the problems.
 
     With ``pool`` the row blocks are shared out in ``parts`` fixed parts, added up in order, so that the result does not
     depend on the number of threads.
@@ -144,6 +146,7 @@ class GradientPass:
         engine: str,
         pool: Executor | None = None,
         parts: int = 1,
+        abreast: int = 1,
     ) -> None:
         self.pool, self.parts = pool, parts if pool is not None else 1
         self.stored: Floats | None = None
@@ -153,6 +156,7 @@ class GradientPass:
             self.problems = problems.sorted_by_class()
             self.stored = self.basis.turned[self.problems.rows]
             self.borders = np.flatnonzero(np.diff(self.problems.labels)) + 1
+        self.fold_of = np.repeat(np.arange(len(problems.weights)), abreast)
         self.row_weight = self.problems.weights.max(axis=1)
         #: Whether every fold weighs all rows alike; then residuals need no weights, and their sums are multiplied once.
         self.uniform = bool((self.problems.weights == self.row_weight[:, None]).all())
@@ -168,7 +172,7 @@ class GradientPass:
         else:
             sums = list(self.pool.map(lambda span: self._part(weights, walkers, *span), spans))
         gradient, absolute, squares = (_total(pieces) for pieces in zip(*sums, strict=True))
-        row_weight = self.row_weight[walkers]
+        row_weight = self.row_weight[self.fold_of[walkers]]
         if self.uniform:
             # Plain residuals were summed; the sums below are those of weighted ones.
             gradient *= row_weight[:, None]
@@ -206,7 +210,9 @@ class GradientPass:
         total = xp.zeros_like(flat)
         absolute = lift(np.zeros((n_classes, count), dtype=weights.dtype))
         squares = xp.zeros_like(absolute)
-        folds = slice(None) if len(walkers) == len(self.problems.weights) else walkers
+        folds = self.fold_of[walkers]
+        # All of them in order need no copying.
+        chosen = slice(None) if np.array_equal(folds, np.arange(len(self.problems.weights))) else folds
         for columns in self._spans(start, stop, n_classes * count):
             block, labels = lift(self._rows(columns)), self.problems.labels[columns]
             has_ones = block.shape[1] == width
@@ -214,7 +220,7 @@ class GradientPass:
             self.engine.multiply(flat, block, logits[: len(flat)])
             logits[len(flat) :] = 0
             residuals = logits.reshape(n_classes, count, len(block))
-            share = None if self.uniform else lift(self.problems.weights[folds, columns])
+            share = None if self.uniform else lift(self.problems.weights[chosen, columns])
             with np.errstate(over="ignore"):
                 if n_classes == 1:
                     self._sigmoid_residuals(residuals, share, labels)
@@ -233,11 +239,15 @@ class GradientPass:
             else:
                 total[:, :-1] += kept @ block
                 total[:, -1] += kept.sum(axis=1)
+            del block, logits, residuals, sampled, kept  # before the next ones are made, not after
         return np.asarray(total).reshape(weights.shape), np.asarray(absolute), np.asarray(squares)
 
     def _spans(self, start: int, stop: int, n_logits: int) -> Iterator[slice]:
         """Yield runs of rows whose logits fit into the cache, of one class each if the rows are stored."""
-        length = int(np.clip(_BLOCK_NUMBERS // n_logits, _SHORTEST_BLOCK, _LONGEST_BLOCK))
+        fitting = _BLOCK_NUMBERS // n_logits
+        if self.basis.gathers:
+            fitting = min(fitting, _GATHERED_VALUES // self.basis.width)
+        length = int(np.clip(fitting, _SHORTEST_BLOCK, _LONGEST_BLOCK))
         edges = [start, stop]
         if self.stored is not None:
             edges = [start, *self.borders[(self.borders > start) & (self.borders < stop)].tolist(), stop]

@@ -13,7 +13,7 @@ curvature M as ``M^-1 g``, would change its logits by less than ``tolerance`` of
 over the rows. This is a gradient norm relative to the solution, in the metric that matters for predictions: it does not
 change when features are scaled, rotated or repeated, and a value of r was seen to flip a share of at most r of the
 predictions. It is meant for the search, where hundreds of fits compete; the few final fits, whose predictions are
-reported, are ten times as precise. On small data a single flipped item can change the chosen penalty and with it the
+reported, are three times as precise. On small data a single flipped item can change the chosen penalty and with it the
 score, and precision costs next to nothing, so the default is 1e-5 below a thousand rows, 1e-4 from there on, and 3e-4
 from ten thousand on, where a flipped share of that size is a thirtieth of a held-out accuracy's standard error.
 ``FitReport`` holds the largest value and counts the fits that fell short. Below ``1e-5`` all arithmetic is float64.
@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from medsenteval.cores import available_cores, one_thread_per_product
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.features import Features
+from medsenteval.memory import return_freed_memory
 from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.batch import Batch, Fits
@@ -52,7 +53,7 @@ _FLOAT32_TOLERANCE: Final = 1e-5
 #: A fit that has not converged in float32 after this many passes is tried again in float64.
 _FLOAT32_PASSES: Final = 400
 #: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
-_FINAL_PRECISION: Final = 10.0
+_FINAL_PRECISION: Final = 3.0
 _FINEST_TOLERANCE: Final = 1e-7
 
 
@@ -122,6 +123,8 @@ class ExactBackend:
             if len(fold.held_out) == 0:
                 raise ProbeError(f"fold {index} has no held-out rows to be scored on")
         fits = self.fit(features, labels, n_classes, folds, [penalties] * len(folds))
+        if fits.basis.turned is None:
+            return_freed_memory()
         self._search = _Search(features, labels, folds, penalties, fits)
 
         def accuracy(index: int) -> NDArray[np.float64]:
@@ -176,6 +179,8 @@ class ExactBackend:
                 basis = search.fits.basis.astype(dtype)
             else:
                 basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype)
+        if basis.turned is None:
+            return_freed_memory()
         engine = self.engine
         if engine == "auto":
             engine = "torch" if basis.turned is None else "numpy"

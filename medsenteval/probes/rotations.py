@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 
 from medsenteval.cores import available_cores, one_thread_per_product
 
-__all__ = ["LARGEST_ROTATION", "FullRotation", "LeadingRotation", "Rotation", "in_parts", "principal_rotation"]
+__all__ = [
+    "LARGEST_ROTATION",
+    "FullRotation",
+    "LeadingRotation",
+    "Rotation",
+    "eigenvectors",
+    "in_parts",
+    "principal_rotation",
+]
 
 Floats = NDArray[np.floating[Any]]
 Precision = type[np.floating[Any]]
@@ -33,6 +41,8 @@ _LEADING: Final = 256
 #: Axes that are iterated but not used, because the last ones converge badly.
 _SPARE: Final = 32
 _ROUNDS: Final = 2
+#: Fewer rows than this are not worth starting threads for.
+_FEW_ROWS: Final = 512
 #: Fixed parts of the rows whose results are added in order, so that they do not depend on the number of threads.
 _PARTS: Final = 4
 
@@ -123,7 +133,7 @@ class LeadingRotation:
 def principal_rotation(rows: Floats) -> tuple[Rotation, Floats]:
     """Return principal coordinates for centred float32 rows, and the rows' mean square along each of them."""
     if rows.shape[1] <= LARGEST_ROTATION:
-        values, axes = _eigenvectors(_sum_of_parts(rows, lambda part: part.T @ part))
+        values, axes = eigenvectors(_sum_of_parts(rows, lambda part: part.T @ part))
         return FullRotation(np.ascontiguousarray(axes)), np.maximum(values, 0) / len(rows)
     rotation = LeadingRotation.of(_leading_axes(rows)).astype(np.float32)
     squares = _sum_of_parts(rows, lambda part: np.einsum("ij,ij->j", turned := rotation.turn(part), turned))
@@ -134,6 +144,8 @@ def in_parts(n_rows: int, compute: Callable[[slice], T], n_parts: int = _PARTS) 
     """Compute something for fixed parts of the rows, on as many threads as may run, and return the results in order."""
     bounds = [n_rows * part // n_parts for part in range(n_parts + 1)]
     spans = [slice(first, last) for first, last in pairwise(bounds) if last > first]
+    if n_rows < _FEW_ROWS:
+        return [compute(span) for span in spans]
     with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
         return list(pool.map(compute, spans))
 
@@ -158,7 +170,8 @@ def _leading_axes(rows: Floats) -> Floats:
     return axes
 
 
-def _eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
+def eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues of a symmetric matrix, smallest first, and its eigenvectors as columns."""
     if find_spec("torch") is None:
         values, vectors = np.linalg.eigh(gram)
         return values, vectors
