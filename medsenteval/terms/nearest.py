@@ -3,19 +3,20 @@
 For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so
 that whoever draws among equals draws from the same terms as a search over all pairs would give.
 
-How: terms are sorted by length, and a difference in length bounds the distance from below; signatures (see ``kernels``) bound
-it further; the most promising terms are measured first, so that the limit falls early; what is left is measured several at a
-time.
+How: a term's neighbours in a few sorted lists (see ``neighbours``) give a first limit that is mostly the final one or nearly
+so. Terms are kept in order of length; length and signatures (see ``signatures``) bound the distance from below and rule out
+nearly all terms within that limit, sixteen at a time (see ``lanes``). The rest are measured in order of their bounds, sixteen
+at a time, while the limit falls (see ``kernels``). A larger list has nearer terms and so lower limits: each term then leaves
+a smaller share of the list to be measured, and the whole search grows by less than the square.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -26,13 +27,12 @@ from medsenteval.errors import MissingExtraError
 
 __all__ = ["NearTerms", "NearestTermIndex"]
 
-#: Words of 64 bits for characters, which are compared for all terms, and for pairs of them, compared for what passes.
+#: Words of 64 bits for characters, which are compared for all terms of the lengths in question.
 _CHARACTER_WORDS: Final = 2
-_PAIR_WORDS: Final = 12
 #: The last words of the pair signature are shared by all pairs that are too rare for a bit of their own.
 _SHARED_PAIR_WORDS: Final = 2
 #: Neighbours on each side in a sorted list that give the first limit.
-_REACH: Final = 4
+_REACH: Final = 8
 #: Terms that one call of the kernel searches for.
 _CHUNK: Final = 256
 
@@ -50,16 +50,20 @@ class NearestTermIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         try:
-            kernels = import_module("medsenteval.terms.kernels")
+            self._kernels = import_module("medsenteval.terms.kernels")
+            self._neighbours = import_module("medsenteval.terms.neighbours")
+            self._signatures = import_module("medsenteval.terms.signatures")
         except ImportError as error:
             raise MissingExtraError("the nearest-term search", "numba", "terms") from error
         if len(set(texts)) != len(texts) or not all(texts):
             raise ValueError("the index needs texts that differ and are not empty")
-        self._search: Callable[..., Any] = kernels.search_terms
         self._texts = texts
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        # Terms of one length that end alike stand together: a search often wants them together.
+        backwards = [text[::-1] for text in texts]
+        alike = np.array(sorted(range(len(texts)), key=backwards.__getitem__), dtype=np.int64)
         #: Place in the index, which is sorted by length -> the caller's number, and back.
-        self._number_of = np.argsort(lengths, kind="stable")
+        self._number_of = alike[np.argsort(lengths[alike], kind="stable")]
         self._place_of = np.empty_like(self._number_of)
         self._place_of[self._number_of] = np.arange(len(texts))
 
@@ -70,27 +74,27 @@ class NearestTermIndex:
     def _tables(self) -> tuple[Any, ...]:
         texts = [self._texts[number] for number in self._number_of]
         joined = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        alphabet, codes = np.unique(joined, return_inverse=True)
-        n_characters = len(alphabet)
+        # Characters are numbered from the most frequent on.
+        frequencies = np.bincount(joined)
+        alphabet = np.argsort(-frequencies, kind="stable")[: np.count_nonzero(frequencies)]
+        code_of = np.zeros(len(frequencies), dtype=np.min_scalar_type(len(alphabet)))
+        code_of[alphabet] = np.arange(len(alphabet))
+        codes = code_of[joined]
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
-        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
-        owners = np.repeat(np.arange(len(texts)), lengths)
-        characters = _signature(owners, codes, n_characters, len(texts), _CHARACTER_WORDS, 0)
-        inside = owners[:-1] == owners[1:]
-        pairs = codes[:-1][inside].astype(np.int64) * n_characters + codes[1:][inside]
-        known_pairs, pair_codes = np.unique(pairs, return_inverse=True)
-        pair_words = _signature(owners[:-1][inside], pair_codes, len(known_pairs), len(texts), _PAIR_WORDS, _SHARED_PAIR_WORDS)
-        length_starts = np.searchsorted(lengths, np.arange(lengths[-1] + 2)).astype(np.int64)
-        backwards = [text[::-1] for text in texts]
-        orders = np.array([sorted(range(len(texts)), key=keys.__getitem__) for keys in (texts, backwards)], dtype=np.int64)
-        ranks = np.empty_like(orders)
-        for which in range(len(orders)):
-            ranks[which, orders[which]] = np.arange(len(texts))
-        # The kernel may read past the end of the last term by the length of the longest.
-        padded = np.concatenate([codes, np.zeros(lengths[-1] + 1)]).astype(np.uint16 if n_characters < 1 << 16 else np.uint32)
+        starts = np.cumsum(lengths) - lengths
+        n_folded: int = self._signatures.N_FOLDED
+        characters = np.minimum(codes, n_folded - 1).astype(np.uint16)
+        pairs = characters[:-1] * np.uint16(n_folded) + characters[1:]
+        make = self._signatures.make_signatures
+        character_words = make(characters, starts, lengths, _CHARACTER_WORDS, 0)
+        pair_words = make(pairs, starts, lengths - 1, self._kernels.ROW, _SHARED_PAIR_WORDS)
+        orders, ranks = self._neighbours.sort_in_many_ways(texts, codes, starts, lengths)
+        # The kernel may read past the end of the last term by the length of the longest, and past the last word.
+        # Small types: what is looked up here and there should stay in the cache.
         return (
-            padded, starts, lengths, length_starts, n_characters,
-            np.ascontiguousarray(characters[:, 0]), np.ascontiguousarray(characters[:, 1]), pair_words,
+            np.pad(codes, (0, lengths[-1] + 1)), starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
+            np.searchsorted(lengths, np.arange(lengths[-1] + 2)), len(alphabet),
+            *(np.pad(words, (0, self._kernels.LANES)) for words in character_words.T), pair_words.ravel(),
             orders, ranks, _REACH,
         )  # fmt: skip
 
@@ -106,67 +110,32 @@ class NearestTermIndex:
 
         A query itself and the texts excluded for it neither count nor appear. Fewer come back only when there are no more.
         """
-        found: list[NearTerms] = []
-        for part in self.search_in_chunks(queries, wanted, excluded):
-            found.extend(part)
-            progress(len(part))
-        return found
-
-    def search_in_chunks(
-        self, queries: Sequence[int], wanted: Sequence[int], excluded: Sequence[Sequence[int]] | None = None
-    ) -> Iterator[list[NearTerms]]:
-        """Yield what ``search`` returns piece by piece, in order, with all cores at work."""
         tables = self._tables
-        forbidden = excluded if excluded is not None else [()] * len(queries)
+        places = self._place_of[np.asarray(queries, dtype=np.int64)]
+        # Terms that are neighbours in the index look at the same part of it: one after the other, they find it in the cache.
+        # The longest, which take longest, come first, so that all cores finish together.
+        turns = np.argsort(-places)
+        enough = np.asarray(wanted, dtype=np.int64)
 
-        def search_chunk(begin: int) -> list[NearTerms]:
-            chunk = slice(begin, begin + _CHUNK)
-            hidden = forbidden[chunk]
-            hidden_starts = np.zeros(len(hidden) + 1, dtype=np.int64)
-            np.cumsum([len(numbers) for numbers in hidden], out=hidden_starts[1:])
-            flat = np.array([number for numbers in hidden for number in numbers], dtype=np.int64)
-            offsets, places, distances = self._search(
-                self._place_of[np.asarray(queries[chunk], dtype=np.int64)],
-                np.asarray(wanted[chunk], dtype=np.int64),
-                hidden_starts,
-                self._place_of[flat],
+        def search_chunk(begin: int) -> tuple[NDArray[np.int64], list[NearTerms]]:
+            chunk = turns[begin : begin + _CHUNK]
+            hidden = [excluded[turn] if excluded is not None else () for turn in chunk]
+            lengths, near, distances = self._kernels.search_terms(
+                places[chunk],
+                enough[chunk],
+                np.cumsum([0, *map(len, hidden)]),
+                self._place_of[np.array([number for numbers in hidden for number in numbers], dtype=np.int64)],
                 *tables,
             )
-            numbers, far = self._number_of[places], distances.astype(np.int64)
-            parts = []
-            for first, last in pairwise(offsets):
-                order = np.lexsort((numbers[first:last], far[first:last]))
-                parts.append(NearTerms(numbers[first:last][order], far[first:last][order]))
-            return parts
+            numbers, distances = self._number_of[near], distances.astype(np.int64)
+            order = np.lexsort((numbers, distances, np.repeat(np.arange(len(chunk)), lengths)))
+            ends = np.cumsum(lengths)[:-1]
+            parts = zip(np.split(numbers[order], ends), np.split(distances[order], ends), strict=True)
+            return chunk, [NearTerms(*part) for part in parts]
 
+        found: dict[int, NearTerms] = {}
         with ThreadPoolExecutor(available_cores()) as pool:
-            yield from pool.map(search_chunk, range(0, len(queries), _CHUNK))
-
-
-def _signature(
-    owners: NDArray[np.intp], items: NDArray[np.intp], n_kinds: int, n_terms: int, n_words: int, shared_words: int
-) -> NDArray[np.uint64]:
-    """Return words of bits "has this item at least so many times", the bits that tell most terms apart first.
-
-    Items beyond those bits share the bits of the last words: a shared bit is lost only if all items behind it are.
-    """
-    words = np.zeros((n_terms, n_words), dtype=np.uint64)
-    if len(items) == 0:
-        return words
-    keys, counts = np.unique(owners.astype(np.int64) * n_kinds + items, return_counts=True)
-    # The k-th occurrence of an item in a term becomes an entry of its own: (term, item, k).
-    times = np.arange(1, counts.sum() + 1) - np.repeat(np.cumsum(counts) - counts, counts)
-    entry_terms = np.repeat(keys // n_kinds, counts)
-    levels = int(counts.max()) + 1
-    features, entry_features = np.unique(np.repeat(keys % n_kinds, counts) * levels + times, return_inverse=True)
-    share = np.bincount(entry_features, minlength=len(features)) / n_terms
-    ranking = np.empty(len(features), dtype=np.int64)
-    ranking[np.argsort(-(share * (1 - share)), kind="stable")] = np.arange(len(features))
-    own_bits = 64 * (n_words - shared_words)
-    bits = ranking[entry_features]
-    # Only first occurrences may share a bit: the bit then says "has one of these".
-    rare = bits >= own_bits
-    kept = ~rare | (times == 1) if shared_words else ~rare
-    bits = np.where(rare, own_bits + bits % max(1, 64 * shared_words), bits)[kept]
-    np.bitwise_or.at(words, (entry_terms[kept], bits >> 6), np.uint64(1) << (bits & 63).astype(np.uint64))
-    return words
+            for chunk, part in pool.map(search_chunk, range(0, len(turns), _CHUNK)):
+                found.update(zip(chunk.tolist(), part, strict=True))
+                progress(len(part))
+        return [found[turn] for turn in range(len(turns))]

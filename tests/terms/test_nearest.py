@@ -18,6 +18,7 @@ pytest.importorskip("rapidfuzz")
 from rapidfuzz.distance import Levenshtein
 
 from medsenteval.terms.nearest import NearestTermIndex
+from tests.terms.plain_lanes import PLAIN_LANES
 
 
 def brute_force(texts: list[str], query: int, wanted: int, excluded: set[int]) -> list[tuple[int, int]]:
@@ -89,6 +90,66 @@ def test_medical_names_of_every_length() -> None:
         assert ours == brute_force(texts, query, 2, set())
 
 
+def test_thousands_of_names_with_many_wanted_and_excluded() -> None:
+    """At this size every stage leaves something to the next, unlike in small lists."""
+    from rapidfuzz.process import cdist
+
+    from benchmarks.morphemes import invented_names
+
+    texts = [name.lower() for name in invented_names(4000, seed=5)]
+    rng = random.Random(1)
+    queries = rng.sample(range(len(texts)), 600)
+    wanted = [rng.choice((1, 1, 2, 5, 40)) for _ in queries]
+    distances = cdist([texts[query] for query in queries], texts, scorer=Levenshtein.distance, dtype=np.int64)
+    excluded = [np.argsort(row)[: rng.randrange(6)].tolist() for row in distances]
+    found = NearestTermIndex(texts).search(queries, wanted, excluded)
+    for near, row, query, number, hidden in zip(found, distances, queries, wanted, excluded, strict=True):
+        row[[query, *hidden]] = 10_000
+        expected = np.flatnonzero(row <= np.sort(row)[number - 1])
+        assert sorted(near.terms.tolist()) == expected.tolist()
+        assert near.distances.tolist() == sorted(row[expected])
+
+
+@given(st.text("abcé ", min_size=1, max_size=40), st.text("abcé ", min_size=1, max_size=40))
+@settings(max_examples=500, deadline=None)
+def test_signatures_never_bound_too_high(first: str, second: str) -> None:
+    """What the bounds rest on, with few bits so that many are shared or left out."""
+    from medsenteval.terms.signatures import make_signatures
+
+    lengths = np.array([len(first), len(second)])
+    items = np.array([" abcé".index(character) for character in first + second], dtype=np.uint16)
+    pairs = items[:-1] * np.uint16(5) + items[1:]
+    starts = np.array([0, len(first)])
+    distance, gap = Levenshtein.distance(first, second), abs(len(first) - len(second))
+    for n_words, shared_words in ((1, 0), (1, 1), (2, 1)):
+        one, other = make_signatures(items, starts, lengths, n_words, shared_words)
+        assert np.bitwise_count(one ^ other).sum() <= 2 * distance - gap
+        one, other = make_signatures(pairs, starts, lengths - 1, n_words, shared_words)
+        assert np.bitwise_count(one ^ other).sum() <= 4 * distance - gap
+
+
+def test_sorted_lists_bring_near_terms_together() -> None:
+    """Each list holds every term once, and among the neighbours there is mostly one that is as near as any."""
+    from rapidfuzz.process import cdist
+
+    from benchmarks.morphemes import invented_names
+    from medsenteval.terms.neighbours import sort_in_many_ways
+
+    texts = [name.lower() for name in invented_names(1000, seed=6)]
+    codes = np.frombuffer("".join(texts).encode("latin-1"), dtype=np.uint8)
+    lengths = np.array([len(text) for text in texts])
+    orders, ranks = sort_in_many_ways(texts, codes, np.cumsum(lengths) - lengths, lengths)
+    assert orders[0].tolist() == sorted(range(1000), key=texts.__getitem__)
+    for which, order in enumerate(orders):
+        assert order[ranks[:, which]].tolist() == list(range(1000))
+    distances = cdist(texts, texts, scorer=Levenshtein.distance, dtype=np.int64)
+    np.fill_diagonal(distances, 10_000)
+    steps = [(which, step) for which in range(len(orders)) for step in (-2, -1, 1, 2)]
+    around = np.stack([orders[which, np.clip(ranks[:, which] + step, 0, 999)] for which, step in steps], axis=1)
+    hits = np.take_along_axis(distances, around, axis=1).min(axis=1) == distances.min(axis=1)
+    assert hits.mean() > 0.6
+
+
 def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="differ"):
         NearestTermIndex(["a", "a"])
@@ -103,12 +164,14 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python functions behind the compiled ones find the same: nothing rests on what a compiler makes of them."""
-    from medsenteval.terms import kernels
+    from medsenteval.terms import kernels, neighbours, signatures
 
-    for name, compiled in vars(kernels).copy().items():
-        if hasattr(compiled, "py_func"):
-            monkeypatch.setattr(kernels, name, compiled.py_func)
-    monkeypatch.setattr(kernels, "_count_ones", lambda word: np.uint64(int(word).bit_count()))
+    for module in (kernels, neighbours, signatures):
+        for name, compiled in vars(module).copy().items():
+            if hasattr(compiled, "py_func"):
+                monkeypatch.setattr(module, name, compiled.py_func)
+    for name, plain in PLAIN_LANES.items():
+        monkeypatch.setattr(kernels, name, plain)
     rng = random.Random(0)
     texts = ["heart attack", "heart attacks", "hart attack", "a" * 70 + "b" * 10, "a" * 69 + "cb" * 6]
     texts += sorted({"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(40)})

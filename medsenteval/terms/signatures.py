@@ -1,0 +1,74 @@
+"""Signatures of terms: words of bits that tell, by counting ones, how far apart two terms are at the least.
+
+A bit says "has this character at least so many times", or the same for a pair of neighbouring characters. One edit takes at
+most one character away and adds at most one, so it flips at most two bits of characters, and only one where it changes the
+length. Of pairs it takes at most two and adds at most two, so it flips at most four bits, and three where it changes the
+length. Hence terms at distance d whose lengths differ by g differ in at most 2 d - g bits of characters and 4 d - g of pairs.
+This stays true where bits are left out, where rare characters count as one, and where rare items share a bit that says "has
+one of these": no edit flips more bits by that.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["N_FOLDED", "make_signatures"]
+
+#: Characters beyond the most frequent ones count as one: the table of pairs stays small for any script.
+N_FOLDED: Final = 64
+#: How often an item may come in one term until further ones are not counted.
+_LEVELS: Final = 16
+
+
+def make_signatures(
+    items: NDArray[np.uint16], starts: NDArray[np.int64], lengths: NDArray[np.int64], n_words: int, shared_words: int
+) -> NDArray[np.uint64]:
+    """Return ``n_words`` words for each term, whose items stand in ``items`` from its start on.
+
+    The bits that tell most terms apart come first; the last words are shared by all the rest.
+    """
+    n_items = int(items.max(initial=0)) + 1
+    share = _count_features(items, starts, lengths, n_items) / len(starts)
+    ranks = np.empty(len(share), dtype=np.int64)
+    ranks[np.argsort(share * (share - 1), kind="stable")] = np.arange(len(share))
+    own_bits, shared_bits = 64 * (n_words - shared_words), 64 * shared_words
+    rest = own_bits + (ranks - own_bits) % shared_bits if shared_bits else np.full_like(ranks, -1)
+    words: NDArray[np.uint64] = _set_bits(items, starts, lengths, n_items, np.where(ranks < own_bits, ranks, rest), n_words)
+    return words
+
+
+@njit(nogil=True, cache=True)
+def _count_features(items, starts, lengths, n_items):  # type: ignore[no-untyped-def]
+    """Return in how many terms item i comes at least k + 1 times, at i * _LEVELS + k."""
+    n_terms = np.zeros(n_items * _LEVELS, dtype=np.int64)
+    times = np.zeros(n_items, dtype=np.int64)
+    for term in range(len(starts)):
+        for place in range(starts[term], starts[term] + lengths[term]):
+            item = items[place]
+            if times[item] < _LEVELS:
+                n_terms[item * _LEVELS + times[item]] += 1
+                times[item] += 1
+        for place in range(starts[term], starts[term] + lengths[term]):
+            times[items[place]] = 0
+    return n_terms
+
+
+@njit(nogil=True, cache=True)
+def _set_bits(items, starts, lengths, n_items, bits, n_words):  # type: ignore[no-untyped-def]
+    words = np.zeros((len(starts), n_words), dtype=np.uint64)
+    times = np.zeros(n_items, dtype=np.int64)
+    for term in range(len(starts)):
+        for place in range(starts[term], starts[term] + lengths[term]):
+            item = items[place]
+            if times[item] < _LEVELS:
+                bit = bits[item * _LEVELS + times[item]]
+                times[item] += 1
+                if bit >= 0:
+                    words[term, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+        for place in range(starts[term], starts[term] + lengths[term]):
+            times[items[place]] = 0
+    return words

@@ -1,0 +1,34 @@
+"""What the operations of ``medsenteval.terms.lanes`` mean, in NumPy: the tests' twin of the compiled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.terms.lanes import LANES, ROW
+
+Words: TypeAlias = NDArray[np.uint64]
+
+
+def store_plainly(words: Words, place: int, value: Words) -> None:
+    words[place : place + LANES] = value
+
+
+PLAIN_LANES: dict[str, Callable[..., Any]] = {
+    "repeat": lambda word: np.full(LANES, word, dtype=np.uint64),
+    "load": lambda words, place: words[place : place + LANES].copy(),
+    "store": store_plainly,
+    "gather": lambda table, codes, places, offset, width, column: table[
+        codes[places[:LANES].astype(np.int64) + offset].astype(np.int64) * width + column
+    ],
+    "count_ones": lambda words: np.bitwise_count(words).astype(np.uint64),
+    "first_one": lambda word: (int(word) & -int(word)).bit_length() - 1,
+    "count_differences": lambda words, left, right: np.bitwise_count(
+        words[left : left + ROW] ^ words[right : right + ROW]
+    ).sum(),
+    "find_at_most": lambda left, right: np.uint64(sum(1 << int(lane) for lane in np.flatnonzero(left <= right))),
+    "choose_below": lambda left, right, yes, no: np.where(left < right, yes, no),
+}

@@ -1,0 +1,93 @@
+"""The compiled operations on sixteen words do what NumPy does."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba")
+
+from numba import njit
+
+from medsenteval.terms import lanes
+from medsenteval.terms.lanes import LANES
+from tests.terms.plain_lanes import PLAIN_LANES, Words
+
+
+@pytest.fixture
+def words() -> Words:
+    """Two times sixteen words, some of them alike, and shifts by less than 64 at the end."""
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 1 << 64, size=3 * LANES, dtype=np.uint64)
+    drawn[LANES : LANES + 4] = drawn[:4]
+    drawn[2 * LANES :] = rng.integers(0, 64, size=LANES, dtype=np.uint64)
+    return drawn
+
+
+@pytest.mark.parametrize("name", ["and_", "or_", "xor", "add", "sub", "lshift", "rshift"])
+def test_operators(words: Words, name: str) -> None:
+    python_operator: Callable[[Any, Any], Any] = getattr(operator, name)
+    load, store = lanes.load, lanes.store
+    second = 2 * LANES if name.endswith("shift") else LANES
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(values: Words, result: Words) -> None:
+        store(result, 1, python_operator(load(values, 0), load(values, second)))
+
+    result = np.zeros(LANES + 2, dtype=np.uint64)
+    apply(words, result)
+    with np.errstate(over="ignore"):
+        expected = python_operator(words[:LANES], words[second : second + LANES])
+    assert result.tolist() == [0, *expected.tolist(), 0]
+
+
+def test_comparisons_and_counts(words: Words) -> None:
+    find_at_most, choose_below, count_ones = lanes.find_at_most, lanes.choose_below, lanes.count_ones
+    load, store, repeat, first_one, count_differences = (
+        lanes.load, lanes.store, lanes.repeat, lanes.first_one, lanes.count_differences
+    )  # fmt: skip
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(values: Words, chosen: Words, counted: Words, repeated: Words) -> Any:
+        left, right = load(values, 0), load(values, LANES)
+        store(chosen, 0, choose_below(left, right, right, left))
+        store(counted, 0, count_ones(left))
+        store(repeated, 0, repeat(values[5]))
+        bits = find_at_most(left, right)
+        return bits, first_one(bits), count_ones(values[7]), count_differences(values, 3, 9)
+
+    chosen, counted, repeated = np.zeros((3, LANES), dtype=np.uint64)
+    found = apply(words, chosen, counted, repeated)
+    left, right = words[:LANES], words[LANES : 2 * LANES]
+    bits = PLAIN_LANES["find_at_most"](left, right)
+    assert int(bits) & 15 == 15  # the first four are equal
+    assert found == (
+        bits,
+        PLAIN_LANES["first_one"](bits),
+        PLAIN_LANES["count_ones"](words[7]),
+        PLAIN_LANES["count_differences"](words, 3, 9),
+    )
+    assert chosen.tolist() == np.maximum(left, right).tolist()
+    assert counted.tolist() == [int(word).bit_count() for word in left]
+    assert repeated.tolist() == [words[5]] * LANES
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
+def test_gathering(kind: type[np.unsignedinteger[Any]]) -> None:
+    rng = np.random.default_rng(1)
+    table = rng.integers(0, 1 << 64, size=3 * 250, dtype=np.uint64)
+    codes = rng.integers(0, 250, size=400).astype(kind)
+    places = rng.integers(0, 390, size=LANES).astype(np.uint64)
+    gather, store = lanes.gather, lanes.store
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(result: Words) -> None:
+        store(result, 0, gather(table, codes, places, 7, 3, 2))
+
+    result = np.zeros(LANES, dtype=np.uint64)
+    apply(result)
+    assert result.tolist() == PLAIN_LANES["gather"](table, codes, places, 7, 3, 2).tolist()
