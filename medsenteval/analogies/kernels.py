@@ -23,6 +23,7 @@ __all__ = [
     "count_products",
     "count_sums",
     "dots",
+    "lengths_and_units",
     "steps",
     "to_levels",
     "to_log_levels",
@@ -183,6 +184,20 @@ def count_products(
                             answers[n_unclear], places[n_unclear] = k, begin + v
                         n_unclear += 1
     return n_unclear
+
+
+def lengths_and_units(vectors: Any, lengths: Any, unit: Any) -> None:
+    """Write the float64 length of each float32 row, and the row divided by it."""
+    for i in range(len(vectors)):
+        x, u = vectors[i], unit[i]
+        square = 0.0
+        for k in range(len(x)):
+            wide = float(x[k])
+            square += wide * wide
+        lengths[i] = np.sqrt(square)
+        inverse = 1.0 / lengths[i]
+        for k in range(len(x)):
+            u[k] = np.float32(float(x[k]) * inverse)
 
 
 def dots(vectors: Any, rows: Any, table: Any, numbers: Any, out: Any) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.analogies.kernels import MOST_RATIO
-from medsenteval.analogies.paired import PairedProducts, lengths_of
+from medsenteval.analogies.paired import PairedProducts, compiled_kernel, lengths_of
 from medsenteval.cores import available_cores
 
 __all__ = [
@@ -71,6 +71,9 @@ class Candidates:
 
         def fill(begin: int) -> None:
             part = slice(begin, begin + _ROWS_A_BLOCK)
+            if compiled:
+                compiled_kernel("lengths_and_units")(vectors[part], lengths[part], unit[part])
+                return
             wide = vectors[part].astype(np.float64)
             lengths[part] = lengths_of(wide)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -298,16 +301,15 @@ class RatioScore(Score):
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
         block_unit, b, c = self.candidates.unit[block], self._b32[exemplars], self._c32[queries]
-        shift = np.float32(self._shift)
         if self._queries_are_a and np.array_equal(exemplars, queries):
             first, second = _cross(block_unit, b, c)
-            below = second + np.float32(0.0)
+            below = second
         else:
             first, second, below = _cross(block_unit, b, c, self._a32[exemplars])
         if self._shift:
-            for cosines in (first, second, below):
-                cosines += shift
-        below += np.float32(self._epsilon)
+            for cosines in (first, second, below)[: 2 if below is second else 3]:
+                cosines += np.float32(self._shift)
+        below = below + np.float32(self._epsilon)
         if self._shift == 0.0:
             unclear = np.argwhere(np.abs(below) < 4 * self._product_error)
             if len(unclear):
