@@ -34,6 +34,8 @@ PART = 512
 _LOWEST, _HIGHEST = -32767.0, 32767.0
 #: What fills up the last part of a row: two of them are below everything that is asked for.
 _NOBODY = np.int16(-16384)
+#: Instead of the highest level of a part about which levels say nothing.
+_WILD = 1 << 20
 #: Two factors of a sum are each at most half a level off; the rest is for the rounding of float32, a hundredth of a level.
 _LEVELS_OFF = 1.05
 #: Ratios of a half to two have |(x - y) / (x + y)| of at most a third; a little more, because cosines of 1 may be rounded up.
@@ -43,12 +45,13 @@ LEAST_SUM = 0.5
 _THIRD, _FIFTH, _SEVENTH, _NINTH = np.float32(1 / 3), np.float32(1 / 5), np.float32(1 / 7), np.float32(1 / 9)
 
 
-def to_levels(factors: Any, step: Any, cap: Any, levels: Any, wild: Any) -> None:
+def to_levels(factors: Any, step: Any, cap: Any, levels: Any, most: Any) -> None:
     """Round float32 factors to whole steps in int16, and cut the rows into parts: a part's rows stand together.
 
     What lies beyond the cap, in steps, is cut off there and makes its part of the row wild: levels say nothing about it.
+    ``most`` becomes the highest level of each part, or _WILD.
     """
-    a_step, most, width = np.float32(1 / step), np.float32(cap), factors.shape[1]
+    a_step, far, width = np.float32(1 / step), np.float32(cap), factors.shape[1]
     for p in range(len(levels)):
         begin = p * PART
         for i in range(len(factors)):
@@ -56,19 +59,22 @@ def to_levels(factors: Any, step: Any, cap: Any, levels: Any, wild: Any) -> None
             beyond = np.int32(0)
             for v in range(len(x)):
                 level = x[v] * a_step
-                beyond = np.int32(beyond + np.int32(not abs(level) <= most))
-                z[v] = np.int16(np.rint(min(max(level, -most), most)))
+                beyond = np.int32(beyond + np.int32(not abs(level) <= far))
+                z[v] = np.int16(np.rint(min(max(level, -far), far)))
             z[len(x) :] = _NOBODY
-            wild[p, i] = beyond
+            highest = _NOBODY
+            for v in range(PART):
+                highest = max(highest, z[v])
+            most[p, i] = _WILD if beyond else highest
 
 
-def to_log_levels(above: Any, below: Any, step: Any, levels: Any, wild: Any) -> None:
+def to_log_levels(above: Any, below: Any, step: Any, levels: Any, most: Any) -> None:
     """Do the same with log(above / below); wild is what is not between a half and two, or where both are small.
 
     ``below`` has a row for each or one for all.
     """
     a_step, width, last = np.float32(2 / step), above.shape[1], len(below) - 1
-    most, least_sum = np.float32(MOST_RATIO), np.float32(LEAST_SUM)
+    far, least_sum = np.float32(MOST_RATIO), np.float32(LEAST_SUM)
     for p in range(len(levels)):
         begin = p * PART
         for i in range(len(above)):
@@ -78,19 +84,22 @@ def to_log_levels(above: Any, below: Any, step: Any, levels: Any, wild: Any) -> 
             for v in range(len(x)):
                 total = x[v] + y[v]
                 r = (x[v] - y[v]) / total
-                beyond = np.int32(beyond + np.int32(not abs(r) <= most) + np.int32(not total >= least_sum))
-                r = min(max(r, -most), most)
+                beyond = np.int32(beyond + np.int32(not abs(r) <= far) + np.int32(not total >= least_sum))
+                r = min(max(r, -far), far)
                 s = r * r
                 # The series of the inverse hyperbolic tangent: log(x / y) is twice that of r.
                 t = _THIRD + s * (_FIFTH + s * (_SEVENTH + s * _NINTH))
                 z[v] = np.int16(np.rint((r + r * s * t) * a_step))
             z[len(x) :] = _NOBODY
-            wild[p, i] = beyond
+            highest = _NOBODY
+            for v in range(PART):
+                highest = max(highest, z[v])
+            most[p, i] = _WILD if beyond else highest
 
 
 def count_levels(
     product: Any, first: Any, second: Any, scale: Any, step: Any, first_levels: Any, second_levels: Any,
-    first_wild: Any, second_wild: Any, e: Any, q: Any, coarse_offset: Any, coarse_margin: Any, offset: Any, margin: Any,
+    first_most: Any, second_most: Any, e: Any, q: Any, coarse_offset: Any, coarse_margin: Any, offset: Any, margin: Any,
     better: Any, answers: Any, places: Any,
 ) -> int:  # fmt: skip
     """Count what ``count_sums`` or ``count_products`` count: in levels, and in float32 what these leave open."""
@@ -104,14 +113,16 @@ def count_levels(
         begin = p * PART
         part = slice(begin, min(begin + PART, width))
         for k in range(len(e)):
-            at_least, at_most = low[k], high[k]
+            at_least, at_most, bound = low[k], high[k], first_most[p, e[k]] + second_most[p, q[k]]
+            if bound < at_least:
+                continue
             coarse_x, coarse_y = first_levels[p, e[k]], second_levels[p, q[k]]
             coarse_above, coarse_below = np.int16(0), np.int16(0)
             for v in range(PART):
                 level = np.int16(coarse_x[v] + coarse_y[v])
                 coarse_above = np.int16(coarse_above + np.int16(level > at_most))
                 coarse_below = np.int16(coarse_below + np.int16(level < at_least))
-            if int(coarse_above) + int(coarse_below) == PART and first_wild[p, e[k]] + second_wild[p, q[k]] == 0:
+            if int(coarse_above) + int(coarse_below) == PART and bound < _WILD // 2:
                 better[k] += int(coarse_above)
                 continue
             t, m = offset[k], margin[k]
