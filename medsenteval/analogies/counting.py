@@ -89,10 +89,17 @@ def count_compiled(form: str, factors: Factors, asked: Asked, constants: Constan
     if factors.step:
         n_parts = -(-factors.first.shape[1] // PART)
         levels = [np.empty((n_parts, len(table), PART), dtype=np.int16) for table in (factors.first, factors.second)]
-        for table, rounded in zip((factors.first, factors.second), levels, strict=True):
-            compiled_kernel("to_levels")(table, factors.step, rounded)
-        tables = (factors.first, factors.second, factors.step, *levels)
-        compared = (asked.exemplars, asked.queries, constants.offset, constants.margin)
+        most = [np.empty((n_parts, len(table)), dtype=np.int32) for table in (factors.first, factors.second)]
+        if form == "sum":
+            for table, reach, rounded, highest in zip(tables[:2], factors.reach, levels, most, strict=True):
+                compiled_kernel("to_levels")(table, factors.step, reach, rounded, highest)
+        else:
+            half = np.full((1, factors.second.shape[1]), 0.5, dtype=np.float32)
+            for table, below, rounded, highest in zip(tables[:2], (factors.scale, half), levels, most, strict=True):
+                compiled_kernel("to_log_levels")(table, below, factors.step, rounded, highest)
+        tables = (form == "product", *tables, factors.step, *levels, *most)
+        coarse = constants.coarse_offset, constants.coarse_margin
+        compared = (asked.exemplars, asked.queries, *coarse, constants.offset, constants.margin)
         kernel = compiled_kernel("count_levels")
     room = len(asked.exemplars)
     while True:

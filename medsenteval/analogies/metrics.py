@@ -68,8 +68,8 @@ def measure(score: Score, questions: Questions) -> Measures:
         """Count, for each question, excluded candidates that rank before its best answer that may be guessed."""
         excluded, asking = questions.excluded.values, questions.excluded.owners
         answered = best[asking]
-        exemplars, queries = questions.exemplars[asking], questions.queries[asking]
-        theirs, own = score.exact(exemplars, queries, excluded), score.exact(exemplars, queries, answered)
+        own = score.exact(questions.exemplars, questions.queries, best)[asking]
+        theirs = score.exact(questions.exemplars[asking], questions.queries[asking], excluded)
         ahead = (theirs > own) | ((theirs == own) & (excluded < answered))
         return np.bincount(asking[ahead], minlength=len(questions)).astype(np.int64)
 

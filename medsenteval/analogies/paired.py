@@ -28,8 +28,9 @@ def compiled_kernel(name: str) -> Any:
 
     from medsenteval.analogies import kernels
 
-    # Sums may be reordered, which is what lets them run in vector registers; NaN keeps its meaning.
-    return numba.njit(nogil=True, fastmath={"reassoc"})(getattr(kernels, name))
+    # Sums may be reordered and a division by zero is no error, which is what lets loops run in vector registers; NaN keeps its
+    # meaning.
+    return numba.njit(nogil=True, fastmath={"reassoc"}, error_model="numpy")(getattr(kernels, name))
 
 
 def lengths_of(vectors: Floats) -> Floats:

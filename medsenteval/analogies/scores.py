@@ -18,7 +18,8 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.analogies.paired import PairedProducts, lengths_of
+from medsenteval.analogies.kernels import MOST_RATIO
+from medsenteval.analogies.paired import PairedProducts, compiled_kernel, lengths_of
 from medsenteval.cores import available_cores
 
 __all__ = [
@@ -42,6 +43,12 @@ _CANCELLATION: Final = 0.25
 _ROWS_A_BLOCK: Final = 2048
 #: Steps from zero to the largest sum that is counted in int16; the rest of its range is for rounding.
 _STEPS: Final = 32_000
+#: Sums of more than so many times the usual size are not counted in whole steps.
+_FAR: Final = 8.0
+
+
+#: How far from zero the logarithms of ratios go that are counted in whole steps: those of a half and of two.
+_LOG_REACH: Final = float(np.log((1 + MOST_RATIO) / (1 - MOST_RATIO)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +71,9 @@ class Candidates:
 
         def fill(begin: int) -> None:
             part = slice(begin, begin + _ROWS_A_BLOCK)
+            if compiled:
+                compiled_kernel("lengths_and_units")(vectors[part], lengths[part], unit[part])
+                return
             wide = vectors[part].astype(np.float64)
             lengths[part] = lengths_of(wide)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -87,13 +97,16 @@ class Candidates:
 class Factors:
     """A block of candidates in float32: one row an exemplar (``first``, ``scale``) and one row a query (``second``).
 
-    ``step``, where it is not zero, says that no sum is weighted and that none is farther than 32,000 steps from zero.
+    ``step``, where it is not zero, says that the block may be counted in whole steps first: sums of first and second without
+    weights, or for products sums of log(first / scale) and log(2 second). ``reach`` says how far they go, in steps; both
+    together make no more than 32,000. The few that go farther cost time, nothing else.
     """
 
     first: NDArray[np.float32]
     second: NDArray[np.float32]
     scale: NDArray[np.float32]
     step: float = 0.0
+    reach: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,15 +114,27 @@ class Constants:
     """What decides, for each triple of an answer, whether a candidate v beats it by more than rounding can explain.
 
     Sums: z = first[e, v] + weight * second[q, v] - offset. Products: z = first[e, v] * second[q, v] - offset * scale[e, v].
-    v is surely better where z > margin, surely worse where z < -margin; NaN is neither.
+    v is surely better where z > margin, surely worse where z < -margin; NaN is neither. ``coarse_offset`` and
+    ``coarse_margin`` are the same for what is counted in whole steps.
     """
 
     weight: NDArray[np.float32]
     offset: NDArray[np.float32]
     margin: NDArray[np.float32]
+    coarse_offset: NDArray[np.float32]
+    coarse_margin: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, weight: Floats, offset: Floats, margin: Floats, coarse: tuple[Floats, Floats] | None = None) -> Constants:
+        """Round to float32; where nothing else is said, whole steps have the same offset and margin."""
+        fine = _single(weight), _single(offset), _single(margin)
+        return cls(*fine, *((_single(coarse[0]), _single(coarse[1])) if coarse else fine[1:]))
 
     def take(self, rows: Rows | slice) -> Constants:
-        return Constants(self.weight[rows], self.offset[rows], self.margin[rows])
+        return Constants(
+            *(values[rows] for values in (self.weight, self.offset, self.margin)),
+            *(values[rows] for values in (self.coarse_offset, self.coarse_margin)),
+        )
 
 
 class Score(ABC):
@@ -160,6 +185,12 @@ def _cross(block: NDArray[np.float32], *rows: NDArray[np.float32]) -> list[NDArr
     return np.split(products, np.cumsum([len(part) for part in rows[:-1]]))
 
 
+def _reach(products: NDArray[np.float32], lengths: Floats) -> float:
+    """Return a size that few products exceed, from every tenth row or so, and that no product can exceed by far."""
+    sample = products[:: 1 + len(products) // 32].astype(np.float64)
+    return min(_FAR * float(np.sqrt(np.mean(sample * sample))), 1.001 * float(lengths.max()))
+
+
 class AdditiveScore(Score):
     """n(d) . (offset + c): 3CosAdd with offset b - a, 3CosAvg with a mean offset, the baselines with one part zero."""
 
@@ -177,13 +208,16 @@ class AdditiveScore(Score):
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
         first, second = _cross(self.candidates.unit[block], self._offsets32[exemplars], self._queries32[queries])
-        # Candidates are unit vectors, so no product exceeds the other's length.
-        largest = float(self._sizes[0][exemplars].max() + self._sizes[1][queries].max())
-        return Factors(first, second, first, largest / _STEPS if 1e-30 < largest < 1e30 else 0.0)
+        # Candidates are unit vectors, so no product exceeds the other's length; hardly any comes near it.
+        far = _reach(first, self._sizes[0][exemplars]), _reach(second, self._sizes[1][queries])
+        step = sum(far) / _STEPS
+        if not 1e-34 < step < 1e26:
+            return Factors(first, second, first)
+        return Factors(first, second, first, step, (far[0] / step, far[1] / step))
 
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
         margin = self._product_error * (self._sizes[0][exemplars] + self._sizes[1][queries]) + 4 * _ROUNDOFF * np.abs(exact)
-        return Constants(np.ones(len(exact), dtype=np.float32), _single(exact), _single(margin))
+        return Constants.of(np.ones(len(exact)), exact, margin)
 
 
 class DistanceScore(Score):
@@ -234,7 +268,7 @@ class DistanceScore(Score):
         distance_error = square_error / (2.0 * self._near(queries)) + 4 * _ROUNDOFF * (self._longest + query_size)
         margin = self._product_error * offset_size * (self._longest + query_size) + np.abs(slope) * distance_error
         margin += 4 * _ROUNDOFF * np.abs(start)
-        return Constants(_single(-slope), _single(start), _single(margin))
+        return Constants.of(-slope, start, margin)
 
 
 class RatioScore(Score):
@@ -251,9 +285,11 @@ class RatioScore(Score):
     ) -> None:
         super().__init__(candidates)
         self._a, self._b, self._c = (vectors / lengths_of(vectors)[:, None] for vectors in (a, b, queries))
-        self._a32, self._b32, self._c32 = map(_single, (self._a, self._b, self._c))
         self._slope, self._shift = (0.5, 0.5) if shifted else (1.0, 0.0)
+        # Powers of two: the products are those of the unit vectors, scaled without rounding.
+        self._a32, self._b32, self._c32 = (_single(self._slope * vectors) for vectors in (self._a, self._b, self._c))
         self._epsilon = epsilon
+        self._queries_are_a = np.array_equal(self._a32, self._c32)
 
     def _cosines(self, rows: Rows, table: Floats, numbers: Rows) -> Floats:
         return self._slope * (self._paired.dots(rows, table, numbers) / self.candidates.lengths[rows]) + self._shift
@@ -264,13 +300,16 @@ class RatioScore(Score):
         return ratio
 
     def factors(self, block: slice, exemplars: Rows, queries: Rows) -> Factors:
-        tables = (self._b32[exemplars], self._c32[queries], self._a32[exemplars])
-        first, second, below = _cross(self.candidates.unit[block], *tables)
+        block_unit, b, c = self.candidates.unit[block], self._b32[exemplars], self._c32[queries]
+        if self._queries_are_a and np.array_equal(exemplars, queries):
+            first, second = _cross(block_unit, b, c)
+            below = second
+        else:
+            first, second, below = _cross(block_unit, b, c, self._a32[exemplars])
         if self._shift:
-            for cosines in (first, second, below):
-                cosines *= np.float32(self._slope)
+            for cosines in (first, second, below)[: 2 if below is second else 3]:
                 cosines += np.float32(self._shift)
-        below += np.float32(self._epsilon)
+        below = below + np.float32(self._epsilon)
         if self._shift == 0.0:
             unclear = np.argwhere(np.abs(below) < 4 * self._product_error)
             if len(unclear):
@@ -278,12 +317,27 @@ class RatioScore(Score):
                 below[numbers, places] = self._cosines(places + block.start, self._a, exemplars[numbers]) + self._epsilon
             first = np.where(below < 0, -first, first)
             below = np.where(below == 0, np.float32(np.nan), np.abs(below))
-        return Factors(first, second, below)
+            return Factors(first, second, below)
+        return Factors(first, second, below, 2 * _LOG_REACH / _STEPS, (_STEPS / 2, _STEPS / 2))
 
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
-        # No cosine exceeds 1, so a product is off by no more than both of its factors together.
-        margin = self._slope * self._product_error * (2.0 + np.abs(exact)) + 6 * _ROUNDOFF * (1.0 + np.abs(exact))
-        return Constants(np.ones(len(exact), dtype=np.float32), _single(exact), _single(margin))
+        """Bound what rounding does to b c - s f, f = a + epsilon, with u the roundoff and p the error of a product.
+
+        Let g be the slope, so that a factor is off by g p + u for adding the shift, f by g p + 2 u for epsilon too. No factor
+        exceeds 1 (f by a thousandth), so b c is off by 2 (g p + u) and u for the product's rounding; s f by |s| (g p + 2 u)
+        and 2 u |s| for rounding s and the product; the difference by u (1 + |s|). All in all g p (2 + |s|) + u (4 + 5 |s|).
+
+        Shifted scores are compared as log(b / f) + log(2 c) with log(2 s) first, where b / f and 2 c lie between a half and
+        two and b + f is at least a half (``to_log_levels`` sees to it). Then b and f are at least 1 / 6.02 and c at least
+        1 / 4.03, and the logarithms are off by 16.1 times a factor's error, its square included. The series stops at the
+        ninth power, which leaves out 1.23e-6 of each; its own rounding is below 6 u for each, that of log(2 s) u.
+        """
+        error = self._slope * self._product_error
+        margin = error * (2.0 + np.abs(exact)) + 6 * _ROUNDOFF * (1.0 + np.abs(exact))
+        # Scores of zero or none at all are below everything between a half and two.
+        logs = np.log(np.maximum(2.0 * exact, 1e-30))
+        log_margin = 17 * (error + 2 * _ROUNDOFF) + 2.5e-6 + (12 + 2 * np.abs(logs)) * _ROUNDOFF
+        return Constants.of(np.ones(len(exact)), exact, margin, (logs, log_margin))
 
 
 class LogisticScore(Score):
@@ -311,7 +365,7 @@ class LogisticScore(Score):
     def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
         # The sigmoid is at most a quarter as steep as its logit.
         margin = self._product_error * (1.0 + 0.25 * self._sizes[exemplars]) + 8 * _ROUNDOFF
-        return Constants(np.ones(len(exact), dtype=np.float32), _single(exact), _single(margin))
+        return Constants.of(np.ones(len(exact)), exact, margin)
 
 
 def _sigmoid(logits: Floats) -> Floats:

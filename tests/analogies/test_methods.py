@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medsenteval.analogies.counting import Asked, count_compiled
 from medsenteval.analogies.methods import METHODS, solve
 from medsenteval.analogies.metrics import constant_measures
 from medsenteval.analogies.questions import Questions, Ragged
-from medsenteval.analogies.scores import Candidates
+from medsenteval.analogies.ranking import Triples, rank_answers
+from medsenteval.analogies.scores import AdditiveScore, Candidates, RatioScore, Score
 from medsenteval.errors import SettingsError
 from tests.analogies import twin
 from tests.conftest import REPOSITORY
@@ -107,6 +109,84 @@ def test_metrics_equal_the_full_sort_on_any_data(seed, case, n, dimension, dupli
     _, measures, _ = solve(case[0], questions, Candidates.of(vectors, compiled=compiled), vectors, shifted=case[1])
     ours = np.stack([measures.acc, measures.map, measures.mrr], axis=1)
     np.testing.assert_allclose(ours, expected(*case, questions, vectors), rtol=1e-13, atol=0)
+
+
+def one_group(score: Score, n_rows: int) -> tuple[Asked, np.ndarray, np.ndarray, np.ndarray]:
+    """Every exemplar with every query, each asking for a candidate of the same number as the query."""
+    exemplars, queries = (each.ravel() for each in np.meshgrid(np.arange(n_rows), np.arange(n_rows), indexing="ij"))
+    exact = score.exact(exemplars, queries, queries)
+    return Asked(exemplars, queries, np.arange(n_rows**2 + 1)), exemplars, queries, exact
+
+
+@pytest.mark.parametrize("method", ["3cosadd", "3cosmul"])
+def test_more_unclear_candidates_than_there_is_room_for_are_all_found(method) -> None:
+    rng = np.random.default_rng(2)
+    # Every candidate is one of two, so that half of all are as good as the answer.
+    vectors = np.tile(rng.standard_normal((2, 8)).astype(np.float32), (300, 1))
+    candidates, wide = Candidates.of(vectors, compiled=True), vectors[:4].astype(np.float64)
+    offsets = rng.standard_normal((4, 8))
+    score = AdditiveScore(candidates, offsets, wide) if method == "3cosadd" else RatioScore(candidates, wide, offsets, wide)
+    asked, exemplars, queries, exact = one_group(score, 4)
+    constants = score.constants(exemplars, queries, exact)
+    counts = count_compiled(score.form, score.factors(slice(0, 600), np.arange(4), np.arange(4)), asked, constants)
+    assert len(counts.unclear_answers) == 16 * 300
+    for answer in range(16):
+        places = counts.unclear_places[counts.unclear_answers == answer]
+        assert places.tolist() == list(range(int(queries[answer]) % 2, 600, 2))
+
+
+@pytest.mark.parametrize("size", [1e-33, 1.0, 1e33])
+def test_very_short_and_very_long_terms_are_ranked_without_whole_steps(size) -> None:
+    rng = np.random.default_rng(3)
+    vectors = rng.standard_normal((700, 5)).astype(np.float32)
+    offsets, queries = rng.standard_normal((2, 3, 5))
+    usual = AdditiveScore(Candidates.of(vectors, compiled=True), offsets, queries)
+    score = AdditiveScore(Candidates.of(vectors, compiled=True), size * offsets, size * queries)
+    factors = score.factors(slice(0, 700), np.arange(3), np.arange(3))
+    assert (factors.step > 0) == (size == 1.0)
+    exemplars, asked = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+    triples = Triples(exemplars, asked, np.arange(9) * 70, np.zeros(9, dtype=np.intp))
+    scores = np.stack(
+        [usual.exact(np.full(700, e), np.full(700, q), np.arange(700)) for e, q in zip(exemplars, asked, strict=True)]
+    )
+    expected_ranks = 1 + (scores > scores[np.arange(9), np.arange(9) * 70][:, None]).sum(axis=1)
+    assert rank_answers(score, triples).tolist() == expected_ranks.tolist()
+
+
+def near_ratios(rng: np.random.Generator, dimension: int, closeness: float, lean: float) -> np.ndarray:
+    """Candidates that lie close to the first one, so that their scores are close too, and some that are opposite to it."""
+    centre = rng.standard_normal(dimension) + lean
+    vectors = centre + closeness * rng.standard_normal((600, dimension))
+    vectors[::7] *= -1.0
+    vectors[::11] = rng.standard_normal(vectors[::11].shape)
+    return vectors.astype(np.float32)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1), dimension=st.sampled_from([3, 17, 200]), closeness=st.floats(-8.0, 0.5),
+    lean=st.floats(0.0, 5.0), term_closeness=st.floats(-4.0, 1.0), method=st.sampled_from(["3cosmul", "3cosadd"]),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_what_is_called_surely_better_or_worse_is_so_in_float64(
+    seed, dimension, closeness, lean, term_closeness, method
+) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = near_ratios(rng, dimension, 10.0**closeness, lean)
+    # Terms near the candidates or opposite to them: ratios from tiny to huge, denominators near epsilon.
+    a, b, c = rng.choice([-1.0, 1.0], (3, 5, 1)) * vectors[:5] + 10.0**term_closeness * rng.standard_normal((3, 5, dimension))
+    candidates = Candidates.of(vectors, compiled=True)
+    score = RatioScore(candidates, a, b, c) if method == "3cosmul" else AdditiveScore(candidates, b - a, c)
+    asked, exemplars, queries, exact = one_group(score, 5)
+    factors = score.factors(slice(0, 600), np.arange(5), np.arange(5))
+    assert factors.step > 0
+    counts = count_compiled(score.form, factors, asked, score.constants(exemplars, queries, exact))
+    every = np.arange(600)
+    for k in range(25):
+        scores = score.exact(np.full(600, exemplars[k]), np.full(600, queries[k]), every)
+        unclear = np.zeros(600, dtype=bool)
+        unclear[counts.unclear_places[counts.unclear_answers == k]] = True
+        assert counts.better[k] == np.count_nonzero((scores > exact[k]) & ~unclear)
+        assert unclear[scores == exact[k]].all()
 
 
 def joined_expectation(questions: Questions) -> dict[tuple[int, int], list[int]]:
