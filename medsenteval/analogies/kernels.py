@@ -203,12 +203,12 @@ def lengths_and_units(vectors: Any, lengths: Any, unit: Any) -> None:
         x, u = vectors[i], unit[i]
         square = 0.0
         for k in range(len(x)):
-            wide = float(x[k])
+            wide = np.float64(x[k])  # numba's float() would leave it in single precision
             square += wide * wide
         lengths[i] = np.sqrt(square)
         inverse = 1.0 / lengths[i]
         for k in range(len(x)):
-            u[k] = np.float32(float(x[k]) * inverse)
+            u[k] = np.float32(np.float64(x[k]) * inverse)
 
 
 def dots(vectors: Any, rows: Any, table: Any, numbers: Any, out: Any) -> None:

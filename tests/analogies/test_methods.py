@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from medsenteval.analogies.counting import Asked, count_compiled
@@ -87,6 +87,15 @@ def test_metrics_equal_the_full_sort(method, shifted, compiled) -> None:
     np.testing.assert_allclose(ours, expected(method, shifted, questions, vectors), rtol=1e-13, atol=0)
 
 
+def test_compiled_lengths_have_double_precision() -> None:
+    vectors = make_vectors(np.random.default_rng(5), 300, 7, 0, 50.0)
+    compiled, plain = Candidates.of(vectors, compiled=True), Candidates.of(vectors)
+    np.testing.assert_allclose(compiled.lengths, np.linalg.norm(vectors.astype(np.float64), axis=1), rtol=1e-15)
+    np.testing.assert_array_equal(compiled.unit, plain.unit)
+
+
+# Here lengths in single precision would put a rival before the answer.
+@example(seed=5, case=("3cosadd", True), n=29, dimension=2, duplicates=0, spread=50.0, most_objects=4, compiled=True)
 @given(
     seed=st.integers(0, 2**32 - 1), case=st.sampled_from(PAIRWISE), n=st.integers(8, 60), dimension=st.integers(2, 12),
     duplicates=st.integers(0, 30), spread=st.sampled_from([0.0, 0.5, 50.0]), most_objects=st.integers(1, 4),
