@@ -14,6 +14,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # Tests that make tiny models import transformers themselves; version 4 of it trips over TensorFlow without its old Keras.
 os.environ.setdefault("USE_TF", "0")
+# Read when huggingface_hub is imported, which may be while tests are collected: a fixture would come too late, and a test that
+# names a model of the hub would wait for minutes until it gives up.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +24,6 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """Keep the user's cache and data folder out of the tests."""
     monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("MEDSENTEVAL_DATA", raising=False)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
 
 @pytest.fixture(scope="session")
