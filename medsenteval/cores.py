@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["available_cores", "limit_cores", "one_thread_per_product"]
+__all__ = ["available_cores", "in_parts", "limit_cores", "one_thread_per_product"]
+
+T = TypeVar("T")
+
+#: Parts into which rows are cut, however many cores there are.
+_PARTS: Final = 4
+#: Fewer rows than this are not worth starting threads for.
+_FEW_ROWS: Final = 512
 
 _limit: int | None = None
 
@@ -87,3 +96,14 @@ def one_thread_per_product() -> Iterator[None]:
         yield
     finally:
         _single_threads.leave()
+
+
+def in_parts(n_rows: int, compute: Callable[[slice], T]) -> list[T]:
+    """Compute something for fixed parts of the rows, on as many threads as may run, and return the results in order."""
+    bounds = [n_rows * part // _PARTS for part in range(_PARTS + 1)]
+    spans = [slice(first, last) for first, last in pairwise(bounds) if last > first]
+    with one_thread_per_product():
+        if n_rows < _FEW_ROWS:
+            return [compute(span) for span in spans]
+        with ThreadPoolExecutor(available_cores()) as pool:
+            return list(pool.map(compute, spans))

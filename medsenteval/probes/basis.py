@@ -23,9 +23,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cores import in_parts
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
-from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, eigenvectors, in_parts, principal_rotation
+from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, principal_rotation
 
 __all__ = ["Basis"]
 
@@ -88,7 +89,8 @@ class Basis:
     @classmethod
     def _turned(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        rotation = FullRotation(eigenvectors(rows.T @ rows)[1])
+        # NumPy's, because importing torch for its own would take longer than most of these problems do.
+        rotation = FullRotation(np.linalg.eigh(rows.T @ rows)[1])
         turned = _with_ones(rotation.turn(rows))
         spread = np.einsum("ij,ij->j", turned, turned) / len(rows)
         return cls(features, np.float64, mean, scale, spread, rotation=rotation)._holding(turned, dtype)
@@ -96,7 +98,7 @@ class Basis:
     @classmethod
     def _dual(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        values, vectors = eigenvectors(np.concatenate(in_parts(len(rows), lambda part: rows[part] @ rows.T)))
+        values, vectors = np.linalg.eigh(np.concatenate(in_parts(len(rows), lambda part: rows[part] @ rows.T)))
         kept = values > _NOISE * values[-1]
         if not kept.any():
             return cls._turned(features, dtype)

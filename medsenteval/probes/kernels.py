@@ -19,7 +19,7 @@ The arithmetic is written once for NumPy and torch, whose functions agree in nea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.probes.basis import Basis
+from medsenteval.probes.rotations import added
 
 __all__ = ["GradientPass", "Problems"]
 
@@ -171,7 +172,7 @@ class GradientPass:
             sums = [self._part(weights, walkers, *span) for span in spans]
         else:
             sums = list(self.pool.map(lambda span: self._part(weights, walkers, *span), spans))
-        gradient, absolute, squares = (_total(pieces) for pieces in zip(*sums, strict=True))
+        gradient, absolute, squares = (added(pieces) for pieces in zip(*sums, strict=True))
         row_weight = self.row_weight[self.fold_of[walkers]]
         if self.uniform:
             # Plain residuals were summed; the sums below are those of weighted ones.
@@ -301,10 +302,3 @@ class GradientPass:
         logits -= xp.multiply(others, own_class, out=own_part)
         if share is not None:
             logits *= share
-
-
-def _total(pieces: Sequence[Floats]) -> Floats:
-    total = pieces[0]
-    for piece in pieces[1:]:
-        total = total + piece
-    return total

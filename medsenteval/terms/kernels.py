@@ -7,8 +7,8 @@ which neither NumPy's whole-array operations nor rapidfuzz's whole-matrix distan
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from medsenteval.compiling import compiled_loop
 from medsenteval.terms.lanes import (
     LANES,
     ROW,
@@ -26,20 +26,20 @@ from medsenteval.terms.lanes import (
 __all__ = ["search_terms"]
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _fill_masks(masks, width, codes, start, length):  # type: ignore[no-untyped-def]
     """Note for each character of a term, in words of 64 bits, at which places it stands."""
     for place in range(length):
         masks[codes[start + place] * width + (place >> 6)] |= np.uint64(1) << np.uint64(place & 63)
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _clear_masks(masks, width, codes, start, length):  # type: ignore[no-untyped-def]
     for place in range(length):
         masks[codes[start + place] * width + (place >> 6)] = np.uint64(0)
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _measure(masks, width, length, codes, starts, lengths, batch, n, limit, work, results):  # type: ignore[no-untyped-def]
     """Put the distances of the query to the first n terms of a batch into ``results``; any number above ``limit`` may stand
     for a distance above it.
@@ -92,7 +92,7 @@ def _measure(masks, width, length, codes, starts, lengths, batch, n, limit, work
     store(results, 0, result)
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _look_around(query, orders, ranks, reach, near):  # type: ignore[no-untyped-def]
     """Collect the neighbours of a query in sorted lists, which are mostly near; return how many."""
     n = 0
@@ -104,7 +104,7 @@ def _look_around(query, orders, ranks, reach, near):  # type: ignore[no-untyped-
     return n
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _bound_by_characters(query, length, limit, length_starts, first_words, second_words, near, bounds):  # type: ignore[no-untyped-def]
     """Collect the terms that length and characters allow to be within ``limit``, with their lower bounds; return how many."""
     n_near = 0
@@ -128,7 +128,7 @@ def _bound_by_characters(query, length, limit, length_starts, first_words, secon
     return n_near
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n):  # type: ignore[no-untyped-def]
     """Keep of the first n near terms those that pairs of characters allow to be within ``limit``; return how many."""
     kept = 0
@@ -143,7 +143,7 @@ def _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n):  # type
     return kept
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _in_order_of_bounds(near, bounds, n, limit, sorted_near, sorted_bounds):  # type: ignore[no-untyped-def]
     """Sort by lower bound, keeping the order of terms: the likeliest first, so that the limit falls early."""
     heads = np.zeros(limit + 2, dtype=np.int64)
@@ -157,7 +157,7 @@ def _in_order_of_bounds(near, bounds, n, limit, sorted_near, sorted_bounds):  # 
         heads[bounds[i]] = place + 1
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _lowered(limit, counts, wanted):  # type: ignore[no-untyped-def]
     """Return the distance within which ``wanted`` terms have been found, or ``limit`` while they are fewer."""
     reached = np.int64(0)
@@ -168,14 +168,14 @@ def _lowered(limit, counts, wanted):  # type: ignore[no-untyped-def]
     return limit
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _doubled(values):  # type: ignore[no-untyped-def]
     larger = np.empty(2 * len(values), dtype=values.dtype)
     larger[: len(values)] = values
     return larger
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def search_terms(  # type: ignore[no-untyped-def]
     queries, wanted, excluded_starts, excluded,
     codes, starts, lengths, length_starts, n_characters,

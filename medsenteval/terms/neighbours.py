@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from medsenteval.compiling import compiled_loop
 
 __all__ = ["sort_in_many_ways"]
 
@@ -36,7 +37,7 @@ def sort_in_many_ways(
     return np.array(orders, dtype=np.int32), ranks
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _hash_runs(codes, starts, lengths, seeds):  # type: ignore[no-untyped-def]
     """Return for each term the lowest hashes of its runs, one for each seed, in one word."""
     keys = np.empty(len(starts), dtype=np.uint64)

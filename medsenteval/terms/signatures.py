@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from medsenteval.compiling import compiled_loop
 
 __all__ = ["N_FOLDED", "make_signatures"]
 
@@ -41,7 +42,7 @@ def make_signatures(
     return words
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _count_features(items, starts, lengths, n_items):  # type: ignore[no-untyped-def]
     """Return in how many terms item i comes at least k + 1 times, at i * _LEVELS + k."""
     n_terms = np.zeros(n_items * _LEVELS, dtype=np.int64)
@@ -57,7 +58,7 @@ def _count_features(items, starts, lengths, n_items):  # type: ignore[no-untyped
     return n_terms
 
 
-@njit(nogil=True, cache=True)
+@compiled_loop
 def _set_bits(items, starts, lengths, n_items, bits, n_words):  # type: ignore[no-untyped-def]
     words = np.zeros((len(starts), n_words), dtype=np.uint64)
     times = np.zeros(n_items, dtype=np.int64)

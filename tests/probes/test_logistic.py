@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -329,6 +331,22 @@ def test_axes_are_orthonormal_whoever_finds_them(with_torch: bool, monkeypatch: 
     np.testing.assert_allclose(precise.T @ precise, np.eye(40), atol=1e-11)
     turned = double.turn((rows - basis.mean) / basis.scale)
     np.testing.assert_allclose(turned.T @ turned / len(rows), np.diag(basis.spread[:-1]), atol=1e-4)
+
+
+@pytest.mark.parametrize("width", [12, 300])
+def test_small_problems_do_not_wait_for_torch(width: int) -> None:
+    program = f"""
+import sys
+import numpy as np
+from medsenteval.features import Features
+from medsenteval.probes.backend import Fold
+from medsenteval.probes.logistic import ExactBackend
+rng = np.random.default_rng(0)
+features, rows = Features.from_array(rng.standard_normal((150, {width}))), np.arange(150)
+ExactBackend().predict(features, rows % 3, 3, [Fold(rows[:100], rows[100:])], [1.0])
+print("torch" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_certificate_bounds_the_distance_to_the_optimum() -> None:
