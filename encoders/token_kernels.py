@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from medsenteval.compiling import compiled_loop
-from medsenteval.encoders.words import HASHED_BLOCKS, JOINER, MASKS, MULTIPLIERS, SPACE, SPARE, WORD
+from medsenteval.encoders.tokens import JOINER, SPACE, WORD
+from medsenteval.encoders.words import HASHED_BLOCKS, MASKS, MULTIPLIERS, SPARE
 
 __all__ = ["add_words", "find_words", "split_texts"]
 

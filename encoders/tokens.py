@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from medsenteval.compiling import loops_worth_loading
 from medsenteval.cores import available_cores
-from medsenteval.encoders.words import JOINER, SPACE, WORD, CompiledSearch, PackedWords, Search, WordIndex, as_bytes, pack
+from medsenteval.encoders.words import CompiledSearch, PackedWords, Search, WordIndex, as_bytes, pack
 from medsenteval.pooling import worker_threads
 
-__all__ = ["TOKENIZERS", "TokenStore", "TokenisedTexts", "lowered", "token_store"]
+__all__ = ["JOINER", "SPACE", "TOKENIZERS", "WORD", "TokenStore", "TokenisedTexts", "lowered", "token_store"]
 
 #: Words with inner hyphens and apostrophes stay whole; every other sign is a token of its own.
 _WORD_PATTERN: Final = re.compile(r"\w+(?:[-'\u2019]\w+)*|[^\w\s]")
@@ -36,6 +36,8 @@ _MAX_TOKENS_KEPT: Final = 1 << 25
 _MAX_CHARACTERS_KEPT: Final = 1 << 27
 
 _FULL_STOP: Final = 0
+#: Kinds of ASCII characters.
+WORD, JOINER, SPACE = 1, 2, 4
 _CLASSES: Final = np.array(
     [
         WORD if chr(i).isalnum() or chr(i) == "_" else JOINER if chr(i) in "-'" else SPACE if chr(i).isspace() else 0

@@ -17,12 +17,9 @@ from medsenteval.compiling import loops_worth_loading, read_only
 
 __all__ = [
     "HASHED_BLOCKS",
-    "JOINER",
     "MASKS",
     "MULTIPLIERS",
-    "SPACE",
     "SPARE",
-    "WORD",
     "CompiledSearch",
     "HashTable",
     "PackedWords",
@@ -39,8 +36,6 @@ HASHED_BLOCKS: Final = 8
 #: The hash multiplies the first eight bytes, the further ones and the result by these.
 MULTIPLIERS: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 SPARE: Final = bytes(8)
-#: Kinds of ASCII characters, for splitting texts.
-WORD, JOINER, SPACE = 1, 2, 4
 #: Words for which a full table gets room at least.
 _ROOM: Final = 1024
 _LOOPS: Final = "medsenteval.encoders.token_kernels"
