@@ -18,12 +18,16 @@ from medsenteval.terms.lanes import (
     find_at_most,
     first_one,
     gather,
+    gather_along,
     load,
     repeat,
     store,
 )  # fmt: skip
 
 __all__ = ["search_terms"]
+
+#: Diagonals that the quicker way of measuring follows, in words of as many bits: it serves for limits below.
+BAND = 32
 
 
 @compiled_loop
@@ -90,6 +94,68 @@ def _measure(masks, width, length, codes, starts, lengths, batch, n, limit, work
                 break
     # A lane that was given up early stands above the limit already: what is left could not have saved it.
     store(results, 0, result)
+
+
+@compiled_loop
+def _fill_windows(windows, stride, codes, start, length):  # type: ignore[no-untyped-def]
+    """Note for each character of a term at which of ``BAND`` consecutive places it stands, for all of their beginnings.
+
+    Bit b of window s of a character tells of place s - (BAND - 1) + b.
+    """
+    for place in range(length):
+        first = np.int64(codes[start + place]) * stride + place
+        for back in range(BAND):
+            windows[first + back] |= np.uint32(1) << np.uint32(BAND - 1 - back)
+
+
+@compiled_loop
+def _clear_windows(windows, stride, codes, start, length):  # type: ignore[no-untyped-def]
+    for place in range(length):
+        first = np.int64(codes[start + place]) * stride + place
+        windows[first : first + BAND] = 0
+
+
+@compiled_loop
+def _measure_near(windows, stride, length, codes, starts, lengths, batch, n, limit, work, columns, short, results):  # type: ignore[no-untyped-def]
+    """Do what ``_measure`` does, for a limit below ``BAND`` and terms whose lengths differ from the query's by no more.
+
+    A way of at most ``limit`` edits through the table of distances stays on ``limit`` + 1 diagonals, around the one that ends
+    in the last cell. So Hyyrö's algorithm (2003) needs to follow one short word of vertical differences, which moves down by
+    one row with every column. Along a diagonal distances never fall: the one on the last diagonal is counted up from its
+    first cell, and a term is given up as soon as that is above the limit. Above the first row, and beyond the last, the
+    table goes on as if no character matched; cells there do not lower the ones that count.
+    """
+    one, zero, ones = repeat(np.uint32(1)), repeat(np.uint32(0)), repeat(np.uint32(0xFFFFFFFF))
+    longest = 0
+    for lane in range(LANES):
+        # Lanes without a term of their own repeat the first one.
+        term = batch[lane] if lane < n else batch[0]
+        longer = length - lengths[term]
+        # The band lies around the diagonals of the first and of the last cell, which is never above the first row's.
+        top = (longer - (BAND - 1)) >> 1
+        work[lane], columns[lane] = starts[term], top + BAND - 1
+        short[lane], short[LANES + lane] = lengths[term], longer - top
+        short[2 * LANES + lane], short[3 * LANES + lane] = max(longer, 0), -top
+        longest = max(longest, lengths[term])
+    end, last, score = load(short, 0), load(short, LANES), load(short, 2 * LANES)
+    plus, minus = ones << load(short, 3 * LANES), zero
+    highest = repeat(np.uint32(limit))
+    for place in range(longest):
+        # Beyond its end a shorter term reads what follows it in the list; its result is fixed by then.
+        matches = gather_along(windows, codes, work, place, stride, columns)
+        diagonal = (((matches & plus) + plus) ^ plus) | matches | minus
+        horizontal_plus = minus | ((diagonal | plus) ^ ones)
+        horizontal_minus = diagonal & plus
+        below = diagonal >> one
+        plus = horizontal_minus | ((below | horizontal_plus) ^ ones)
+        minus = horizontal_plus & below
+        now = repeat(np.uint32(place))
+        score = choose_below(now, end, score + (((diagonal >> last) & one) ^ one), score)
+        if place & 3 == 3 and find_at_most(score, highest) == 0:
+            break
+    store(short, 0, score)
+    for lane in range(n):
+        results[lane] = short[lane]
 
 
 @compiled_loop
@@ -196,6 +262,9 @@ def search_terms(  # type: ignore[no-untyped-def]
     # The neighbours in all lists, repeated as they may be, or all terms in order of bounds.
     candidates = np.empty(n_terms + (2 * reach + 1) * len(orders), dtype=np.int32)
     lowest = np.zeros(len(candidates), dtype=np.int32)
+    stride = longest + 2 * BAND
+    windows = np.zeros(n_characters * stride, dtype=np.uint32)
+    columns, short = np.zeros(LANES, dtype=np.int64), np.zeros(4 * LANES, dtype=np.uint32)
     batch, results = np.zeros(LANES, dtype=np.int64), np.zeros(LANES, dtype=np.uint64)
     counts = np.zeros(longest + 2, dtype=np.int64)
     # For which query a term was last measured, or excluded.
@@ -209,6 +278,7 @@ def search_terms(  # type: ignore[no-untyped-def]
         for place in range(excluded_starts[number], excluded_starts[number + 1]):
             done_for[excluded[place]] = number
         _fill_masks(masks, width, codes, starts[query], length)
+        _fill_windows(windows, stride, codes, starts[query], length)
         counts[:] = 0
         limit, begun = longest, n_found
         # First what is near in sorted lists, so that the limit is low from the start; then all that it leaves.
@@ -225,12 +295,18 @@ def search_terms(  # type: ignore[no-untyped-def]
                 size = 0
                 while place < n and size < LANES and lowest[place] <= limit:
                     batch[size] = candidates[place]
-                    size += done_for[candidates[place]] != number
+                    gap = abs(lengths[candidates[place]] - length)
+                    size += (done_for[candidates[place]] != number) & (gap <= limit)
                     done_for[candidates[place]] = number
                     place += 1
                 if size == 0:
                     break
-                _measure(masks, width, length, codes, starts, lengths, batch, size, limit, work, results)
+                if limit < BAND:
+                    _measure_near(
+                        windows, stride, length, codes, starts, lengths, batch, size, limit, work, columns, short, results
+                    )
+                else:
+                    _measure(masks, width, length, codes, starts, lengths, batch, size, limit, work, results)
                 for lane in range(size):
                     if results[lane] > limit:
                         continue
@@ -248,4 +324,5 @@ def search_terms(  # type: ignore[no-untyped-def]
         numbers[number] = kept - begun
         n_found = kept
         _clear_masks(masks, width, codes, starts[query], length)
+        _clear_windows(windows, stride, codes, starts[query], length)
     return numbers, terms[:n_found].copy(), distances[:n_found].copy()

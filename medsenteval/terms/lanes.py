@@ -1,9 +1,9 @@
-"""Sixteen words of 64 bits side by side, as one value in compiled code: what wide registers hold, on any processor.
+"""Sixteen words side by side, as one value in compiled code: what wide registers hold, on any processor.
 
 Compilers make wide code of simple loops only, and not of loops that look at the result after each step, such as the search in
-``kernels``. Here the wide operations are spelled out as LLVM's vectors, which numba hands to LLVM as they are: two registers
-where they have 512 bits, four or eight where they have less. In plain Python the same operators on arrays of sixteen
-``uint64`` mean the same.
+``kernels``. Here the wide operations are spelled out as LLVM's vectors, which numba hands to LLVM as they are: words of 64
+bits take two registers where these have 512 bits, four or eight where they have less, and words of 32 bits half as many. In
+plain Python the same operators on arrays of sixteen ``uint64`` or ``uint32`` mean the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from numba.extending import intrinsic, models, overload, register_model
 
 __all__ = [
     "LANES", "ROW",
-    "choose_below", "count_differences", "count_ones", "find_at_most", "first_one", "gather", "load", "repeat", "store",
+    "choose_below", "count_differences", "count_ones", "find_at_most", "first_one", "gather",
+    "gather_along", "load", "repeat", "store",
 ]  # fmt: skip
 
 LANES: Final = 16
@@ -27,21 +28,23 @@ LANES: Final = 16
 ROW: Final = 8
 
 _WORD: Final = ir.IntType(64)
-_WORDS: Final = ir.VectorType(_WORD, LANES)
 
 
 class _LanesType(types.Type):  # type: ignore[misc]
-    def __init__(self) -> None:
-        super().__init__(name="Lanes")
+    def __init__(self, bits: int) -> None:
+        super().__init__(name=f"Lanes{bits}")
+        self.vector = ir.VectorType(ir.IntType(bits), LANES)
 
 
-_lanes: Final = _LanesType()
+#: What sixteen words of a kind are as one value.
+_lanes_of: Final = {types.uint64: _LanesType(64), types.uint32: _LanesType(32)}
+_lanes: Final = _lanes_of[types.uint64]
 
 
 @register_model(_LanesType)
 class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _WORDS)
+        super().__init__(manager, kind, kind.vector)
 
 
 def _define_operator(python_operator: Any, build: Callable[[Any, Any, Any], Any]) -> None:
@@ -52,11 +55,11 @@ def _define_operator(python_operator: Any, build: Callable[[Any, Any, Any], Any]
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return build(builder, *arguments)
 
-        return _lanes(_lanes, _lanes), generate
+        return left(left, left), generate
 
     @overload(python_operator)
     def choose(left, right):  # type: ignore[no-untyped-def]  # numba wants the very signature of the lambda
-        if left == _lanes and right == _lanes:
+        if isinstance(left, _LanesType) and left == right:
             return lambda left, right: apply(left, right)
         return None
 
@@ -78,39 +81,43 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> A
 @intrinsic
 def repeat(typing_context: Any, word: Any) -> Any:
     """Return lanes that all hold one word."""
+    kind = _lanes_of[word]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        single = builder.insert_element(ir.Constant(_WORDS, ir.Undefined), arguments[0], ir.Constant(ir.IntType(32), 0))
+        nothing = ir.Constant(kind.vector, ir.Undefined)
+        single = builder.insert_element(nothing, arguments[0], ir.Constant(ir.IntType(32), 0))
         first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(single, ir.Constant(_WORDS, ir.Undefined), first)
+        return builder.shuffle_vector(single, nothing, first)
 
-    return _lanes(types.uint64), generate
+    return kind(word), generate
 
 
 @intrinsic
 def load(typing_context: Any, words: Any, place: Any) -> Any:
     """Return the sixteen words of a flat contiguous array that begin at ``place``."""
+    kind = _lanes_of[words.dtype]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], *arguments)
-        loaded = builder.load(builder.bitcast(address, ir.PointerType(_WORDS)))
-        loaded.align = 8
+        loaded = builder.load(builder.bitcast(address, ir.PointerType(kind.vector)))
+        loaded.align = words.dtype.bitwidth // 8
         return loaded
 
-    return _lanes(words, types.intp), generate
+    return kind(words, types.intp), generate
 
 
 @intrinsic
 def store(typing_context: Any, words: Any, place: Any, value: Any) -> Any:
     """Put sixteen words into a flat contiguous array from ``place`` on."""
+    kind = _lanes_of[words.dtype]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address = _address(context, builder, signature.args[0], *arguments[:2])
-        stored = builder.store(arguments[2], builder.bitcast(address, ir.PointerType(_WORDS)))
-        stored.align = 8
+        stored = builder.store(arguments[2], builder.bitcast(address, ir.PointerType(kind.vector)))
+        stored.align = words.dtype.bitwidth // 8
         return context.get_dummy_value()
 
-    return types.void(words, types.intp, _lanes), generate
+    return types.void(words, types.intp, kind), generate
 
 
 @intrinsic
@@ -120,7 +127,7 @@ def gather(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         table_, codes_, places_, offset_, width_, column_ = arguments
         kinds = signature.args
-        gathered = ir.Constant(_WORDS, ir.Undefined)
+        gathered = ir.Constant(_lanes.vector, ir.Undefined)
         for lane in range(LANES):
             start = builder.load(_address(context, builder, kinds[2], places_, ir.Constant(_WORD, lane)))
             code = builder.load(_address(context, builder, kinds[1], codes_, builder.add(start, offset_)))
@@ -130,6 +137,27 @@ def gather(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any
         return gathered
 
     return _lanes(table, codes, places, types.intp, types.intp, types.intp), generate
+
+
+@intrinsic
+def gather_along(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any, width: Any, columns: Any) -> Any:
+    """Return ``table[codes[places[lane] + offset] * width + columns[lane] + offset]`` for each lane, words of 32 bits."""
+    kind = _lanes_of[table.dtype]
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        table_, codes_, places_, offset_, width_, columns_ = arguments
+        kinds = signature.args
+        gathered = ir.Constant(kind.vector, ir.Undefined)
+        for lane in range(LANES):
+            start = builder.load(_address(context, builder, kinds[2], places_, ir.Constant(_WORD, lane)))
+            code = builder.load(_address(context, builder, kinds[1], codes_, builder.add(start, offset_)))
+            column = builder.load(_address(context, builder, kinds[5], columns_, ir.Constant(_WORD, lane)))
+            place = builder.add(builder.mul(builder.zext(code, _WORD), width_), builder.add(column, offset_))
+            word = builder.load(_address(context, builder, kinds[0], table_, place))
+            gathered = builder.insert_element(gathered, word, ir.Constant(ir.IntType(32), lane))
+        return gathered
+
+    return kind(table, codes, places, types.intp, types.intp, columns), generate
 
 
 def _count_ones(builder: Any, words: Any) -> Any:
@@ -186,7 +214,7 @@ def find_at_most(typing_context: Any, left: Any, right: Any) -> Any:
         bits = builder.icmp_unsigned("<=", *arguments)
         return builder.zext(builder.bitcast(bits, ir.IntType(LANES)), _WORD)
 
-    return types.uint64(_lanes, _lanes), generate
+    return types.uint64(left, left), generate
 
 
 @intrinsic
@@ -196,4 +224,4 @@ def choose_below(typing_context: Any, left: Any, right: Any, yes: Any, no: Any) 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.select(builder.icmp_unsigned("<", *arguments[:2]), *arguments[2:])
 
-    return _lanes(_lanes, _lanes, _lanes, _lanes), generate
+    return yes(left, left, yes, yes), generate

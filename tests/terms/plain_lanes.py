@@ -18,11 +18,14 @@ def store_plainly(words: Words, place: int, value: Words) -> None:
 
 
 PLAIN_LANES: dict[str, Callable[..., Any]] = {
-    "repeat": lambda word: np.full(LANES, word, dtype=np.uint64),
+    "repeat": lambda word: np.full(LANES, word),
     "load": lambda words, place: words[place : place + LANES].copy(),
     "store": store_plainly,
     "gather": lambda table, codes, places, offset, width, column: table[
         codes[places[:LANES].astype(np.int64) + offset].astype(np.int64) * width + column
+    ],
+    "gather_along": lambda table, codes, places, offset, width, columns: table[
+        codes[places[:LANES].astype(np.int64) + offset].astype(np.int64) * width + columns + offset
     ],
     "count_ones": lambda words: np.bitwise_count(words).astype(np.uint64),
     "first_one": lambda word: (int(word) & -int(word)).bit_length() - 1,
