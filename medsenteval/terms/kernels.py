@@ -28,6 +28,8 @@ __all__ = ["search_terms"]
 
 #: Diagonals that the quicker way of measuring follows, in words of as many bits: it serves for limits below.
 BAND = 32
+#: Columns of a term between two looks at what is done.
+STEPS = 4
 
 
 @compiled_loop
@@ -116,49 +118,6 @@ def _clear_windows(windows, stride, codes, start, length):  # type: ignore[no-un
 
 
 @compiled_loop
-def _measure_near(windows, stride, length, codes, starts, lengths, batch, n, limit, work, columns, short, results):  # type: ignore[no-untyped-def]
-    """Do what ``_measure`` does, for a limit below ``BAND`` and terms whose lengths differ from the query's by no more.
-
-    A way of at most ``limit`` edits through the table of distances stays on ``limit`` + 1 diagonals, around the one that ends
-    in the last cell. So Hyyrö's algorithm (2003) needs to follow one short word of vertical differences, which moves down by
-    one row with every column. Along a diagonal distances never fall: the one on the last diagonal is counted up from its
-    first cell, and a term is given up as soon as that is above the limit. Above the first row, and beyond the last, the
-    table goes on as if no character matched; cells there do not lower the ones that count.
-    """
-    one, zero, ones = repeat(np.uint32(1)), repeat(np.uint32(0)), repeat(np.uint32(0xFFFFFFFF))
-    longest = 0
-    for lane in range(LANES):
-        # Lanes without a term of their own repeat the first one.
-        term = batch[lane] if lane < n else batch[0]
-        longer = length - lengths[term]
-        # The band lies around the diagonals of the first and of the last cell, which is never above the first row's.
-        top = (longer - (BAND - 1)) >> 1
-        work[lane], columns[lane] = starts[term], top + BAND - 1
-        short[lane], short[LANES + lane] = lengths[term], longer - top
-        short[2 * LANES + lane], short[3 * LANES + lane] = max(longer, 0), -top
-        longest = max(longest, lengths[term])
-    end, last, score = load(short, 0), load(short, LANES), load(short, 2 * LANES)
-    plus, minus = ones << load(short, 3 * LANES), zero
-    highest = repeat(np.uint32(limit))
-    for place in range(longest):
-        # Beyond its end a shorter term reads what follows it in the list; its result is fixed by then.
-        matches = gather_along(windows, codes, work, place, stride, columns)
-        diagonal = (((matches & plus) + plus) ^ plus) | matches | minus
-        horizontal_plus = minus | ((diagonal | plus) ^ ones)
-        horizontal_minus = diagonal & plus
-        below = diagonal >> one
-        plus = horizontal_minus | ((below | horizontal_plus) ^ ones)
-        minus = horizontal_plus & below
-        now = repeat(np.uint32(place))
-        score = choose_below(now, end, score + (((diagonal >> last) & one) ^ one), score)
-        if place & 3 == 3 and find_at_most(score, highest) == 0:
-            break
-    store(short, 0, score)
-    for lane in range(n):
-        results[lane] = short[lane]
-
-
-@compiled_loop
 def _look_around(query, orders, ranks, reach, near):  # type: ignore[no-untyped-def]
     """Collect the neighbours of a query in sorted lists, which are mostly near; return how many."""
     n = 0
@@ -235,6 +194,78 @@ def _lowered(limit, counts, wanted):  # type: ignore[no-untyped-def]
 
 
 @compiled_loop
+def _measure_near(  # type: ignore[no-untyped-def]
+    windows, stride, query, codes, starts, lengths, candidates, lowest, place, n, limit, wanted,
+    begins, columns, owners, state, done_for, number, counts, hits, n_hits,
+):  # fmt: skip
+    """Measure the candidates from ``place`` on, for a limit below ``BAND``; return the number of hits and the limit then.
+
+    A way of at most ``limit`` edits through the table of distances stays on ``limit`` + 1 diagonals, around the one that ends
+    in the last cell. So Hyyrö's algorithm (2003) needs to follow one short word of vertical differences, which moves down by
+    one row with every column. Along a diagonal distances never fall: the one on the last diagonal is counted up from its
+    first cell, and a term is given up as soon as that is above the limit. Above the first row, and beyond the last, the
+    table goes on as if no character matched; cells there do not lower the ones that count.
+
+    A lane whose term is done takes the next candidate at once, so each lane has a column of its own in its term: ``begins``
+    and ``columns`` are shifted by the steps that had been made by then.
+    """
+    one, ones = repeat(np.uint32(1)), repeat(np.uint32(0xFFFFFFFF))
+    length = lengths[query]
+    step = 0
+    owners[:] = -1
+    busy = free = np.uint64((1 << LANES) - 1)
+    while True:
+        while free != 0:
+            lane = first_one(free)
+            free &= free - np.uint64(1)
+            if owners[lane] >= 0 and state[lane] <= limit:
+                hits[n_hits, 0], hits[n_hits, 1] = owners[lane], state[lane]
+                n_hits += 1
+                counts[state[lane]] += 1
+                limit = _lowered(limit, counts, wanted)
+            while place < n and lowest[place] <= limit:
+                term = candidates[place]
+                longer = length - lengths[term]
+                if done_for[term] != number and abs(longer) <= limit:
+                    break
+                place += 1
+            if place < n and lowest[place] <= limit:
+                place += 1
+                done_for[term] = number
+                # The band lies around the diagonals of the first and of the last cell, and its top is never below the first.
+                top = (longer - (BAND - 1)) >> 1
+                begins[lane], columns[lane], owners[lane] = np.int64(starts[term]) - step, top + BAND - 1 - step, term
+                state[lane], state[LANES + lane] = max(longer, 0), step + lengths[term]
+                state[2 * LANES + lane], state[3 * LANES + lane] = longer - top, np.uint32(0xFFFFFFFF) << np.uint32(-top)
+                state[4 * LANES + lane] = 0
+            else:
+                # What an idle lane reads does not matter, but it must be there: the others need few more steps than this.
+                begins[lane], columns[lane] = -step, -step
+                busy &= ~(np.uint64(1) << np.uint64(lane))
+        if busy == 0:
+            return n_hits, limit
+        score, end, last = load(state, 0), load(state, LANES), load(state, 2 * LANES)
+        plus, minus = load(state, 3 * LANES), load(state, 4 * LANES)
+        highest = repeat(np.uint32(limit))
+        while free == 0:
+            for step in range(step, step + STEPS):
+                matches = gather_along(windows, codes, begins, step, stride, columns)
+                diagonal = (((matches & plus) + plus) ^ plus) | matches | minus
+                horizontal_plus = minus | ((diagonal | plus) ^ ones)
+                horizontal_minus = diagonal & plus
+                below = diagonal >> one
+                plus = horizontal_minus | ((below | horizontal_plus) ^ ones)
+                minus = horizontal_plus & below
+                # A lane may read past the end of its term before it is free; its result is fixed by then.
+                score = choose_below(repeat(np.uint32(step)), end, score + (((diagonal >> last) & one) ^ one), score)
+            step += 1
+            free = busy & ~(find_at_most(score, highest) & find_at_most(repeat(np.uint32(step + 1)), end))
+        store(state, 0, score)
+        store(state, 3 * LANES, plus)
+        store(state, 4 * LANES, minus)
+
+
+@compiled_loop
 def _doubled(values):  # type: ignore[no-untyped-def]
     larger = np.empty(2 * len(values), dtype=values.dtype)
     larger[: len(values)] = values
@@ -264,8 +295,11 @@ def search_terms(  # type: ignore[no-untyped-def]
     lowest = np.zeros(len(candidates), dtype=np.int32)
     stride = longest + 2 * BAND
     windows = np.zeros(n_characters * stride, dtype=np.uint32)
-    columns, short = np.zeros(LANES, dtype=np.int64), np.zeros(4 * LANES, dtype=np.uint32)
+    begins, columns, owners = np.zeros((3, LANES), dtype=np.int64)
+    state = np.zeros(5 * LANES, dtype=np.uint32)
     batch, results = np.zeros(LANES, dtype=np.int64), np.zeros(LANES, dtype=np.uint64)
+    # Terms within the limit at the time, and their distances.
+    hits = np.empty((n_terms + 1, 2), dtype=np.int32)
     counts = np.zeros(longest + 2, dtype=np.int64)
     # For which query a term was last measured, or excluded.
     done_for = np.full(n_terms, -1, dtype=np.int32)
@@ -280,7 +314,7 @@ def search_terms(  # type: ignore[no-untyped-def]
         _fill_masks(masks, width, codes, starts[query], length)
         _fill_windows(windows, stride, codes, starts[query], length)
         counts[:] = 0
-        limit, begun = longest, n_found
+        limit, n_hits = longest, 0
         # First what is near in sorted lists, so that the limit is low from the start; then all that it leaves.
         for everywhere in (False, True):
             if everywhere:
@@ -291,38 +325,34 @@ def search_terms(  # type: ignore[no-untyped-def]
                 n = _look_around(query, orders, ranks, reach, candidates)
                 lowest[:n] = 0
             place = 0
-            while place < n and lowest[place] <= limit:
+            while place < n and limit >= BAND and lowest[place] <= limit:
                 size = 0
                 while place < n and size < LANES and lowest[place] <= limit:
                     batch[size] = candidates[place]
-                    gap = abs(lengths[candidates[place]] - length)
-                    size += (done_for[candidates[place]] != number) & (gap <= limit)
+                    size += done_for[candidates[place]] != number
                     done_for[candidates[place]] = number
                     place += 1
                 if size == 0:
                     break
-                if limit < BAND:
-                    _measure_near(
-                        windows, stride, length, codes, starts, lengths, batch, size, limit, work, columns, short, results
-                    )
-                else:
-                    _measure(masks, width, length, codes, starts, lengths, batch, size, limit, work, results)
+                _measure(masks, width, length, codes, starts, lengths, batch, size, limit, work, results)
                 for lane in range(size):
-                    if results[lane] > limit:
-                        continue
-                    if n_found == len(terms):
-                        terms, distances = _doubled(terms), _doubled(distances)
-                    terms[n_found], distances[n_found] = batch[lane], results[lane]
-                    n_found += 1
-                    counts[results[lane]] += 1
+                    if results[lane] <= limit:
+                        hits[n_hits, 0], hits[n_hits, 1] = batch[lane], results[lane]
+                        n_hits += 1
+                        counts[results[lane]] += 1
                 limit = _lowered(limit, counts, wanted[number])
-        kept = begun
-        for i in range(begun, n_found):
-            if distances[i] <= limit:
-                terms[kept], distances[kept] = terms[i], distances[i]
-                kept += 1
-        numbers[number] = kept - begun
-        n_found = kept
+            if limit < BAND:
+                n_hits, limit = _measure_near(
+                    windows, stride, query, codes, starts, lengths, candidates, lowest, place, n, limit, wanted[number],
+                    begins, columns, owners, state, done_for, number, counts, hits, n_hits,
+                )  # fmt: skip
+        for i in range(n_hits):
+            if hits[i, 1] <= limit:
+                if n_found == len(terms):
+                    terms, distances = _doubled(terms), _doubled(distances)
+                terms[n_found], distances[n_found] = hits[i]
+                n_found += 1
+                numbers[number] += 1
         _clear_masks(masks, width, codes, starts[query], length)
         _clear_windows(windows, stride, codes, starts[query], length)
     return numbers, terms[:n_found].copy(), distances[:n_found].copy()

@@ -92,7 +92,7 @@ class NearestTermIndex:
         # The kernel may read past the end of the last term by the length of the longest, and past the last word.
         # Small types: what is looked up here and there should stay in the cache.
         return (
-            np.pad(codes, (0, lengths[-1] + 1)), starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
+            np.pad(codes, (0, lengths[-1] + 2 * self._kernels.STEPS)), starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
             np.searchsorted(lengths, np.arange(lengths[-1] + 2)), len(alphabet),
             *(np.pad(words, (0, self._kernels.LANES)) for words in character_words.T), pair_words.ravel(),
             orders, ranks, _REACH,
