@@ -29,7 +29,7 @@ __all__ = ["search_terms"]
 #: Diagonals that the quicker way of measuring follows, in words of as many bits: it serves for limits below.
 BAND = 32
 #: Columns of a term between two looks at what is done.
-STEPS = 4
+STEPS = 8
 
 
 @compiled_loop
@@ -118,14 +118,15 @@ def _clear_windows(windows, stride, codes, start, length):  # type: ignore[no-un
 
 
 @compiled_loop
-def _look_around(query, orders, ranks, reach, near):  # type: ignore[no-untyped-def]
-    """Collect the neighbours of a query in sorted lists, which are mostly near; return how many."""
+def _look_around(query, orders, ranks, reach, done_for, number, near):  # type: ignore[no-untyped-def]
+    """Collect the neighbours of a query in sorted lists, which are mostly near, each once; return how many."""
     n = 0
     for which in range(len(orders)):
         rank = ranks[query, which]
         for place in range(max(rank - reach, 0), min(rank + reach + 1, orders.shape[1])):
             near[n] = orders[which, place]
-            n += 1
+            n += done_for[near[n]] != number
+            done_for[orders[which, place]] = number
     return n
 
 
@@ -154,8 +155,8 @@ def _bound_by_characters(query, length, limit, length_starts, first_words, secon
 
 
 @compiled_loop
-def _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n):  # type: ignore[no-untyped-def]
-    """Keep of the first n near terms those that pairs of characters allow to be within ``limit``; return how many."""
+def _bound_by_pairs(query, lengths, limit, pair_words, done_for, number, near, bounds, n):  # type: ignore[no-untyped-def]
+    """Keep of the first n near terms those that pairs allow to be within ``limit`` and that are not done; return how many."""
     kept = 0
     length = lengths[query]
     for i in range(n):
@@ -164,7 +165,7 @@ def _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n):  # type
         bound = max(np.int64(bounds[i]), (differing + abs(lengths[term] - length) + 3) >> 2)
         # Written in any case, kept if near: a jump that is hard to foresee would cost more.
         near[kept], bounds[kept] = term, bound
-        kept += bound <= limit
+        kept += (bound <= limit) & (done_for[term] != number)
     return kept
 
 
@@ -196,7 +197,7 @@ def _lowered(limit, counts, wanted):  # type: ignore[no-untyped-def]
 @compiled_loop
 def _measure_near(  # type: ignore[no-untyped-def]
     windows, stride, query, codes, starts, lengths, candidates, lowest, place, n, limit, wanted,
-    begins, columns, owners, state, done_for, number, counts, hits, n_hits,
+    begins, columns, owners, state, counts, hits, n_hits,
 ):  # fmt: skip
     """Measure the candidates from ``place`` on, for a limit below ``BAND``; return the number of hits and the limit then.
 
@@ -223,15 +224,12 @@ def _measure_near(  # type: ignore[no-untyped-def]
                 n_hits += 1
                 counts[state[lane]] += 1
                 limit = _lowered(limit, counts, wanted)
-            while place < n and lowest[place] <= limit:
-                term = candidates[place]
-                longer = length - lengths[term]
-                if done_for[term] != number and abs(longer) <= limit:
-                    break
+            while place < n and abs(length - lengths[candidates[place]]) > limit:
                 place += 1
             if place < n and lowest[place] <= limit:
+                term = candidates[place]
+                longer = length - lengths[term]
                 place += 1
-                done_for[term] = number
                 # The band lies around the diagonals of the first and of the last cell, and its top is never below the first.
                 top = (longer - (BAND - 1)) >> 1
                 begins[lane], columns[lane], owners[lane] = np.int64(starts[term]) - step, top + BAND - 1 - step, term
@@ -301,7 +299,7 @@ def search_terms(  # type: ignore[no-untyped-def]
     # Terms within the limit at the time, and their distances.
     hits = np.empty((n_terms + 1, 2), dtype=np.int32)
     counts = np.zeros(longest + 2, dtype=np.int64)
-    # For which query a term was last measured, or excluded.
+    # For which query a term was last found near, or excluded.
     done_for = np.full(n_terms, -1, dtype=np.int32)
     terms, distances = np.empty(4096, dtype=np.int32), np.empty(4096, dtype=np.int32)
     numbers = np.zeros(len(queries), dtype=np.int64)
@@ -319,21 +317,18 @@ def search_terms(  # type: ignore[no-untyped-def]
         for everywhere in (False, True):
             if everywhere:
                 n = _bound_by_characters(query, length, limit, length_starts, first_words, second_words, near, bounds)
-                n = _bound_by_pairs(query, lengths, limit, pair_words, near, bounds, n)
+                n = _bound_by_pairs(query, lengths, limit, pair_words, done_for, number, near, bounds, n)
                 _in_order_of_bounds(near, bounds, n, limit, candidates, lowest)
             else:
-                n = _look_around(query, orders, ranks, reach, candidates)
+                n = _look_around(query, orders, ranks, reach, done_for, number, candidates)
                 lowest[:n] = 0
             place = 0
             while place < n and limit >= BAND and lowest[place] <= limit:
                 size = 0
                 while place < n and size < LANES and lowest[place] <= limit:
                     batch[size] = candidates[place]
-                    size += done_for[candidates[place]] != number
-                    done_for[candidates[place]] = number
+                    size += 1
                     place += 1
-                if size == 0:
-                    break
                 _measure(masks, width, length, codes, starts, lengths, batch, size, limit, work, results)
                 for lane in range(size):
                     if results[lane] <= limit:
@@ -344,7 +339,7 @@ def search_terms(  # type: ignore[no-untyped-def]
             if limit < BAND:
                 n_hits, limit = _measure_near(
                     windows, stride, query, codes, starts, lengths, candidates, lowest, place, n, limit, wanted[number],
-                    begins, columns, owners, state, done_for, number, counts, hits, n_hits,
+                    begins, columns, owners, state, counts, hits, n_hits,
                 )  # fmt: skip
         for i in range(n_hits):
             if hits[i, 1] <= limit:
