@@ -6,6 +6,8 @@ which neither NumPy's whole-array operations nor rapidfuzz's whole-matrix distan
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from medsenteval.compiling import compiled_loop
@@ -24,12 +26,12 @@ from medsenteval.terms.lanes import (
     store,
 )  # fmt: skip
 
-__all__ = ["search_terms"]
+__all__ = ["BAND", "STEPS", "search_terms"]
 
 #: Diagonals that the quicker way of measuring follows, in words of as many bits: it serves for limits below.
-BAND = 32
-#: Columns of a term between two looks at what is done.
-STEPS = 8
+BAND: Final = 32
+#: Columns of a term between two looks at what is done: more looks take time, fewer leave lanes waiting.
+STEPS: Final = 8
 
 
 @compiled_loop
@@ -48,7 +50,7 @@ def _clear_masks(masks, width, codes, start, length):  # type: ignore[no-untyped
 @compiled_loop
 def _measure(masks, width, length, codes, starts, lengths, batch, n, limit, work, results):  # type: ignore[no-untyped-def]
     """Put the distances of the query to the first n terms of a batch into ``results``; any number above ``limit`` may stand
-    for a distance above it.
+    for a distance above it. For limits that are too high for ``_measure_near``.
 
     Myers' bit-parallel algorithm (1999) in Hyyrö's form (2003), in blocks of 64 characters that hand a carry to the next, for
     several terms side by side. ``work`` holds where the terms begin, and the state of each block if there are several.
@@ -230,14 +232,15 @@ def _measure_near(  # type: ignore[no-untyped-def]
                 term = candidates[place]
                 longer = length - lengths[term]
                 place += 1
-                # The band lies around the diagonals of the first and of the last cell, and its top is never below the first.
+                # The band lies evenly around the diagonals of the first and of the last cell.
                 top = (longer - (BAND - 1)) >> 1
                 begins[lane], columns[lane], owners[lane] = np.int64(starts[term]) - step, top + BAND - 1 - step, term
                 state[lane], state[LANES + lane] = max(longer, 0), step + lengths[term]
                 state[2 * LANES + lane], state[3 * LANES + lane] = longer - top, np.uint32(0xFFFFFFFF) << np.uint32(-top)
                 state[4 * LANES + lane] = 0
             else:
-                # What an idle lane reads does not matter, but it must be there: the others need few more steps than this.
+                # What an idle lane reads does not matter, but it must be there: it starts anew at the front of all tables,
+                # and the other lanes need no more steps than the longest term has characters.
                 begins[lane], columns[lane] = -step, -step
                 busy &= ~(np.uint64(1) << np.uint64(lane))
         if busy == 0:
@@ -246,7 +249,7 @@ def _measure_near(  # type: ignore[no-untyped-def]
         plus, minus = load(state, 3 * LANES), load(state, 4 * LANES)
         highest = repeat(np.uint32(limit))
         while free == 0:
-            for step in range(step, step + STEPS):
+            for _ in range(STEPS):
                 matches = gather_along(windows, codes, begins, step, stride, columns)
                 diagonal = (((matches & plus) + plus) ^ plus) | matches | minus
                 horizontal_plus = minus | ((diagonal | plus) ^ ones)
@@ -256,7 +259,7 @@ def _measure_near(  # type: ignore[no-untyped-def]
                 minus = horizontal_plus & below
                 # A lane may read past the end of its term before it is free; its result is fixed by then.
                 score = choose_below(repeat(np.uint32(step)), end, score + (((diagonal >> last) & one) ^ one), score)
-            step += 1
+                step += 1
             free = busy & ~(find_at_most(score, highest) & find_at_most(repeat(np.uint32(step + 1)), end))
         store(state, 0, score)
         store(state, 3 * LANES, plus)

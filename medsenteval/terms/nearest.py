@@ -6,8 +6,9 @@ that whoever draws among equals draws from the same terms as a search over all p
 How: a term's neighbours in a few sorted lists (see ``neighbours``) give a first limit that is mostly the final one or nearly
 so. Terms are kept in order of length; length and signatures (see ``signatures``) bound the distance from below and rule out
 nearly all terms within that limit, sixteen at a time (see ``lanes``). The rest are measured in order of their bounds, sixteen
-at a time, while the limit falls (see ``kernels``). A larger list has nearer terms and so lower limits: each term then leaves
-a smaller share of the list to be measured, and the whole search grows by less than the square.
+side by side, while the limit falls: only a band of the table of distances that the limit allows is followed, and only until
+the limit is passed (see ``kernels``). A larger list has nearer terms and so lower limits: each term then leaves a smaller
+share of the list to be measured, and the whole search grows by less than the square.
 """
 
 from __future__ import annotations
@@ -89,10 +90,11 @@ class NearestTermIndex:
         character_words = make(characters, starts, lengths, _CHARACTER_WORDS, 0)
         pair_words = make(pairs, starts, lengths - 1, self._kernels.ROW, _SHARED_PAIR_WORDS)
         orders, ranks = self._neighbours.sort_in_many_ways(texts, codes, starts, lengths)
-        # The kernel may read past the end of the last term by the length of the longest, and past the last word.
+        # The kernel may read past the end of the last term by the length of the longest and some, and past the last word.
         # Small types: what is looked up here and there should stay in the cache.
         return (
-            np.pad(codes, (0, lengths[-1] + 2 * self._kernels.STEPS)), starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
+            np.pad(codes, (0, lengths[-1] + 2 * self._kernels.STEPS)),
+            starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
             np.searchsorted(lengths, np.arange(lengths[-1] + 2)), len(alphabet),
             *(np.pad(words, (0, self._kernels.LANES)) for words in character_words.T), pair_words.ravel(),
             orders, ranks, _REACH,

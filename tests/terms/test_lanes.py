@@ -28,17 +28,20 @@ def words() -> Words:
     return drawn
 
 
+@pytest.mark.parametrize("kind", [np.uint64, np.uint32])
 @pytest.mark.parametrize("name", ["and_", "or_", "xor", "add", "sub", "lshift", "rshift"])
-def test_operators(words: Words, name: str) -> None:
+def test_operators(words: Words, name: str, kind: type[np.unsignedinteger[Any]]) -> None:
     python_operator: Callable[[Any, Any], Any] = getattr(operator, name)
     load, store = lanes.load, lanes.store
     second = 2 * LANES if name.endswith("shift") else LANES
+    words[2 * LANES :] %= np.uint64(8 * kind().itemsize)
+    words = words.astype(kind)
 
     @njit  # type: ignore[untyped-decorator]
     def apply(values: Words, result: Words) -> None:
         store(result, 1, python_operator(load(values, 0), load(values, second)))
 
-    result = np.zeros(LANES + 2, dtype=np.uint64)
+    result = np.zeros(LANES + 2, dtype=kind)
     apply(words, result)
     with np.errstate(over="ignore"):
         expected = python_operator(words[:LANES], words[second : second + LANES])
@@ -74,6 +77,44 @@ def test_comparisons_and_counts(words: Words) -> None:
     assert chosen.tolist() == np.maximum(left, right).tolist()
     assert counted.tolist() == [int(word).bit_count() for word in left]
     assert repeated.tolist() == [words[5]] * LANES
+
+
+def test_comparisons_of_short_words(words: Words) -> None:
+    find_at_most, choose_below = lanes.find_at_most, lanes.choose_below
+    load, store, repeat = lanes.load, lanes.store, lanes.repeat
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(values: Words, chosen: Words, repeated: Words) -> Any:
+        left, right = load(values, 0), load(values, LANES)
+        store(chosen, 0, choose_below(left, right, right, left))
+        store(repeated, 0, repeat(values[5]))
+        return find_at_most(left, right)
+
+    short = words.astype(np.uint32)
+    chosen, repeated = np.zeros((2, LANES), dtype=np.uint32)
+    bits = apply(short, chosen, repeated)
+    left, right = short[:LANES], short[LANES : 2 * LANES]
+    assert bits == PLAIN_LANES["find_at_most"](left, right)
+    assert chosen.tolist() == np.maximum(left, right).tolist()
+    assert repeated.tolist() == [short[5]] * LANES
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
+def test_gathering_along(kind: type[np.unsignedinteger[Any]]) -> None:
+    """Places and columns may lie before the beginning, by no more than the offset."""
+    rng = np.random.default_rng(2)
+    table = rng.integers(0, 1 << 32, size=30 * 250, dtype=np.uint32)
+    codes = rng.integers(0, 250, size=400).astype(kind)
+    places, columns = rng.integers(-7, 390, size=LANES), rng.integers(-7, 23, size=LANES)
+    gather_along, store = lanes.gather_along, lanes.store
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(result: Words) -> None:
+        store(result, 0, gather_along(table, codes, places, 7, 30, columns))
+
+    result = np.zeros(LANES, dtype=np.uint32)
+    apply(result)
+    assert result.tolist() == PLAIN_LANES["gather_along"](table, codes, places, 7, 30, columns).tolist()
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])

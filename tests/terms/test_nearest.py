@@ -77,6 +77,26 @@ def test_long_terms_cross_the_words_of_the_algorithm(length: int) -> None:
     check(listed, [3] * len(listed), [[] for _ in listed])
 
 
+@given(data=st.data())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_far_terms_cross_the_width_of_the_band(data: st.DataObject) -> None:
+    """Long terms of few letters with limits from far below the band's width to above it, lengths from alike to far apart."""
+    rng = random.Random(data.draw(st.integers(0, 1 << 32)))
+    alphabet = data.draw(st.sampled_from(["ab", "abcdef", "abcdefghijklmnopqrstuvwxyz "]))
+    base = rng.choices(alphabet, k=data.draw(st.integers(1, 110)))
+    texts = set()
+    for n_edits in data.draw(st.lists(st.integers(0, 60), min_size=20, max_size=60)):
+        changed = base.copy()
+        lean = rng.random()
+        for _ in range(n_edits):
+            place = rng.randrange(len(changed) + 1)
+            # Insertions and deletions in all proportions; one of each makes a substitution or a shift.
+            changed[place : place + (rng.random() < lean)] = rng.choices(alphabet, k=rng.random() > lean / 2)
+        texts.add("".join(changed) or "a")
+    listed = sorted(texts)
+    check(listed, [rng.choice((1, 1, 2, 10)) for _ in listed], [[] for _ in listed])
+
+
 def test_medical_names_of_every_length() -> None:
     from benchmarks.morphemes import invented_names
 
