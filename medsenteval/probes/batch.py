@@ -14,7 +14,7 @@ from medsenteval.probes.backend import Fold, Labels
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.certificate import log_softmax
 from medsenteval.probes.kernels import GradientPass, Problems
-from medsenteval.probes.lbfgs import walk
+from medsenteval.probes.lbfgs import Way, walk
 
 __all__ = ["Batch", "Fits"]
 
@@ -25,6 +25,8 @@ RowNumbers = NDArray[np.intp]
 _ABSENT: Final = -1e4
 #: Columns in a group of folds that one thread solves: enough for the products, few enough for several threads.
 _GROUP_COLUMNS: Final = 80
+#: Rows for each coordinate from which all penalties are so near to each other that one of them should lead the way.
+_ROWS_FOR_PILOT: Final = 50
 #: Logits per pass from which groups of folds are worth threads of their own.
 _GROUPED_NUMBERS: Final = 200_000
 #: Fixed parts in which row blocks are summed when there are too few folds to be divided.
@@ -142,20 +144,15 @@ class Batch:
         groups = self._groups(walking, n_logits)
         by_rows = len(groups) == 1 and n_logits * self.basis.width > _SHARED_MULTIPLICATIONS
 
-        # A pass over many rows waits for memory: columns are cheap there, passes are not. So few folds try all their
-        # penalties side by side, each from the start; many folds fill the columns and walk their penalties in turn.
-        abreast = n_stages if len(walking) * n_stages * self.n_outputs <= _GROUP_COLUMNS else 1
+        way = self._way(len(walking) * n_stages * self.n_outputs)
 
         def walk_group(folds: RowNumbers) -> None:
-            shape = (len(folds), n_stages)
-            walkers = np.repeat(folds, abreast)
-            ridges = self.ridges[folds].reshape(len(walkers), -1)
-            present = self.present[walkers] if self.n_outputs > 1 else np.ones((len(walkers), 1), dtype=bool)
-            problems, helpers = self.problems.select(folds), pool if by_rows else None
-            gradient = GradientPass(problems, self.engine, helpers, _ROW_PARTS, abreast)
-            paths = walk(gradient, self.start[walkers], present, ridges, self.basis.spread, tolerance, max_passes)
-            points[folds] = paths.points.reshape(points[folds].shape)
-            errors[folds] = paths.errors.reshape(shape)
+            present = self.present[folds] if self.n_outputs > 1 else np.ones((len(folds), 1), dtype=bool)
+            gradient = GradientPass(self.problems.select(folds), self.engine, pool if by_rows else None, _ROW_PARTS)
+            paths = walk(
+                gradient, self.start[folds], present, self.ridges[folds], self.basis.spread, tolerance, max_passes, way
+            )
+            points[folds], errors[folds] = paths.points, paths.errors
 
         if by_rows:
             walk_group(groups[0])
@@ -164,6 +161,17 @@ class Batch:
         back = np.argsort(self.order, axis=1, kind="stable")
         points = np.take_along_axis(points, back[:, :, None, None], axis=1)
         return Fits(self.basis, points, np.take_along_axis(errors, back, axis=1), self.present, self.constant)
+
+    def _way(self, columns: int) -> Way:
+        """Choose how the folds go through their penalties, given the columns of all of them together.
+
+        A pass over many rows waits for memory: columns are cheap there, passes are not. So few folds try their penalties side
+        by side; many folds fill the columns and walk their penalties in turn. Where rows outnumber coordinates by far, all
+        penalties have nearly the same solution, and whoever knows one is a few steps from the others.
+        """
+        if columns > _GROUP_COLUMNS:
+            return "in turn"
+        return "pilot" if self.problems.weights.shape[1] > _ROWS_FOR_PILOT * self.basis.width else "abreast"
 
     def _groups(self, folds: RowNumbers, n_logits: int) -> list[RowNumbers]:
         """Divide the folds into batches that threads solve independently, if the batches are worth it."""

@@ -135,7 +135,7 @@ class TorchArrays:
 
 
 class GradientPass:
-    """Mean-loss gradients of walkers, ``abreast`` of them side by side for each fold of the problems.
+    """Mean-loss gradients of walkers, any number of them for each fold of the problems.
 
     With ``pool`` the row blocks are shared out in ``parts`` fixed parts, added up in order, so that the result does not
     depend on the number of threads.
@@ -147,7 +147,6 @@ class GradientPass:
         engine: str,
         pool: Executor | None = None,
         parts: int = 1,
-        abreast: int = 1,
     ) -> None:
         self.pool, self.parts = pool, parts if pool is not None else 1
         self.stored: Floats | None = None
@@ -157,23 +156,22 @@ class GradientPass:
             self.problems = problems.sorted_by_class()
             self.stored = self.basis.turned[self.problems.rows]
             self.borders = np.flatnonzero(np.diff(self.problems.labels)) + 1
-        self.fold_of = np.repeat(np.arange(len(problems.weights)), abreast)
         self.row_weight = self.problems.weights.max(axis=1)
         #: Whether every fold weighs all rows alike; then residuals need no weights, and their sums are multiplied once.
         self.uniform = bool((self.problems.weights == self.row_weight[:, None]).all())
         self.classes = self.problems.classes
         self.engine = TorchArrays() if engine == "torch" else NumpyArrays()
 
-    def __call__(self, points: Floats, walkers: Indices) -> tuple[Floats, Floats]:
+    def __call__(self, points: Floats, folds: Indices) -> tuple[Floats, Floats]:
         weights = self.basis.to_rows(self._by_class(points))
         n_rows = self.problems.weights.shape[1]
         spans = list(pairwise(round(n_rows * part / self.parts) for part in range(self.parts + 1)))
         if self.pool is None:
-            sums = [self._part(weights, walkers, *span) for span in spans]
+            sums = [self._part(weights, folds, *span) for span in spans]
         else:
-            sums = list(self.pool.map(lambda span: self._part(weights, walkers, *span), spans))
+            sums = list(self.pool.map(lambda span: self._part(weights, folds, *span), spans))
         gradient, absolute, squares = (added(pieces) for pieces in zip(*sums, strict=True))
-        row_weight = self.row_weight[self.fold_of[walkers]]
+        row_weight = self.row_weight[folds]
         if self.uniform:
             # Plain residuals were summed; the sums below are those of weighted ones.
             gradient *= row_weight[:, None]
@@ -202,7 +200,7 @@ class GradientPass:
             gradient = np.concatenate([gradient, -gradient.sum(axis=0, keepdims=True)])
         return np.ascontiguousarray(gradient[np.argsort(self._outputs)].transpose(1, 0, 2))
 
-    def _part(self, weights: Floats, walkers: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
+    def _part(self, weights: Floats, folds: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
         """Return the sums over some of the rows of r * x, |r| and r^2, where r is a (weighted) residual."""
         n_lines, count, width = weights.shape
         n_classes = len(self.classes)
@@ -211,7 +209,6 @@ class GradientPass:
         total = xp.zeros_like(flat)
         absolute = lift(np.zeros((n_classes, count), dtype=weights.dtype))
         squares = xp.zeros_like(absolute)
-        folds = self.fold_of[walkers]
         # All of them in order need no copying.
         chosen = slice(None) if np.array_equal(folds, np.arange(len(self.problems.weights))) else folds
         for columns in self._spans(start, stop, n_classes * count):

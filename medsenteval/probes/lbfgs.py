@@ -1,9 +1,11 @@
 """Preconditioned L-BFGS for many ridge-penalised problems at once, each walking its own path of penalties.
 
-A *walker* is one fold on its way from the strongest to the weakest penalty. All walkers take their next trial step
-together, because the gradients of all of them come out of one pass over the rows; but each decides for itself whether
-to accept the step and when to go on to its next penalty. A walker starts from the model that knows class frequencies
-only, and later from its own earlier solutions, extrapolated: never from anything that has seen its held-out labels.
+A *walker* is one fold under one penalty. All walkers take their next trial step together, because the gradients of all
+of them come out of one pass over the rows; but each decides for itself whether to accept the step and when it is done.
+There are three ways through a fold's penalties (``Way``): *in turn* from the strongest to the weakest, *abreast* with a
+walker for each from the start, or behind a *pilot*, which solves the middle one and then becomes as many walkers as there
+are others, each with what it has learnt. A walker starts from the model that knows class frequencies only, and later from
+its own fold's solutions: never from anything that has seen its held-out labels.
 
 The objective of one walker is ``loss(x) + ridge / 2 * |x|^2`` (intercepts unpenalised), with ``loss`` a mean over
 training rows. What is particular about the method:
@@ -23,16 +25,17 @@ training rows. What is particular about the method:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LossGradient", "Paths", "walk"]
+__all__ = ["LossGradient", "Paths", "Way", "walk"]
 
 Floats = NDArray[np.floating[Any]]
 Scalars = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Way = Literal["in turn", "abreast", "pilot"]
 
 #: Curvature pairs kept per walker; more did not save passes on real or synthetic features.
 _MEMORY: Final = 6
@@ -43,20 +46,20 @@ _LONGEST_EXTRAPOLATION: Final = 2.0
 
 
 _PER_WALKER: Final = (
-    "walkers", "stage", "ridge", "point", "gradient", "reach", "unconditional", "share", "weight", "inverse",
+    "folds", "stage", "ridge", "point", "gradient", "reach", "unconditional", "share", "weight", "inverse",
 )  # fmt: skip
 _PER_PAIR_AND_WALKER: Final = ("steps", "changes", "step_change", "step_step")
 
 
 class LossGradient(Protocol):
-    """Mean-loss gradients for some of the walkers, and the mean of p (1 - p) per class that belongs to them."""
+    """Mean-loss gradients at points of some folds, and the mean of p (1 - p) per class that belongs to them."""
 
-    def __call__(self, points: Floats, walkers: Indices) -> tuple[Floats, Floats]: ...
+    def __call__(self, points: Floats, folds: Indices) -> tuple[Floats, Floats]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Solutions of every walker at every stage of its path, with the relative logit error left in each."""
+    """Solutions of every fold under every penalty, with the relative logit error left in each."""
 
     points: Floats
     errors: Scalars
@@ -71,15 +74,16 @@ def walk(
     spread: Floats,
     tolerance: float,
     max_passes: int,
+    way: Way = "in turn",
 ) -> Paths:
-    """Solve all walkers along their paths.
+    """Solve all folds under all their penalties.
 
-    ``start`` has shape (walkers, classes, coordinates), intercept last; ``present`` says which classes a walker has
-    training rows of; ``ridges`` holds each walker's penalties, strongest first.
+    ``start`` has shape (folds, classes, coordinates), intercept last; ``present`` says which classes a fold has
+    training rows of; ``ridges`` holds each fold's penalties, strongest first.
     """
-    state = _Walkers(start, present, ridges, spread, tolerance, max_passes)
-    while len(state.walkers):
-        state.advance(*loss_gradient(state.trial, state.walkers))
+    state = _Walkers(start, present, ridges, spread, tolerance, max_passes, way)
+    while len(state.folds):
+        state.advance(*loss_gradient(state.trial, state.folds))
     return Paths(state.solutions, state.errors, state.passes)
 
 
@@ -94,6 +98,7 @@ class _Walkers:
         spread: Floats,
         tolerance: float,
         max_passes: int,
+        way: Way,
     ) -> None:
         count, n_outputs, width = start.shape
         self.all_ridges, self.spread = ridges, spread
@@ -104,9 +109,14 @@ class _Walkers:
         self.errors = np.full(ridges.shape, np.inf)
         self.passes = np.zeros(ridges.shape)
 
-        self.walkers: Indices = np.arange(count)
-        self.stage = np.zeros(count, dtype=np.intp)
-        self.ridge = ridges[:, 0].copy()
+        n_stages = ridges.shape[1]
+        self.way = way
+        self.middle = (n_stages - 1) // 2
+        first = {"in turn": [0], "abreast": list(range(n_stages)), "pilot": [self.middle]}[way]
+        self.folds: Indices = np.repeat(np.arange(count), len(first))
+        self.stage: Indices = np.tile(np.array(first, dtype=np.intp), count)
+        self.ridge = ridges[self.folds, self.stage]
+        start, present, count = start[self.folds], present[self.folds], len(self.folds)
         self.trial = start
         self.point = start
         self.gradient = np.zeros_like(start)
@@ -124,11 +134,11 @@ class _Walkers:
 
     def advance(self, loss_gradient: Floats, weight: Floats) -> None:
         """Take in the gradients at the trial points and choose the next trial points."""
-        self.passes[self.walkers, self.stage] += 1
+        self.passes[self.folds, self.stage] += 1
         gradient = loss_gradient + _column(self.ridge, self.trial) * self.penalised * self.trial
         self._accept(gradient, weight)
         self._finish()
-        if len(self.walkers):
+        if len(self.folds):
             self._propose()
 
     def _accept(self, gradient: Floats, weight: Floats) -> None:
@@ -163,23 +173,30 @@ class _Walkers:
         self.step_step[self.newest] = _dot(step * self.penalised, step)
 
     def _finish(self) -> None:
-        """Store the fits that are done, send their walkers on to the next penalty, dismiss those without one."""
+        """Store the fits that are done, send their walkers on to other penalties, dismiss those without one."""
         error = self._logit_error()
-        done = (error <= self.tolerance) | (self.passes[self.walkers, self.stage] >= self.max_passes)
+        done = (error <= self.tolerance) | (self.passes[self.folds, self.stage] >= self.max_passes)
         self.unconditional = np.zeros(len(done), dtype=bool)
         self.target: Floats | None = None
         if not done.any():
             return
-        moving = np.flatnonzero(done)
-        self.solutions[self.walkers[moving], self.stage[moving]] = self.point[moving]
-        self.errors[self.walkers[moving], self.stage[moving]] = error[moving]
-        self.stage[moving] += 1
-        kept = self.stage < self.all_ridges.shape[1]
-        if not kept.all():
-            self._keep(kept)
-            moving = np.flatnonzero(done[kept])
-        if len(moving):
-            self._change_ridge(moving)
+        self.solutions[self.folds[done], self.stage[done]] = self.point[done]
+        self.errors[self.folds[done], self.stage[done]] = error[done]
+        copies = np.where(done, self._successors(), 1)
+        if (copies != 1).any():
+            self._keep(np.repeat(np.arange(len(done)), copies))
+        moved = np.flatnonzero(np.repeat(done, copies))
+        if len(moved):
+            others = np.delete(np.arange(self.all_ridges.shape[1]), self.middle)
+            self.stage[moved] = self.stage[moved] + 1 if self.way == "in turn" else np.resize(others, len(moved))
+            self._change_ridge(moved)
+
+    def _successors(self) -> Indices:
+        """Return how many walkers each walker becomes when it is done."""
+        n_stages = self.all_ridges.shape[1]
+        if self.way == "in turn":
+            return (self.stage + 1 < n_stages).astype(np.intp)
+        return np.where((self.way == "pilot") & (self.stage == self.middle), n_stages - 1, 0)
 
     def _logit_error(self) -> Scalars:
         remaining = self._precondition(self.gradient)
@@ -189,14 +206,15 @@ class _Walkers:
         smallest = 4 * np.finfo(self.point.dtype).eps / self.tolerance
         return step / np.maximum(size, smallest)
 
-    def _keep(self, kept: NDArray[np.bool_]) -> None:
+    def _keep(self, rows: Indices) -> None:
+        """Go on with these walkers, some of them perhaps several times."""
         for name in _PER_WALKER:
-            setattr(self, name, getattr(self, name)[kept])
+            setattr(self, name, getattr(self, name)[rows])
         for name in _PER_PAIR_AND_WALKER:
-            setattr(self, name, getattr(self, name)[:, kept])
+            setattr(self, name, getattr(self, name)[:, rows])
 
     def _change_ridge(self, moved: Indices) -> None:
-        ridge = self.all_ridges[self.walkers[moved], self.stage[moved]]
+        ridge = self.all_ridges[self.folds[moved], self.stage[moved]]
         difference = ridge - self.ridge[moved]
         shift = _column(difference, self.point) * self.penalised
         self.gradient[moved] += shift * self.point[moved]
@@ -213,12 +231,12 @@ class _Walkers:
     def _extrapolate(self, moved: Indices) -> None:
         """Continue the line through the last two solutions, which is nearly straight in the penalty's logarithm."""
         moved = moved[self.stage[moved] >= 2]
-        if not len(moved):
+        if not len(moved) or self.way != "in turn":
             return
-        walkers, stage = self.walkers[moved], self.stage[moved]
-        logs = np.log(np.stack([self.all_ridges[walkers, stage - back] for back in range(3)]))
+        folds, stage = self.folds[moved], self.stage[moved]
+        logs = np.log(np.stack([self.all_ridges[folds, stage - back] for back in range(3)]))
         factor = np.clip((logs[1] - logs[0]) / np.maximum(logs[2] - logs[1], 1e-12), 0.0, _LONGEST_EXTRAPOLATION)
-        move = self.solutions[walkers, stage - 1] - self.solutions[walkers, stage - 2]
+        move = self.solutions[folds, stage - 1] - self.solutions[folds, stage - 2]
         self.target = np.zeros_like(self.point)
         self.target[moved] = self.point[moved] + _column(factor, move) * move
         self.unconditional[moved] = True

@@ -302,16 +302,24 @@ def test_penalties_may_come_in_any_order() -> None:
     assert down[0, 1] == down[0, 2]
 
 
-def test_penalties_side_by_side_and_in_turn_give_the_same_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = make_rows(37, 160, 20, 3)
-    features, folds, grid = Features.from_array(x), [half(160)], [[0.25, 1.0, 4.0]]
-    abreast = ExactBackend(TIGHT).fit(features, y, 3, folds, grid)
-    monkeypatch.setattr("medsenteval.probes.batch._GROUP_COLUMNS", 0)
-    in_turn = ExactBackend(TIGHT).fit(features, y, 3, folds, grid)
-    assert (abreast.points != in_turn.points).any()
-    for index, penalty in enumerate(grid[0]):
-        models = [fits.coefficients(0, index) for fits in (abreast, in_turn)]
-        bounds = [certify(x[:80], y[:80], penalty, *model) for model in models]
+@pytest.mark.parametrize(("constant", "value"), [("_GROUP_COLUMNS", 0), ("_ROWS_FOR_PILOT", 0)], ids=["in turn", "pilot"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_every_way_through_the_penalties_gives_the_same_models(
+    constant: str, value: int, k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against walkers that are abreast from the start; two folds, of which the second is done later than the first."""
+    x, y = make_rows(37, 160, 20, k)
+    features, folds = Features.from_array(x), [half(160), Fold(np.arange(30, 150), np.arange(30))]
+    grid = [[0.25, 1.0, 4.0, 32.0], [4.0, 0.5, 0.25, 1e3]]
+    abreast = ExactBackend(TIGHT).fit(features, y, k, folds, grid)
+    monkeypatch.setattr(f"medsenteval.probes.batch.{constant}", value)
+    other = ExactBackend(TIGHT).fit(features, y, k, folds, grid)
+    assert (abreast.points != other.points).any()
+    assert (other.errors <= TIGHT).all()
+    for fold, stage in np.ndindex(2, 4):
+        rows, penalty = folds[fold].train, grid[fold][stage]
+        models = [fits.coefficients(fold, stage) for fits in (abreast, other)]
+        bounds = [certify(x[rows], y[rows], penalty, *model) for model in models]
         assert bounds[0].objective == pytest.approx(bounds[1].objective, rel=1e-9)
         # Each is within sqrt(2 * gap) of the optimum, so they cannot be further apart than both together.
         assert np.linalg.norm(models[0][0] - models[1][0]) <= sum(np.sqrt(2 * bound.gap) for bound in bounds)
