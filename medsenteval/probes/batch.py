@@ -23,8 +23,11 @@ RowNumbers = NDArray[np.intp]
 
 #: Intercept of a class that a fold has no training rows of: its probability is an exact zero.
 _ABSENT: Final = -1e4
-#: Columns in a group of folds that one thread solves: enough for the products, few enough for several threads.
-_GROUP_COLUMNS: Final = 80
+#: Columns in a group of folds that one thread solves: so many that threads are busy with products, not with waiting for each
+#: other between small steps, and few enough for several threads.
+_GROUP_COLUMNS: Final = 400
+#: Columns that folds with all their penalties side by side may have together.
+_ABREAST_COLUMNS: Final = 80
 #: Rows for each coordinate from which all penalties are so near to each other that one of them should lead the way.
 _ROWS_FOR_PILOT: Final = 50
 #: Logits per pass from which groups of folds are worth threads of their own.
@@ -169,7 +172,7 @@ class Batch:
         by side; many folds fill the columns and walk their penalties in turn. Where rows outnumber coordinates by far, all
         penalties have nearly the same solution, and whoever knows one is a few steps from the others.
         """
-        if columns > _GROUP_COLUMNS:
+        if columns > _ABREAST_COLUMNS:
             return "in turn"
         return "pilot" if self.problems.weights.shape[1] > _ROWS_FOR_PILOT * self.basis.width else "abreast"
 

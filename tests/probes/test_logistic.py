@@ -302,7 +302,7 @@ def test_penalties_may_come_in_any_order() -> None:
     assert down[0, 1] == down[0, 2]
 
 
-@pytest.mark.parametrize(("constant", "value"), [("_GROUP_COLUMNS", 0), ("_ROWS_FOR_PILOT", 0)], ids=["in turn", "pilot"])
+@pytest.mark.parametrize(("constant", "value"), [("_ABREAST_COLUMNS", 0), ("_ROWS_FOR_PILOT", 0)], ids=["in turn", "pilot"])
 @pytest.mark.parametrize("k", [2, 3])
 def test_every_way_through_the_penalties_gives_the_same_models(
     constant: str, value: int, k: int, monkeypatch: pytest.MonkeyPatch

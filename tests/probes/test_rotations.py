@@ -42,6 +42,8 @@ def test_wide_rows_get_their_leading_axes(monkeypatch: pytest.MonkeyPatch) -> No
     for name, value in {"LARGEST_ROTATION": 50, "_LEADING": 8, "_SPARE": 8, "_ROUNDS": 3}.items():
         monkeypatch.setattr(rotations, name, value)
     rows = shaped_rows(500, 60)
+    # Every fourth row tells how far the rows spread.
+    rows = np.repeat(rows, 4, axis=0)
     rotation, spread = principal_rotation(rows)
     assert isinstance(rotation, LeadingRotation)
     values, vectors = np.linalg.eigh(rows.T.astype(np.float64) @ rows / len(rows))
