@@ -18,8 +18,8 @@ score, and precision costs next to nothing, so the default is 1e-5 below a thous
 from ten thousand on, where a flipped share of that size is a thirtieth of a held-out accuracy's standard error.
 ``FitReport`` holds the largest value and counts the fits that fell short. Below ``1e-5`` all arithmetic is float64.
 
-**No leaks.** A fit starts from class frequencies, from its own fold under a stronger penalty, or, for a final fit, from
-the search's fits to subsets of its own training rows. Nothing that has seen a fold's held-out labels enters its path.
+**No leaks.** A fit starts from class frequencies, from its own fold under another penalty, or, for a final fit, from the
+search's fits to subsets of its own training rows. Nothing that has seen a fold's held-out labels enters its path.
 """
 
 from __future__ import annotations
@@ -216,7 +216,8 @@ def _torch_is_faster() -> bool:
     Torch brings Intel's library, which was ahead (by up to a half) where it could use registers of 512 bits, and behind by a
     quarter where it could not, the time that our threads wait for each other between torch's many small calls included.
     """
-    found = np.show_config(mode="dicts")["SIMD Extensions"]["found"]  # type: ignore[index]
+    # NumPy leaves out what would be empty.
+    found = (np.show_config(mode="dicts") or {}).get("SIMD Extensions", {}).get("found", [])
     return any(name.startswith(("AVX512", "X86_V4")) for name in found)
 
 

@@ -19,7 +19,7 @@ from medsenteval.probes.backend import Fold
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.batch import Batch, Fits
 from medsenteval.probes.certificate import certify
-from medsenteval.probes.logistic import ExactBackend
+from medsenteval.probes.logistic import ExactBackend, _torch_is_faster
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
 from medsenteval.probes.rotations import LeadingRotation
 
@@ -325,6 +325,27 @@ def test_every_way_through_the_penalties_gives_the_same_models(
         assert np.linalg.norm(models[0][0] - models[1][0]) <= sum(np.sqrt(2 * bound.gap) for bound in bounds)
 
 
+@pytest.mark.parametrize(
+    ("extensions", "faster"),
+    [
+        ({"found": ["X86_V3"]}, False),
+        ({"found": ["X86_V3", "X86_V4"]}, True),
+        ({"found": ["AVX2", "AVX512_SKX"]}, True),
+        ({"baseline": ["NEON"]}, False),
+    ],
+)
+def test_torch_multiplies_where_registers_are_wide(
+    extensions: dict[str, list[str]], faster: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever names this version of NumPy has for them."""
+    monkeypatch.setattr(np, "show_config", lambda mode: {"SIMD Extensions": extensions})
+    assert _torch_is_faster() is faster
+
+
+def test_numpy_says_what_the_processor_has() -> None:
+    assert isinstance(_torch_is_faster(), bool)
+
+
 @pytest.mark.parametrize("with_torch", [True, False])
 def test_axes_are_orthonormal_whoever_finds_them(with_torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if with_torch:
@@ -348,7 +369,7 @@ import sys
 import numpy as np
 from medsenteval.features import Features
 from medsenteval.probes.backend import Fold
-from medsenteval.probes.logistic import ExactBackend
+from medsenteval.probes.logistic import ExactBackend, _torch_is_faster
 rng = np.random.default_rng(0)
 features, rows = Features.from_array(rng.standard_normal((150, {width}))), np.arange(150)
 ExactBackend().predict(features, rows % 3, 3, [Fold(rows[:100], rows[100:])], [1.0])
