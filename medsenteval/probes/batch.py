@@ -157,7 +157,7 @@ class Batch:
             )
             points[folds], errors[folds] = paths.points, paths.errors
 
-        if by_rows:
+        if len(groups) == 1:
             walk_group(groups[0])
         else:
             list(pool.map(walk_group, groups))

@@ -24,13 +24,13 @@ search's fits to subsets of its own training rows. Nothing that has seen a fold'
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ from medsenteval.probes.batch import Batch, Fits
 
 __all__ = ["ExactBackend", "default_tolerance"]
 
+T = TypeVar("T")
 Floats = NDArray[np.floating[Any]]
 Penalties = Sequence[Sequence[float]]
 
@@ -55,6 +56,10 @@ _FLOAT32_PASSES: Final = 400
 #: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
 _FINAL_PRECISION: Final = 3.0
 _FINEST_TOLERANCE: Final = 1e-7
+
+
+#: Multiplications from which predicting is shared out to threads: below, they would mostly wait for each other.
+_SHARED_WORK: Final = 20_000_000
 
 
 def default_tolerance(n_rows: int) -> float:
@@ -132,8 +137,7 @@ class ExactBackend:
             correct: NDArray[np.float64] = (fits.labels(index, held_out) == labels[held_out]).mean(axis=1)
             return correct
 
-        with self._workers() as pool:
-            accuracies = np.stack(list(pool.map(accuracy, range(len(folds)))))
+        accuracies = np.stack(self._for_each_fold(accuracy, folds, len(penalties) * fits.basis.width))
         return accuracies, self._report(fits, self._tolerance_for(features))
 
     def predict(
@@ -147,9 +151,11 @@ class ExactBackend:
         single = [[penalty] for penalty in penalties]
         fits = self._fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
         self._search = None
-        with self._workers() as pool:
-            held_out = [fold.held_out for fold in folds]
-            predictions = [Prediction(p) for p in pool.map(fits.probabilities, range(len(folds)), held_out)]
+
+        def predict_fold(index: int) -> Prediction:
+            return Prediction(fits.probabilities(index, folds[index].held_out))
+
+        predictions = self._for_each_fold(predict_fold, folds, fits.basis.width)
         return predictions, self._report(fits, tolerance)
 
     def fit(self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Penalties) -> Fits:
@@ -199,6 +205,15 @@ class ExactBackend:
                 fits.points[failed], fits.errors[failed] = again.points, again.errors
         return fits
 
+    def _for_each_fold(self, compute: Callable[[int], T], folds: Sequence[Fold], row_work: int) -> list[T]:
+        """Compute something for each fold's held-out rows, in threads if there are multiplications enough to share."""
+        work = row_work * sum(len(fold.held_out) for fold in folds)
+        if work < _SHARED_WORK:
+            with one_thread_per_product():
+                return [compute(index) for index in range(len(folds))]
+        with self._workers() as pool:
+            return list(pool.map(compute, range(len(folds))))
+
     @contextmanager
     def _workers(self) -> Iterator[ThreadPoolExecutor]:
         """Start our threads, and keep the matrix libraries from starting theirs, which would only wait for a core."""
@@ -223,16 +238,18 @@ def _torch_is_faster() -> bool:
 
 def _start_from_search(batch: Batch, search: _Search) -> None:
     """Let each fold start from the mean of the search's fits, under its penalty, to subsets of its own rows."""
-    n_rows = search.features.n_rows
+    trained_on = np.zeros((len(search.folds), search.features.n_rows), dtype=bool)
+    for number, other in enumerate(search.folds):
+        trained_on[number, other.train] = True
     for index, fold in enumerate(batch.folds):
         penalty = batch.penalties[index][0]
         if penalty not in search.penalties or batch.constant[index] >= 0:
             continue
-        outside = np.ones(n_rows, dtype=bool)
+        outside = np.ones(trained_on.shape[1], dtype=bool)
         outside[fold.train] = False
-        inside = [i for i, other in enumerate(search.folds) if not outside[other.train].any()]
-        alike = [i for i in inside if np.array_equal(search.fits.present[i], batch.present[index])]
-        if alike:
+        same_classes = (search.fits.present == batch.present[index]).all(axis=1)
+        alike = np.flatnonzero(~trained_on[:, outside].any(axis=1) & same_classes)
+        if len(alike):
             stage = list(search.penalties).index(penalty)
             batch.start[index] = search.fits.points[alike, stage].mean(axis=0, dtype=np.float64)
 
