@@ -195,8 +195,10 @@ class _Walkers:
         """Return how many walkers each walker becomes when it is done."""
         n_stages = self.all_ridges.shape[1]
         if self.way == "in turn":
-            return (self.stage + 1 < n_stages).astype(np.intp)
-        return np.where((self.way == "pilot") & (self.stage == self.middle), n_stages - 1, 0)
+            successors: Indices = (self.stage + 1 < n_stages).astype(np.intp)
+        else:
+            successors = np.where((self.way == "pilot") & (self.stage == self.middle), n_stages - 1, 0)
+        return successors
 
     def _logit_error(self) -> Scalars:
         remaining = self._precondition(self.gradient)
