@@ -64,13 +64,19 @@ def engine(realdata: Path, batcher: Batcher, folds: int) -> SE:
 
 
 def assert_equal_to_record(ours: dict[str, Any], upstream: dict[str, Any]) -> None:
-    """Accuracies to the last decimal; rank correlations to 5e-3.
+    """Accuracies to one item; rank correlations to 5e-3.
 
+    Scikit-learn stops these fits at 100 iterations, where the last bits of the processor's products can still decide about an
+    item: on the machine of the record all accuracies are equal, on another one TREC's devacc is 53.03
+    instead of 53.04, and 53.04 again once OpenBLAS takes it for an older processor (OPENBLAS_CORETYPE=Nehalem).
     Upstream sums in float32 and so puts equal sentences, of which SMTeuroparl has many, in a random order; ours are tied.
     """
     for key, expected in upstream.items():
-        if key in ("devacc", "acc", "f1", "ndev", "ntest", "nsamples"):
+        if key in ("ndev", "ntest", "nsamples"):
             assert ours[key] == expected, key
+        elif key in ("devacc", "acc", "f1"):
+            one_item = 100 / upstream["ndev" if key == "devacc" else "ntest"]
+            assert ours[key] == pytest.approx(expected, abs=one_item + 0.01), key
         elif isinstance(expected, dict):
             assert_equal_to_record(ours[key], expected)
         elif isinstance(expected, list):
