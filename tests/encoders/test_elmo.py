@@ -192,7 +192,7 @@ def test_a_vector_does_not_depend_on_neighbours_or_order(model: str) -> None:
     @given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12))
     def check(chosen: list[str]) -> None:
         for text, row in zip(chosen, encoder.encode(chosen), strict=True):
-            assert row == pytest.approx(alone[text], abs=1e-6)
+            assert row == pytest.approx(alone[text], abs=5e-6)  # some units in float32's last place
 
     check()
 
@@ -202,7 +202,7 @@ def test_large_batches_are_cut_without_a_trace(model: str, monkeypatch: pytest.M
     monkeypatch.setattr("medsenteval.encoders.elmo._TOKENS_AT_ONCE", 6)
     monkeypatch.setattr("medsenteval.encoders.elmo_model._WORDS_AT_ONCE", 2)
     monkeypatch.setattr("medsenteval.encoders.elmo_model._GATE_ROWS_AT_ONCE", 5)
-    assert load_encoder(f"elmo:{model}").encode(TEXTS) == pytest.approx(whole, abs=1e-6)
+    assert load_encoder(f"elmo:{model}").encode(TEXTS) == pytest.approx(whole, abs=5e-6)
 
 
 def test_token_vectors_average_to_the_sentence_vector(model: str) -> None:
