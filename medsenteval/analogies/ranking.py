@@ -24,8 +24,8 @@ __all__ = ["Triples", "rank_answers"]
 
 Rows = NDArray[np.intp]
 
-#: Candidates of a block: their vectors and their products with a group's terms stay in a core's cache.
-_BLOCK: Final = 2048
+#: Candidates of a block: their products with a group's terms stay in the last cache, and threads seldom wait for each other.
+_BLOCK: Final = 4096
 #: Exemplars and queries of a group together; BMASS's relations have 50 of each.
 _GROUP_ROWS: Final = 512
 
