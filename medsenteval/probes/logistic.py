@@ -228,8 +228,9 @@ class ExactBackend:
 def _torch_is_faster() -> bool:
     """Whether torch's products of long matrices with few columns are faster than NumPy's.
 
-    Torch brings Intel's library, which was ahead (by up to a half) where it could use registers of 512 bits, and behind by a
-    quarter where it could not, the time that our threads wait for each other between torch's many small calls included.
+    Torch brings Intel's library. Without registers of 512 bits a pass took a fifth to a third longer with it (two cores, 300 to
+    3,072 columns), part of that because our threads wait for each other between torch's many small calls. With such
+    registers torch was the faster one when the probe was built; the two were not timed side by side there again.
     """
     # NumPy leaves out what would be empty.
     found = (np.show_config(mode="dicts") or {}).get("SIMD Extensions", {}).get("found", [])
