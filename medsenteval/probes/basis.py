@@ -6,7 +6,8 @@ divided by one number and turned to the principal axes of their Gram matrix; the
 to ``weight * diag(spread)``, which is the preconditioner that all fits share. Three ways to hold the rows follow:
 
 * *turned*: few rows, many fits. The rows are rotated once and stored with a column of ones for the intercept.
-* *dual*: more columns than rows. The principal axes come from the n x n Gram matrix; the rows shrink to n coordinates.
+* *dual*: more columns than rows. The principal axes come from the n x n Gram matrix; the rows shrink to n coordinates. Only
+  rows that are trained on count here, since no weights ever leave their span.
 * *raw*: many rows, or wide ones. They stay where they are and are read block by block; the (small) weights are rotated
   instead. Axes from a sample of rows, in float32, are enough there, since they only steer the solver and never change
   the problem; of very wide rows, the leading axes are (``rotations`` says how).
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from medsenteval.cores import in_parts
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
-from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, principal_rotation
+from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, eigenvectors, principal_rotation
 
 __all__ = ["Basis"]
 
@@ -73,38 +74,52 @@ class Basis:
     built: Floats | None = None
     #: Where the rows start in the embedding matrix, if they follow one another there and need no gathering.
     first: int | None = None
+    #: The rows whose span the dual form has axes of.
+    span: RowNumbers | None = None
 
     @classmethod
-    def of(cls, features: Features, columns: int, dtype: Precision) -> Basis:
-        """Choose and build the form that suits this shape when ``columns`` weight vectors are fitted together."""
+    def of(cls, features: Features, columns: int, dtype: Precision, trained: RowNumbers | None = None) -> Basis:
+        """Choose and build the form that suits this shape when ``columns`` weight vectors are fitted together.
+
+        ``trained`` are the rows that any of them is fitted to, in ascending order, by default all.
+        """
         n_rows, width = features.n_rows, features.n_columns
+        span = np.arange(n_rows) if trained is None else trained
         if n_rows == 0 or width == 0:
             raise ProbeError(f"a probe needs rows and columns, but the features are {n_rows} x {width}")
         small = n_rows * min(n_rows, width) <= _SMALL_MATRIX
         shared = n_rows <= _ROWS_PER_COLUMN * columns and n_rows * width * 4 <= _KEPT_BYTES
         if min(n_rows, width) > LARGEST_ROTATION or not (small or shared):
             return cls._raw(features, dtype)
-        return cls._dual(features, dtype) if width > n_rows else cls._turned(features, dtype)
+        return cls._dual(features, dtype, span) if width > len(span) else cls._turned(features, dtype)
 
     @classmethod
     def _turned(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        # NumPy's, because importing torch for its own would take longer than most of these problems do.
-        rotation = FullRotation(np.linalg.eigh(rows.T @ rows)[1])
+        rotation = FullRotation(eigenvectors(rows.T @ rows)[1])
         turned = _with_ones(rotation.turn(rows))
         spread = np.einsum("ij,ij->j", turned, turned) / len(rows)
         return cls(features, np.float64, mean, scale, spread, rotation=rotation)._holding(turned, dtype)
 
     @classmethod
-    def _dual(cls, features: Features, dtype: Precision) -> Basis:
-        rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        values, vectors = np.linalg.eigh(np.concatenate(in_parts(len(rows), lambda part: rows[part] @ rows.T)))
+    def _dual(cls, features: Features, dtype: Precision, span: RowNumbers) -> Basis:
+        every = features.take(slice(None))
+        rows, mean, scale = _centred(every[span], np.float64)
+        values, vectors = eigenvectors(np.concatenate(in_parts(len(rows), lambda part: rows[part] @ rows.T)))
         kept = values > _NOISE * values[-1]
         if not kept.any():
             return cls._turned(features, dtype)
         roots = np.sqrt(values[kept])
-        turned, spread = _with_ones(vectors[:, kept] * roots), np.append(values[kept] / len(rows), 1.0)
-        return cls(features, np.float64, mean, scale, spread, factor=vectors[:, kept] / roots)._holding(turned, dtype)
+        factor = vectors[:, kept] / roots
+        turned = np.empty((len(every), len(roots)))
+        turned[span] = vectors[:, kept] * roots
+        rest = np.delete(np.arange(len(every)), span)
+        if len(rest):
+            _sums(every[rest])
+            turned[rest] = (every[rest] - mean) / scale @ rows.T @ factor
+        spread = np.append(values[kept] / len(rows), 1.0)
+        dual = cls(features, np.float64, mean, scale, spread, factor=factor, span=span)
+        return dual._holding(_with_ones(turned), dtype)
 
     @classmethod
     def _raw(cls, features: Features, dtype: Precision) -> Basis:
@@ -144,8 +159,12 @@ class Basis:
         if self.precise is not None:
             return replace(same, turned=self.precise)
         rows = self._centred_rows()
-        turned = rows @ (rows.T @ self.factor) if self.factor is not None else self._rotation.turn(rows)
+        turned = rows @ (rows[self.span].T @ self.factor) if self.factor is not None else self._rotation.turn(rows)
         return replace(same, turned=_with_ones(turned))
+
+    def serves(self, trained: RowNumbers) -> bool:
+        """Whether fits to these rows have their weights among the coordinates."""
+        return self.span is None or bool(np.isin(trained, self.span).all())
 
     @property
     def _rotation(self) -> Rotation:
@@ -179,6 +198,22 @@ class Basis:
             block = self.features.take(rows)
         return block.astype(self.dtype, copy=False)
 
+    @property
+    def in_place(self) -> bool:
+        """Whether raw float32 rows can be read where they are, one by one."""
+        matrix = self.features.matrix if self.built is None else self.built
+        ready = matrix.dtype == np.float32 and matrix.flags.c_contiguous
+        return self.turned is None and ready and (self.built is not None or self.features.right is None)
+
+    def where(self, rows: RowNumbers | slice) -> tuple[Floats, RowNumbers]:
+        """Return a matrix and at which places of it the given raw rows stand; it is one of their own unless ``in_place``."""
+        if not self.in_place:
+            block = self.rows(rows)
+            return block, np.arange(len(block))
+        if self.built is not None:
+            return self.built, np.arange(self.features.n_rows)[rows]
+        return self.features.matrix, self.features.left[rows]
+
     def to_rows(self, points: Floats) -> Floats:
         """Turn points of shape (..., width) into weights, intercept last, for the rows that ``rows`` returns."""
         if self.turned is not None:
@@ -198,7 +233,7 @@ class Basis:
         """Return weights and intercepts for plain feature rows, like scikit-learn's ``coef_`` and ``intercept_``."""
         inner = points[..., :-1].astype(np.float64)
         if self.factor is not None:
-            weights = inner @ self.factor.T @ self._centred_rows() / self.scale
+            weights = inner @ self.factor.T @ self._centred_rows()[self.span] / self.scale
         else:
             weights = self._apply(self._rotation.back, inner).astype(np.float64) / self.scale
         return weights, points[..., -1].astype(np.float64) - weights @ self.mean
@@ -215,11 +250,7 @@ class Basis:
 
 def _centred(rows: Floats, dtype: Precision, in_place: bool = False) -> tuple[Floats, NDArray[np.float64], float]:
     """Return rows with mean 0 and overall root mean square 1, with what was subtracted and divided by."""
-    sums = in_parts(len(rows), lambda part: rows[part].sum(axis=0, dtype=np.float64))
-    mean: NDArray[np.float64] = np.sum(sums, axis=0) / len(rows)
-    if not np.isfinite(mean).all():
-        column = int(np.flatnonzero(~np.isfinite(mean))[0])
-        raise ProbeError(f"feature column {column} holds values that are not finite; check the encoder's output")
+    mean = _sums(rows) / len(rows)
     centred = rows if in_place else np.empty(rows.shape, dtype=dtype)
     shift = mean.astype(dtype)
 
@@ -246,13 +277,25 @@ def _centred(rows: Floats, dtype: Precision, in_place: bool = False) -> tuple[Fl
     return centred, mean, largest * spread
 
 
+def _sums(rows: Floats) -> NDArray[np.float64]:
+    """Return the sum of each column, which has to be finite."""
+    sums: NDArray[np.float64] = np.sum(in_parts(len(rows), lambda part: rows[part].sum(axis=0, dtype=np.float64)), axis=0)
+    if not np.isfinite(sums).all():
+        column = int(np.flatnonzero(~np.isfinite(sums))[0])
+        raise ProbeError(f"feature column {column} holds values that are not finite; check the encoder's output")
+    return sums
+
+
 def _fill(target: Floats, features: Features, rows: RowNumbers, built: Floats | None = None) -> None:
     """Write these feature rows, few at a time, by as many threads as may run; from ``built`` where that has them all."""
 
     def write(part: slice) -> None:
         for start in range(part.start, part.stop, _BUILT_ROWS):
             block = slice(start, min(start + _BUILT_ROWS, part.stop))
-            target[block] = features.take(rows[block]) if built is None else built[rows[block]]
+            if built is None:
+                target[block] = features.take(rows[block])
+            else:
+                np.take(built, rows[block], axis=0, out=target[block], mode="clip")
 
     in_parts(len(rows), write)
 

@@ -178,13 +178,16 @@ class ExactBackend:
         _check(features, labels, n_classes, folds, penalties)
         single = tolerance >= _FLOAT32_TOLERANCE
         dtype = np.float32 if single else np.float64
-        search = self._search if self._search is not None and self._search.features is features else None
+        trained = np.unique(np.concatenate([fold.train for fold in folds]))
+        search = self._search
+        if search is not None and (search.features is not features or not search.fits.basis.serves(trained)):
+            search = None
         # On one thread: with another number of them the axes, and with them a score, have other bits.
         with one_thread_per_product():
             if search is not None:
                 basis = search.fits.basis.astype(dtype)
             else:
-                basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype)
+                basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype, trained)
         if basis.turned is None:
             return_freed_memory()
         engine = self.engine
