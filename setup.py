@@ -38,6 +38,8 @@ EXTRAS = {
     "dask": ["distributed>=2024.8"],
     "mteb": [*TORCH, 'mteb>=2.0; python_version >= "3.11" and python_version < "3.15"'],
     "obo": ["fastobo>=0.12"],
+    # Probing large data sets; NumPy does it too, about half as fast.
+    "probes": ["numba>=0.60"],
     # RAR archives, which BIOSSES comes in; it needs the system's libarchive.
     "rar": ["libarchive-c>=5.0"],
     "report": ["jinja2>=3.1", "matplotlib>=3.9"],

@@ -16,7 +16,7 @@ from medsenteval.probes.certificate import log_softmax
 from medsenteval.probes.kernels import GradientPass, Problems
 from medsenteval.probes.lbfgs import Way, walk
 
-__all__ = ["Batch", "Fits"]
+__all__ = ["Batch", "Fits", "trained_rows"]
 
 Floats = NDArray[np.floating[Any]]
 RowNumbers = NDArray[np.intp]
@@ -101,7 +101,7 @@ class Batch:
         self.basis, self.folds, self.penalties, self.engine = basis, folds, penalties, engine
         self.n_outputs = 1 if n_classes == 2 else n_classes
         n_rows = basis.features.n_rows
-        rows = slice(0, n_rows) if basis.turned is not None else _union([fold.train for fold in folds], n_rows)
+        rows = slice(0, n_rows) if basis.turned is not None else _as_slice(trained_rows(folds, n_rows))
         counts = np.stack([np.bincount(labels[fold.train], minlength=n_classes) for fold in folds])
         self.present = counts > 0
         n_present = self.present.sum(axis=1)
@@ -184,12 +184,16 @@ class Batch:
         return np.array_split(folds, count)
 
 
-def _union(parts: Sequence[RowNumbers], n_rows: int) -> RowNumbers | slice:
-    """Return the rows that occur in any part, as a slice if they follow one another, so that they need no copying."""
+def trained_rows(folds: Sequence[Fold], n_rows: int) -> RowNumbers:
+    """Return the rows that any fold trains on, in ascending order."""
     used = np.zeros(n_rows, dtype=bool)
-    for part in parts:
-        used[part] = True
-    rows = np.flatnonzero(used)
+    for fold in folds:
+        used[fold.train] = True
+    return np.flatnonzero(used)
+
+
+def _as_slice(rows: RowNumbers) -> RowNumbers | slice:
+    """Return ascending rows as a slice if they follow one another, so that they need no copying."""
     first, last = int(rows[0]), int(rows[-1])
     return slice(first, last + 1) if last - first + 1 == len(rows) else rows
 

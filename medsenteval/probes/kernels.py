@@ -14,7 +14,8 @@ Residuals p - y are computed without ever forming 1 - p, so that they are accura
 tiny they get; on separable rows under a weak penalty nothing else converges. Stored rows are put in the order of their
 classes for that, so that every block has one class only. Rows that stay where they are come with a one-hot mask.
 
-The arithmetic is written once for NumPy and torch, whose functions agree in nearly all that is used here.
+The arithmetic is written once for NumPy and torch, whose functions agree in nearly all that is used here. For rows that stay
+where they are in float32 there is a compiled loop besides (``pass_kernels``), which reads them once instead of twice.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.compiling import read_only
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.rotations import added
 
@@ -161,6 +164,9 @@ class GradientPass:
         self.uniform = bool((self.problems.weights == self.row_weight[:, None]).all())
         self.classes = self.problems.classes
         self.engine = TorchArrays() if engine == "torch" else NumpyArrays()
+        self.compiled: Any = None
+        if engine == "compiled" and self.stored is None and self.basis.dtype is np.float32:
+            self.compiled = import_module("medsenteval.probes.pass_kernels")
 
     def __call__(self, points: Floats, folds: Indices) -> tuple[Floats, Floats]:
         weights = self.basis.to_rows(self._by_class(points))
@@ -202,6 +208,8 @@ class GradientPass:
 
     def _part(self, weights: Floats, folds: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
         """Return the sums over some of the rows of r * x, |r| and r^2, where r is a (weighted) residual."""
+        if self.compiled is not None:
+            return self._compiled_part(weights, folds, start, stop)
         n_lines, count, width = weights.shape
         n_classes = len(self.classes)
         xp, lift = self.engine.arrays, self.engine.lift
@@ -240,6 +248,25 @@ class GradientPass:
             del block, logits, residuals, sampled, kept  # before the next ones are made, not after
         return np.asarray(total).reshape(weights.shape), np.asarray(absolute), np.asarray(squares)
 
+    def _compiled_part(self, weights: Floats, folds: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
+        """Return what ``_part`` does, from rows that are read where they are if possible."""
+        n_lines, count, width = weights.shape
+        # A sigmoid is a softmax whose other class has logits of zero.
+        order = [1, 0] if self.problems.n_outputs == 1 else self.classes
+        flat = weights.reshape(n_lines * count, width)
+        models = np.ascontiguousarray(flat[:, :-1]), np.ascontiguousarray(flat[:, -1])
+        pieces = []
+        for columns in [slice(start, stop)] if self.basis.in_place else self._spans(start, stop, 1):
+            matrix, places = self.basis.where(self._numbers(columns))
+            own = np.argsort(order)[self.problems.labels[columns]]
+            share = np.ones((count, 1), dtype=np.float32) if self.uniform else self.problems.weights[folds, columns]
+            given = (read_only(array) for array in (matrix, places, own, share))
+            gradient, sums, sizes = self.compiled.add_rows(*given, *models, len(order))
+            total = np.concatenate([gradient, sums[:, None].astype(np.float32)], axis=1).reshape(weights.shape)
+            pieces.append((total, *sizes[:, : len(self.classes)].astype(np.float32)))
+        total, absolute, squares = (added(several) for several in zip(*pieces, strict=True))
+        return total, absolute, squares
+
     def _spans(self, start: int, stop: int, n_logits: int) -> Iterator[slice]:
         """Yield runs of rows whose logits fit into the cache, of one class each if the rows are stored."""
         fitting = _BLOCK_NUMBERS // n_logits
@@ -260,12 +287,14 @@ class GradientPass:
         return own
 
     def _rows(self, columns: slice) -> Floats:
-        if self.stored is not None:
-            return self.stored[columns]
+        return self.basis.rows(self._numbers(columns)) if self.stored is None else self.stored[columns]
+
+    def _numbers(self, columns: slice) -> Indices | slice:
+        """Return which rows of the basis these are."""
         rows = self.problems.rows
         if isinstance(rows, slice):
-            return self.basis.rows(slice(rows.start + columns.start, rows.start + columns.stop))
-        return self.basis.rows(rows[columns])
+            return slice(rows.start + columns.start, rows.start + columns.stop)
+        return rows[columns]
 
     def _sigmoid_residuals(self, logits: Any, share: Any, labels: Labels) -> None:
         """Replace logits (one line x walkers x rows) of either class by weighted residuals p - y."""

@@ -41,7 +41,7 @@ from medsenteval.features import Features
 from medsenteval.memory import return_freed_memory
 from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
 from medsenteval.probes.basis import Basis
-from medsenteval.probes.batch import Batch, Fits
+from medsenteval.probes.batch import Batch, Fits, trained_rows
 
 __all__ = ["ExactBackend", "default_tolerance"]
 
@@ -58,6 +58,10 @@ _FINAL_PRECISION: Final = 3.0
 _FINEST_TOLERANCE: Final = 1e-7
 
 
+#: What the engines beside NumPy need.
+_LIBRARIES: Final = {"torch": "torch", "compiled": "numba"}
+#: Values of a feature matrix from which compiled loops are worth loading, which takes a second once in a process.
+_COMPILED_VALUES: Final = 10_000_000
 #: Multiplications from which predicting is shared out to threads: below, they would mostly wait for each other.
 _SHARED_WORK: Final = 20_000_000
 
@@ -87,9 +91,10 @@ class _Search:
 class ExactBackend:
     """Logistic regression solved to a stated tolerance for all folds and penalties of a protocol together.
 
-    ``engine`` chooses who multiplies matrices: "numpy", "torch", or "auto" for torch where it is installed and faster,
-    which is on long matrices with few columns to fit, if the processor has registers of 512 bits. ``threads`` is the
-    number of cores to use, by default all that this process may run on. Neither changes the answer beyond rounding.
+    ``engine`` chooses who multiplies matrices: "numpy", "torch", "compiled" for loops of our own that numba compiles, or "auto"
+    for what is installed and fastest: on large matrices with few columns to fit that is compiled loops, or torch if the
+    processor has registers of 512 bits. ``threads`` is the number of cores to use, by default all that this process may run
+    on. Neither changes the answer beyond rounding.
     """
 
     name = "exact"
@@ -103,15 +108,15 @@ class ExactBackend:
     ) -> None:
         if tolerance is not None and not tolerance > 0:
             raise SettingsError(f"the tolerance of the exact probe must be positive, not {tolerance}")
-        if engine not in ("auto", "numpy", "torch"):
-            raise SettingsError(f"unknown engine {engine!r} for the exact probe; known: auto, numpy, torch")
+        if engine not in ("auto", "numpy", *_LIBRARIES):
+            raise SettingsError(f"unknown engine {engine!r} for the exact probe; known: auto, numpy, {', '.join(_LIBRARIES)}")
         if threads is not None and threads < 1:
             raise SettingsError(f"the exact probe needs at least one thread, not {threads}")
-        torch_found = find_spec("torch") is not None
-        if engine == "torch" and not torch_found:
-            raise SettingsError("engine 'torch' was asked for but torch is not installed; use engine='auto'")
+        library = _LIBRARIES.get(engine)
+        if library is not None and find_spec(library) is None:
+            raise SettingsError(f"engine {engine!r} was asked for but {library} is not installed; use engine='auto'")
         self.tolerance = tolerance
-        self.engine = "numpy" if engine == "auto" and not torch_found else engine
+        self.engine = engine
         self.threads = threads if threads is not None else available_cores()
         self.max_passes = max_passes
         self._search: _Search | None = None
@@ -178,7 +183,7 @@ class ExactBackend:
         _check(features, labels, n_classes, folds, penalties)
         single = tolerance >= _FLOAT32_TOLERANCE
         dtype = np.float32 if single else np.float64
-        trained = np.unique(np.concatenate([fold.train for fold in folds]))
+        trained = trained_rows(folds, features.n_rows)
         search = self._search
         if search is not None and (search.features is not features or not search.fits.basis.serves(trained)):
             search = None
@@ -190,9 +195,7 @@ class ExactBackend:
                 basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype, trained)
         if basis.turned is None:
             return_freed_memory()
-        engine = self.engine
-        if engine == "auto":
-            engine = "torch" if basis.turned is None and _torch_is_faster() else "numpy"
+        engine = self.engine if self.engine != "auto" else _fastest_engine(basis)
         if engine == "torch":
             import_module("torch")  # now, so that its threads are held too
         with self._workers() as pool:
@@ -226,6 +229,15 @@ class ExactBackend:
     def _report(self, fits: Fits, tolerance: float) -> FitReport:
         unconverged = int((fits.errors > tolerance).sum())
         return FitReport(fits.errors.size, unconverged, float(fits.errors.max()), tolerance)
+
+
+def _fastest_engine(basis: Basis) -> str:
+    """Return who should multiply. It depends on nothing but the problem and the machine: another engine has other last bits."""
+    if basis.turned is not None:
+        return "numpy"
+    if basis.features.n_rows * basis.features.n_columns >= _COMPILED_VALUES and find_spec("numba") is not None:
+        return "compiled"
+    return "torch" if find_spec("torch") is not None and _torch_is_faster() else "numpy"
 
 
 def _torch_is_faster() -> bool:

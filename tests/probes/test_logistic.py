@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 from typing import Any
 
@@ -19,28 +17,12 @@ from medsenteval.probes.backend import Fold
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.batch import Batch, Fits
 from medsenteval.probes.certificate import certify
-from medsenteval.probes.logistic import ExactBackend, _torch_is_faster
+from medsenteval.probes.logistic import ExactBackend
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
 from medsenteval.probes.rotations import LeadingRotation
+from tests.probes.problems import ENGINES, half, keep_raw, make_rows
 
 TIGHT = 1e-7
-ENGINES = ["numpy", pytest.param("torch", marks=pytest.mark.filterwarnings("ignore"))]
-
-
-def make_rows(
-    seed: int, n: int, d: int, k: int, strength: float = 0.6, imbalance: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw the inputs of golden.md: class centres plus noise; ``imbalance`` makes later classes rarer."""
-    rng = np.random.default_rng(seed)
-    if imbalance:
-        shares = np.exp(-imbalance * np.arange(k))
-        y = rng.choice(k, n, p=shares / shares.sum())
-        y[:k] = np.arange(k)
-    else:
-        y = rng.integers(0, k, n)
-    centres = rng.standard_normal((k, d))
-    x = strength * centres[y] / np.sqrt(d) * 4 + rng.standard_normal((n, d))
-    return x.astype(np.float32), y.astype(np.int64)
 
 
 def converged(x: np.ndarray, y: np.ndarray, penalty: float) -> LogisticRegression:
@@ -103,25 +85,12 @@ def test_extreme_feature_scales(scale: float) -> None:
     np.testing.assert_allclose(scaled.probabilities, plain.probabilities, atol=1e-5)
 
 
-def keep_raw(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave even small matrices where they are."""
-    monkeypatch.setattr("medsenteval.probes.basis._SMALL_MATRIX", 0)
-    monkeypatch.setattr("medsenteval.probes.basis._ROWS_PER_COLUMN", 0)
-
-
-def half(n: int) -> Fold:
-    rows = np.arange(n)
-    return Fold(rows[: n // 2], rows[n // 2 :])
-
-
 @pytest.mark.parametrize("form", ["turned", "dual", "raw", "leading axes"])
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_form_of_the_basis_gives_scikit_learn_probabilities(
     form: str, k: int, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if engine == "torch":
-        pytest.importorskip("torch")
     n, d = (80, 150) if form == "dual" else (200, 30)
     x, y = make_rows(7, n, d, k)
     if form in ("raw", "leading axes"):
@@ -177,8 +146,6 @@ def test_class_missing_from_a_folds_training_rows(k: int, missing: list[int]) ->
 def test_no_class_or_few_classes_are_in_every_fold(
     raw: bool, engine: str, missing: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if engine == "torch":
-        pytest.importorskip("torch")
     if raw:
         keep_raw(monkeypatch)
     x, y = make_rows(19, 150, 8, 3)
@@ -239,23 +206,6 @@ def test_recorded_outputs_of_senteval(data: str, protocol: str, dev: float, test
     if first is not None:
         assert outcome.folds[0].predicted[:12].tolist() == [int(label) for label in first.split()]
     assert outcome.report.n_unconverged == 0
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_same_bits_on_every_run_and_any_number_of_threads(engine: str) -> None:
-    if engine == "torch":
-        pytest.importorskip("torch")
-    x, y = make_rows(13, 400, 120, 3)
-    rows = np.arange(400)
-    folds = [Fold(np.setdiff1d(rows, rows[i::25]), rows[i::25]) for i in range(25)]
-
-    def run(threads: int) -> np.ndarray:
-        backend = ExactBackend(engine=engine, threads=threads)
-        return backend.fit(Features.from_array(x), y, 3, folds, [[0.25, 1.0, 4.0]] * 25).points
-
-    first = run(1)
-    np.testing.assert_array_equal(first, run(1))
-    np.testing.assert_array_equal(first, run(2))
 
 
 def test_a_fold_never_learns_from_its_held_out_labels() -> None:
@@ -325,34 +275,7 @@ def test_every_way_through_the_penalties_gives_the_same_models(
         assert np.linalg.norm(models[0][0] - models[1][0]) <= sum(np.sqrt(2 * bound.gap) for bound in bounds)
 
 
-@pytest.mark.parametrize(
-    ("extensions", "faster"),
-    [
-        ({"found": ["X86_V3"]}, False),
-        ({"found": ["X86_V3", "X86_V4"]}, True),
-        ({"found": ["AVX2", "AVX512_SKX"]}, True),
-        ({"baseline": ["NEON"]}, False),
-    ],
-)
-def test_torch_multiplies_where_registers_are_wide(
-    extensions: dict[str, list[str]], faster: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever names this version of NumPy has for them."""
-    monkeypatch.setattr(np, "show_config", lambda mode: {"SIMD Extensions": extensions})
-    assert _torch_is_faster() is faster
-
-
-def test_numpy_and_torch_say_the_same_of_this_processor() -> None:
-    torch = pytest.importorskip("torch")
-    assert _torch_is_faster() is ("AVX512" in torch.backends.cpu.get_cpu_capability())
-
-
-@pytest.mark.parametrize("with_torch", [True, False])
-def test_axes_are_orthonormal_whoever_finds_them(with_torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if with_torch:
-        pytest.importorskip("torch")
-    else:
-        monkeypatch.setattr("medsenteval.probes.rotations.find_spec", lambda name: None)
+def test_axes_are_orthonormal() -> None:
     rows = make_rows(41, 300, 40, 3)[0] * np.geomspace(1, 1e-3, 40, dtype=np.float32)
     basis = Basis._raw(Features.from_array(rows), np.float32)
     single, double = basis._rotation, basis.astype(np.float64)._rotation
@@ -361,22 +284,6 @@ def test_axes_are_orthonormal_whoever_finds_them(with_torch: bool, monkeypatch: 
     np.testing.assert_allclose(precise.T @ precise, np.eye(40), atol=1e-11)
     turned = double.turn((rows - basis.mean) / basis.scale)
     np.testing.assert_allclose(turned.T @ turned / len(rows), np.diag(basis.spread[:-1]), atol=1e-4)
-
-
-@pytest.mark.parametrize("width", [12, 300])
-def test_small_problems_do_not_wait_for_torch(width: int) -> None:
-    program = f"""
-import sys
-import numpy as np
-from medsenteval.features import Features
-from medsenteval.probes.backend import Fold
-from medsenteval.probes.logistic import ExactBackend, _torch_is_faster
-rng = np.random.default_rng(0)
-features, rows = Features.from_array(rng.standard_normal((150, {width}))), np.arange(150)
-ExactBackend().predict(features, rows % 3, 3, [Fold(rows[:100], rows[100:])], [1.0])
-print("torch" in sys.modules)
-"""
-    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 def test_certificate_bounds_the_distance_to_the_optimum() -> None:
@@ -425,5 +332,3 @@ def test_errors_name_the_problem() -> None:
         backend.score_grid(Features.from_array(spoilt), y, 2, [fold], [1.0])
     with pytest.raises(SettingsError, match="tolerance"):
         ExactBackend(tolerance=0.0)
-    with pytest.raises(SettingsError, match="unknown engine"):
-        ExactBackend(engine="fortran")

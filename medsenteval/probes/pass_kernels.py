@@ -1,0 +1,235 @@
+"""The pass over raw rows as one compiled loop: each row is read from memory once, for both of its products.
+
+Two products of a library, with residuals computed in between, read every block of rows twice, pack it twice, and come back to
+the interpreter a dozen times, where threads wait for each other. Here a few rows at a time stay in the first caches from
+their logits to their gradients, the next ones are called for meanwhile, and a thread works through its part of the rows
+without coming back. Compiled with numba.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+
+from medsenteval.compiling import compiled_loop
+from medsenteval.probes.wide import (
+    LANES,
+    call_for,
+    choose_equal,
+    load,
+    maximum,
+    multiply_add,
+    nearest,
+    repeat,
+    store,
+    sum_of,
+    two_to,
+)
+
+__all__ = ["ROWS", "add_rows"]
+
+#: Rows that are worked on together.
+ROWS: Final = 16
+#: Columns that four registers hold.
+_STEP: Final = 4 * LANES
+#: Columns of four rows that stay in the first cache while all weights pass by.
+_COLUMNS: Final = 768
+#: Groups of rows whose gradients are summed before they are added to the total: rounding grows with the length of a sum.
+_SUMMED_GROUPS: Final = 32
+#: Numbers in a line of the cache.
+_CACHE_LINE: Final = 16
+
+# The logarithm of 2 as a number of few bits, whose multiples are exact, and the rest.
+_LOG2_HEAD: Final = np.float32(355 / 512)
+_LOG2_REST: Final = np.float32(math.log(2) - 355 / 512)
+_TO_BASE_2: Final = np.float32(1 / math.log(2))
+#: Powers of e below are taken for this one, next to nothing.
+_LOWEST: Final = np.float32(-87)
+_T7, _T6, _T5, _T4, _T3, _T2 = (np.float32(1 / math.factorial(degree)) for degree in range(7, 1, -1))
+_ZERO, _ONE = np.float32(0), np.float32(1)
+
+
+@compiled_loop
+def _copy_row(matrix, place, rows, row):  # type: ignore[no-untyped-def]
+    width = matrix.shape[1]
+    whole = width // LANES * LANES
+    for column in range(0, whole, LANES):
+        store(rows, row, column, load(matrix, place, column))
+    for column in range(whole, width):
+        rows[row, column] = matrix[place, column]
+
+
+@compiled_loop
+def _multiply(rows, weights, width, logits, matrix, coming):  # type: ignore[no-untyped-def]
+    """Write the products of ``ROWS`` rows with all weights: lines x rows. Eight sums at a time keep the processor busy.
+
+    Meanwhile rows ``coming`` of the matrix are called for.
+    """
+    n_lines = len(weights)
+    logits[:] = 0
+    for first in range(0, width, _COLUMNS):
+        last = min(first + _COLUMNS, width)
+        for row in range(0, ROWS, 4):
+            for line in range(0, n_lines, 2):
+                # An odd last line is multiplied by itself and added once.
+                other = min(line + 1, n_lines - 1)
+                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = repeat(_ZERO)
+                for column in range(first, last, LANES):
+                    if line == 0 and column % _CACHE_LINE == 0:
+                        call_for(matrix, coming[row], column)
+                        call_for(matrix, coming[row + 1], column)
+                        call_for(matrix, coming[row + 2], column)
+                        call_for(matrix, coming[row + 3], column)
+                    one, two = load(weights, line, column), load(weights, other, column)
+                    x = load(rows, row, column)
+                    a0, b0 = multiply_add(x, one, a0), multiply_add(x, two, b0)
+                    x = load(rows, row + 1, column)
+                    a1, b1 = multiply_add(x, one, a1), multiply_add(x, two, b1)
+                    x = load(rows, row + 2, column)
+                    a2, b2 = multiply_add(x, one, a2), multiply_add(x, two, b2)
+                    x = load(rows, row + 3, column)
+                    a3, b3 = multiply_add(x, one, a3), multiply_add(x, two, b3)
+                logits[line, row] += sum_of(a0)
+                logits[line, row + 1] += sum_of(a1)
+                logits[line, row + 2] += sum_of(a2)
+                logits[line, row + 3] += sum_of(a3)
+                if other > line:
+                    logits[other, row] += sum_of(b0)
+                    logits[other, row + 1] += sum_of(b1)
+                    logits[other, row + 2] += sum_of(b2)
+                    logits[other, row + 3] += sum_of(b3)
+
+
+@compiled_loop
+def _add_products(rows, residuals, width, sums):  # type: ignore[no-untyped-def]
+    """Add the products of residuals (lines x rows) with ``ROWS`` rows to the sums: lines x columns.
+
+    Eight sums at a time stay in registers while all rows pass by.
+    """
+    n_lines = len(sums)
+    for first in range(0, width, _STEP):
+        second, third, fourth = first + LANES, first + 2 * LANES, first + 3 * LANES
+        for line in range(0, n_lines, 2):
+            # An odd last line is computed twice and stored once.
+            other = min(line + 1, n_lines - 1)
+            a0, a1 = load(sums, line, first), load(sums, line, second)
+            a2, a3 = load(sums, line, third), load(sums, line, fourth)
+            b0, b1 = load(sums, other, first), load(sums, other, second)
+            b2, b3 = load(sums, other, third), load(sums, other, fourth)
+            for row in range(ROWS):
+                one, two = repeat(residuals[line, row]), repeat(residuals[other, row])
+                x = load(rows, row, first)
+                a0, b0 = multiply_add(x, one, a0), multiply_add(x, two, b0)
+                x = load(rows, row, second)
+                a1, b1 = multiply_add(x, one, a1), multiply_add(x, two, b1)
+                x = load(rows, row, third)
+                a2, b2 = multiply_add(x, one, a2), multiply_add(x, two, b2)
+                x = load(rows, row, fourth)
+                a3, b3 = multiply_add(x, one, a3), multiply_add(x, two, b3)
+            store(sums, line, first, a0)
+            store(sums, line, second, a1)
+            store(sums, line, third, a2)
+            store(sums, line, fourth, a3)
+            store(sums, other, first, b0)
+            store(sums, other, second, b1)
+            store(sums, other, third, b2)
+            store(sums, other, fourth, b3)
+
+
+@compiled_loop
+def _power(exponent):  # type: ignore[no-untyped-def]
+    """Return e to a power that is not positive, to the last bit or two; the library's takes one number at a time.
+
+    A multiple of log 2 is taken off, which leaves so little that Taylor's series is exact after the seventh power.
+    """
+    bounded = maximum(exponent, repeat(_LOWEST))
+    whole = nearest(bounded * repeat(_TO_BASE_2))
+    x = (bounded - whole * repeat(_LOG2_HEAD)) - whole * repeat(_LOG2_REST)
+    series = multiply_add(repeat(_T7), x, repeat(_T6))
+    series = multiply_add(series, x, repeat(_T5))
+    series = multiply_add(series, x, repeat(_T4))
+    series = multiply_add(series, x, repeat(_T3))
+    series = multiply_add(series, x, repeat(_T2))
+    return (multiply_add(series, x * x, x) + repeat(_ONE)) * two_to(whole)
+
+
+@compiled_loop
+def _to_residuals(logits, intercepts, own, share, n_classes, powers, sums, sizes, squares):  # type: ignore[no-untyped-def]
+    """Replace logits (lines x rows) by weighted residuals p - y, and add up these, their sizes and their squares.
+
+    Line ``class * walkers + walker`` belongs to a class. Where there is a class more than there are lines, its logits are
+    zeros, and its residuals are only counted. As in ``kernels``, 1 - p is never formed.
+    """
+    walkers = len(share)
+    n_products = len(intercepts) // walkers
+    zero = repeat(_ZERO)
+    for walker in range(walkers):
+        for row in range(0, ROWS, LANES):
+            mine = load(own, 0, row)
+            highest = zero if n_classes > n_products else repeat(np.float32(-np.inf))
+            for line in range(walker, len(intercepts), walkers):
+                logit = load(logits, line, row) + repeat(intercepts[line])
+                store(logits, line, row, logit)
+                highest = maximum(highest, logit)
+            own_power = others = zero
+            for number in range(n_classes):
+                logit = load(logits, number * walkers + walker, row) if number < n_products else zero
+                power = _power(logit - highest)
+                store(powers, number, row, power)
+                label = repeat(np.float32(number))
+                others = others + choose_equal(mine, label, zero, power)
+                own_power = own_power + choose_equal(mine, label, power, zero)
+            scale = load(share, walker, row) / (others + own_power)
+            for number in range(n_classes):
+                residual = scale * choose_equal(mine, repeat(np.float32(number)), zero - others, load(powers, number, row))
+                line = number * walkers + walker
+                store(sizes, line, 0, load(sizes, line, 0) + maximum(residual, zero - residual))
+                store(squares, line, 0, multiply_add(residual, residual, load(squares, line, 0)))
+                if number < n_products:
+                    store(sums, line, 0, load(sums, line, 0) + residual)
+                    store(logits, line, row, residual)
+
+
+@compiled_loop
+def add_rows(matrix, places, own, share, weights, intercepts, n_classes):  # type: ignore[no-untyped-def]
+    """Return sums over rows ``places`` of a matrix: of r * x, of r, and of |r| and r^2, where r is a weighted residual.
+
+    ``own`` has the number of each row's class; ``share`` the weight of each row for each walker (walkers x rows), or one for
+    all rows (walkers x 1). ``weights`` are lines of class * walkers + walker; a class without lines has logits of zero.
+    """
+    n_rows, walkers = len(places), len(share)
+    n_lines, width = weights.shape
+    # Columns of zeros fill the last registers.
+    used = -(-width // _STEP) * _STEP
+    # Below each other at a power of two, numbers would contend for the same few places in the cache.
+    stride = (used // _CACHE_LINE | 1) * _CACHE_LINE
+    lines, rows = np.zeros((n_lines, stride), dtype=np.float32), np.zeros((ROWS, stride), dtype=np.float32)
+    lines[:, :width] = weights
+    logits, powers = np.zeros((n_lines, ROWS), dtype=np.float32), np.zeros((n_classes, ROWS), dtype=np.float32)
+    own_now, share_now = np.zeros((1, ROWS), dtype=np.float32), np.zeros((walkers, ROWS), dtype=np.float32)
+    coming = np.zeros(ROWS, dtype=np.int64)
+    some, gradient = np.zeros((n_lines, stride), dtype=np.float32), np.zeros((n_lines, stride), dtype=np.float32)
+    # Sums of residuals, of their sizes and of their squares.
+    few = np.zeros((3, n_classes * walkers, LANES), dtype=np.float32)
+    totals = np.zeros((3, n_classes * walkers), dtype=np.float64)
+    for first in range(0, n_rows, ROWS):
+        for row in range(ROWS):
+            # Beyond the last row that row is repeated, but weighs nothing.
+            place = min(first + row, n_rows - 1)
+            _copy_row(matrix, places[place], rows, row)
+            own_now[0, row] = own[place]
+            coming[row] = places[min(first + row + ROWS, n_rows - 1)]
+            for walker in range(walkers):
+                weight = share[walker, place if share.shape[1] > 1 else 0]
+                share_now[walker, row] = weight if first + row < n_rows else _ZERO
+        _multiply(rows, lines, used, logits, matrix, coming)
+        _to_residuals(logits, intercepts, own_now, share_now, n_classes, powers, few[0], few[1], few[2])
+        _add_products(rows, logits, used, some)
+        if (first // ROWS + 1) % _SUMMED_GROUPS == 0 or first + ROWS >= n_rows:
+            gradient += some
+            totals += few.sum(axis=2)
+            some[:] = 0
+            few[:] = 0
+    return gradient[:, :width], totals[0, :n_lines], totals[1:].copy().reshape(2, n_classes, walkers)
