@@ -254,15 +254,16 @@ class _Walkers:
     def _inverse_hessian(self, gradient: Floats) -> Floats:
         """Multiply by the L-BFGS approximation of the inverse Hessian (the two-loop recursion)."""
         rest = gradient.copy()
-        order = [(self.newest - age) % _MEMORY for age in range(_MEMORY)]
         known = self.step_change > 0
+        order = [(self.newest - age) % _MEMORY for age in range(_MEMORY)]
+        newest, order = order[0], [slot for slot in order if known[slot].any()]
         curvature = np.divide(1.0, self.step_change, out=np.zeros_like(self.step_change), where=known)
         parts = {}
         for slot in order:
             parts[slot] = curvature[slot] * _dot(self.steps[slot], rest)
             rest -= _column(parts[slot], rest) * self.changes[slot]
         result = self._precondition(rest)
-        result *= _column(self._shortening(order[0]), result)
+        result *= _column(self._shortening(newest), result)
         for slot in reversed(order):
             correction = parts[slot] - curvature[slot] * _dot(self.changes[slot], result)
             result += _column(correction, result) * self.steps[slot]
@@ -293,7 +294,8 @@ def _class_share(present: NDArray[np.bool_], dtype: np.dtype[Any]) -> Floats:
 
 def _dot(a: Floats, b: Floats) -> Scalars:
     """One scalar product per walker."""
-    product: Scalars = np.einsum("pkq,pkq->p", a, b).astype(np.float64)
+    # As products of a row and a column, which take half the time of einsum's.
+    product: Scalars = np.matmul(a.reshape(len(a), 1, -1), b.reshape(len(b), -1, 1))[:, 0, 0].astype(np.float64)
     return product
 
 
