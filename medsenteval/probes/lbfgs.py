@@ -38,7 +38,7 @@ Indices = NDArray[np.intp]
 Way = Literal["in turn", "abreast", "pilot"]
 
 #: Curvature pairs kept per walker; more did not save passes on real or synthetic features.
-_MEMORY: Final = 6
+_MEMORY: Final = 5
 #: A trial is accepted if the slope along it has not turned upward by more than this share of the initial slope.
 _UPTURN: Final = 0.5
 #: An extrapolation never goes further than this multiple of the last two solutions' distance.
@@ -253,7 +253,7 @@ class _Walkers:
 
     def _inverse_hessian(self, gradient: Floats) -> Floats:
         """Multiply by the L-BFGS approximation of the inverse Hessian (the two-loop recursion)."""
-        rest = gradient.copy()
+        rest, scratch = gradient.copy(), np.empty_like(gradient)
         known = self.step_change > 0
         order = [(self.newest - age) % _MEMORY for age in range(_MEMORY)]
         newest, order = order[0], [slot for slot in order if known[slot].any()]
@@ -261,12 +261,12 @@ class _Walkers:
         parts = {}
         for slot in order:
             parts[slot] = curvature[slot] * _dot(self.steps[slot], rest)
-            rest -= _column(parts[slot], rest) * self.changes[slot]
+            rest -= np.multiply(_column(parts[slot], rest), self.changes[slot], out=scratch)
         result = self._precondition(rest)
         result *= _column(self._shortening(newest), result)
         for slot in reversed(order):
             correction = parts[slot] - curvature[slot] * _dot(self.changes[slot], result)
-            result += _column(correction, result) * self.steps[slot]
+            result += np.multiply(_column(correction, result), self.steps[slot], out=scratch)
         return result
 
     def _shortening(self, slot: int) -> Scalars:
