@@ -20,7 +20,7 @@ from numba.extending import intrinsic, models, overload, register_model
 __all__ = [
     "LANES", "ROW",
     "choose_below", "count_differences", "count_ones", "find_at_most", "first_one", "gather",
-    "gather_along", "load", "repeat", "store",
+    "gather_along", "load", "prefetch", "repeat", "store",
 ]  # fmt: skip
 
 LANES: Final = 16
@@ -121,6 +121,23 @@ def store(typing_context: Any, words: Any, place: Any, value: Any) -> Any:
 
 
 @intrinsic
+def prefetch(typing_context: Any, words: Any, place: Any) -> Any:
+    """Have the processor bring what a flat contiguous array holds at ``place`` into its cache; nothing else changes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte = ir.PointerType(ir.IntType(8))
+        address = builder.bitcast(_address(context, builder, signature.args[0], *arguments), byte)
+        bring = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte] + 3 * [ir.IntType(32)])
+        )
+        # To be read, wanted in all caches, data.
+        builder.call(bring, [address, *(ir.Constant(ir.IntType(32), number) for number in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp), generate
+
+
+@intrinsic
 def gather(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any, width: Any, column: Any) -> Any:
     """Return ``table[codes[places[lane] + offset] * width + column]`` for each lane, of flat contiguous arrays."""
 
@@ -208,10 +225,13 @@ def count_differences(typing_context: Any, words: Any, left: Any, right: Any) ->
 
 @intrinsic
 def find_at_most(typing_context: Any, left: Any, right: Any) -> Any:
-    """Return a word whose bit ``lane`` says whether that lane of ``left`` is at most that of ``right``."""
+    """Return a word whose bit ``lane`` says whether that lane of ``left`` is at most that of ``right``.
+
+    Both must be below half of what a word can hold: without AVX-512, comparing without signs takes more instructions.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        bits = builder.icmp_unsigned("<=", *arguments)
+        bits = builder.icmp_signed("<=", *arguments)
         return builder.zext(builder.bitcast(bits, ir.IntType(LANES)), _WORD)
 
     return types.uint64(left, left), generate
@@ -219,9 +239,9 @@ def find_at_most(typing_context: Any, left: Any, right: Any) -> Any:
 
 @intrinsic
 def choose_below(typing_context: Any, left: Any, right: Any, yes: Any, no: Any) -> Any:
-    """Return each lane of ``yes`` where ``left`` is below ``right``, else of ``no``."""
+    """Return each lane of ``yes`` where ``left`` is below ``right``, else of ``no``; as high as for ``find_at_most``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.select(builder.icmp_unsigned("<", *arguments[:2]), *arguments[2:])
+        return builder.select(builder.icmp_signed("<", *arguments[:2]), *arguments[2:])
 
     return yes(left, left, yes, yes), generate

@@ -32,6 +32,7 @@ PLAIN_LANES: dict[str, Callable[..., Any]] = {
     "count_differences": lambda words, left, right: np.bitwise_count(
         words[left : left + ROW] ^ words[right : right + ROW]
     ).sum(),
+    "prefetch": lambda words, place: None,
     "find_at_most": lambda left, right: np.uint64(sum(1 << int(lane) for lane in np.flatnonzero(left <= right))),
     "choose_below": lambda left, right, yes, no: np.where(left < right, yes, no),
 }

@@ -49,6 +49,7 @@ def test_operators(words: Words, name: str, kind: type[np.unsignedinteger[Any]])
 
 
 def test_comparisons_and_counts(words: Words) -> None:
+    words >>= np.uint64(1)  # only such are compared
     find_at_most, choose_below, count_ones = lanes.find_at_most, lanes.choose_below, lanes.count_ones
     load, store, repeat, first_one, count_differences = (
         lanes.load, lanes.store, lanes.repeat, lanes.first_one, lanes.count_differences
@@ -90,7 +91,7 @@ def test_comparisons_of_short_words(words: Words) -> None:
         store(repeated, 0, repeat(values[5]))
         return find_at_most(left, right)
 
-    short = words.astype(np.uint32)
+    short = words.astype(np.uint32) >> np.uint32(1)
     chosen, repeated = np.zeros((2, LANES), dtype=np.uint32)
     bits = apply(short, chosen, repeated)
     left, right = short[:LANES], short[LANES : 2 * LANES]
@@ -132,3 +133,18 @@ def test_gathering(kind: type[np.unsignedinteger[Any]]) -> None:
     result = np.zeros(LANES, dtype=np.uint64)
     apply(result)
     assert result.tolist() == PLAIN_LANES["gather"](table, codes, places, 7, 3, 2).tolist()
+
+
+def test_fetching_ahead_changes_nothing() -> None:
+    prefetch = lanes.prefetch
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(values: Words) -> int:
+        for place in range(len(values)):
+            prefetch(values, place)
+        return len(values)
+
+    for kind in (np.uint8, np.uint32, np.int32, np.uint64):
+        values = np.arange(100).astype(kind)
+        assert apply(values) == 100
+        assert values.tolist() == list(range(100))

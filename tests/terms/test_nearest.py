@@ -184,14 +184,14 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python functions behind the compiled ones find the same: nothing rests on what a compiler makes of them."""
-    from medsenteval.terms import kernels, neighbours, signatures
+    from medsenteval.terms import bounding, kernels, measuring, neighbours, signatures
 
-    for module in (kernels, neighbours, signatures):
+    for module in (bounding, kernels, measuring, neighbours, signatures):
         for name, compiled in vars(module).copy().items():
             if hasattr(compiled, "py_func"):
                 monkeypatch.setattr(module, name, compiled.py_func)
-    for name, plain in PLAIN_LANES.items():
-        monkeypatch.setattr(kernels, name, plain)
+            elif name in PLAIN_LANES:
+                monkeypatch.setattr(module, name, PLAIN_LANES[name])
     rng = random.Random(0)
     texts = ["heart attack", "heart attacks", "hart attack", "a" * 70 + "b" * 10, "a" * 69 + "cb" * 6]
     texts += sorted({"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(40)})

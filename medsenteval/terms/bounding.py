@@ -1,0 +1,109 @@
+"""Which terms may be near: neighbours in sorted lists, and what lengths and signatures leave of all terms."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from medsenteval.compiling import compiled_loop
+from medsenteval.terms.lanes import (
+    LANES,
+    ROW,
+    count_differences,
+    count_ones,
+    find_at_most,
+    first_one,
+    load,
+    prefetch,
+    repeat,
+)  # fmt: skip
+
+__all__ = ["TILE", "bound_in_tile", "look_around", "mark", "sort_by_bounds"]
+
+#: Terms that are gone through for one query after the other: their signatures of characters, and those of pairs that are
+#: looked at, stay in a core's own cache (2,048 x 80 bytes).
+TILE: Final = 2048
+#: Up to so many differing bits the first word of a signature mostly rules out sixteen terms at once, so the second is not
+#: read; above, whether it does is hard to foresee, and asking costs more than it saves.
+_FIRST_WORD_TELLS: Final = 14
+
+
+@compiled_loop
+def mark(done, term):  # type: ignore[no-untyped-def]
+    """Note in a row of bits that a term is done; return whether it was not."""
+    bit = np.uint64(1) << np.uint64(term & 63)
+    word = done[term >> 6]
+    done[term >> 6] = word | bit
+    return (word & bit) == 0
+
+
+@compiled_loop
+def look_around(query, orders, ranks, reach, done, near):  # type: ignore[no-untyped-def]
+    """Collect the neighbours of a query in sorted lists, which are mostly near, each once; return how many."""
+    n = 0
+    for which in range(len(orders)):
+        rank = ranks[query, which]
+        for place in range(max(rank - reach, 0), min(rank + reach + 1, orders.shape[1])):
+            near[n] = orders[which, place]
+            n += mark(done, near[n])
+    return n
+
+
+@compiled_loop
+def bound_in_tile(  # type: ignore[no-untyped-def]
+    query, length, limit, begin, end, length_starts, first_words, second_words, pair_words, near, near_bounds, terms, bounds, n
+):  # fmt: skip
+    """Add to the first n terms those from ``begin`` to ``end`` that length and signatures allow to be within ``limit``, with
+    their lower bounds; return how many there are then. ``near`` and ``near_bounds`` have room for a tile."""
+    own_first, own_second = first_words[query], second_words[query]
+    first, second = repeat(own_first), repeat(own_second)
+    for other in range(max(length - limit, 0), min(length + limit, len(length_starts) - 2) + 1):
+        here, there = max(length_starts[other], begin), min(length_starts[other + 1], end)
+        gap = abs(other - length)
+        most = 2 * limit - gap
+        allowed = repeat(np.uint64(most))
+        n_near = 0
+        for place in range(here, there, LANES):
+            differing = count_ones(load(first_words, place) ^ first)
+            if most <= _FIRST_WORD_TELLS and find_at_most(differing, allowed) == 0:
+                continue
+            bits = find_at_most(differing + count_ones(load(second_words, place) ^ second), allowed)
+            if there - place < LANES:
+                bits &= (np.uint64(1) << np.uint64(there - place)) - np.uint64(1)
+            while bits != 0:
+                near[n_near] = place + first_one(bits)
+                # Pairs are looked at here and there: by the time they are compared, they should have come.
+                prefetch(pair_words, near[n_near] * ROW)
+                bits &= bits - np.uint64(1)
+                n_near += 1
+        # Bounds first, then what they keep: in one loop each place to write to would wait for the bound before.
+        for i in range(n_near):
+            term = near[i]
+            ones = np.int64(count_ones(first_words[term] ^ own_first) + count_ones(second_words[term] ^ own_second))
+            pairs = np.int64(count_differences(pair_words, term * ROW, query * ROW))
+            near_bounds[i] = max((ones + gap + 1) >> 1, (pairs + gap + 3) >> 2)
+        for i in range(n_near):
+            # Written in any case, kept if near: a jump that is hard to foresee would cost more.
+            terms[n], bounds[n] = near[i], near_bounds[i]
+            n += np.int64(near_bounds[i] <= limit)
+    return n
+
+
+@compiled_loop
+def sort_by_bounds(terms, bounds, n, limit, done, candidates, ends):  # type: ignore[no-untyped-def]
+    """Sort the first n terms that are not done by lower bound: the likeliest first, so that the limit falls early.
+
+    ``ends`` tells how many have a bound of at most its index, for all up to ``limit``.
+    """
+    ends[: limit + 3] = 0
+    for i in range(n):
+        term = terms[i]
+        if (done[term >> 6] >> np.uint64(term & 63)) & np.uint64(1):
+            bounds[i] = limit + 1
+        ends[bounds[i] + 1] += 1
+    for bound in range(limit + 1):
+        ends[bound + 1] += ends[bound]
+    for i in range(n):
+        candidates[ends[bounds[i]]] = terms[i]
+        ends[bounds[i]] += 1
