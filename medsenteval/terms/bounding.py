@@ -26,7 +26,7 @@ __all__ = ["TILE", "bound_in_tile", "look_around", "mark", "sort_by_bounds"]
 TILE: Final = 2048
 #: Up to so many differing bits the first word of a signature mostly rules out sixteen terms at once, so the second is not
 #: read; above, whether it does is hard to foresee, and asking costs more than it saves.
-_FIRST_WORD_TELLS: Final = 14
+_FIRST_WORD_TELLS: Final = 12
 
 
 @compiled_loop
@@ -64,15 +64,19 @@ def bound_in_tile(  # type: ignore[no-untyped-def]
         most = 2 * limit - gap
         allowed = repeat(np.uint64(most))
         n_near = 0
-        for place in range(here, there, LANES):
-            differing = count_ones(load(first_words, place) ^ first)
-            if most <= _FIRST_WORD_TELLS and find_at_most(differing, allowed) == 0:
-                continue
-            bits = find_at_most(differing + count_ones(load(second_words, place) ^ second), allowed)
-            if there - place < LANES:
-                bits &= (np.uint64(1) << np.uint64(there - place)) - np.uint64(1)
+        for block in range(here, there, 64):
+            bits = np.uint64(0)
+            for place in range(block, min(block + 64, there), LANES):
+                differing = count_ones(load(first_words, place) ^ first)
+                if most <= _FIRST_WORD_TELLS and find_at_most(differing, allowed) == 0:
+                    continue
+                found = find_at_most(differing + count_ones(load(second_words, place) ^ second), allowed)
+                bits |= found << np.uint64(place - block)
+            if there - block < 64:
+                bits &= (np.uint64(1) << np.uint64(there - block)) - np.uint64(1)
+            # For four times sixteen terms at once: where the loop ends is hard to foresee.
             while bits != 0:
-                near[n_near] = place + first_one(bits)
+                near[n_near] = block + first_one(bits)
                 # Pairs are looked at here and there: by the time they are compared, they should have come.
                 prefetch(pair_words, near[n_near] * ROW)
                 bits &= bits - np.uint64(1)
