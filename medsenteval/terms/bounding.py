@@ -18,12 +18,13 @@ from medsenteval.terms.lanes import (
     prefetch,
     repeat,
 )  # fmt: skip
+from medsenteval.terms.measuring import fetch
 
 __all__ = ["TILE", "bound_in_tile", "look_around", "mark", "sort_by_bounds"]
 
 #: Terms that are gone through for one query after the other: their signatures of characters, and those of pairs that are
-#: looked at, stay in a core's own cache (2,048 x 80 bytes).
-TILE: Final = 2048
+#: looked at, stay in a core's own cache (4,096 x 80 bytes).
+TILE: Final = 4096
 #: Up to so many differing bits the first word of a signature mostly rules out sixteen terms at once, so the second is not
 #: read; above, whether it does is hard to foresee, and asking costs more than it saves.
 _FIRST_WORD_TELLS: Final = 12
@@ -39,14 +40,17 @@ def mark(done, term):  # type: ignore[no-untyped-def]
 
 
 @compiled_loop
-def look_around(query, orders, ranks, reach, done, near):  # type: ignore[no-untyped-def]
+def look_around(query, orders, ranks, reach, codes, starts, lengths, done, near):  # type: ignore[no-untyped-def]
     """Collect the neighbours of a query in sorted lists, which are mostly near, each once; return how many."""
     n = 0
     for which in range(len(orders)):
         rank = ranks[query, which]
         for place in range(max(rank - reach, 0), min(rank + reach + 1, orders.shape[1])):
-            near[n] = orders[which, place]
-            n += mark(done, near[n])
+            term = orders[which, place]
+            # They stand all over the list, and will be measured at once.
+            fetch(term, codes, starts, lengths)
+            near[n] = term
+            n += mark(done, term)
     return n
 
 

@@ -67,7 +67,7 @@ def search_terms(  # type: ignore[no-untyped-def]
             mark(done[turn], query)
             for place in range(excluded_starts[number], excluded_starts[number + 1]):
                 mark(done[turn], excluded[place])
-            ends[:] = look_around(query, orders, ranks, reach, done[turn], candidates)
+            ends[:] = look_around(query, orders, ranks, reach, codes, starts, lengths, done[turn], candidates)
             n_hits[turn], limits[turn] = measure_candidates(
                 room, query, codes, starts, lengths, candidates, ends, longest, wanted[number], 0
             )

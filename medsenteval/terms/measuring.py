@@ -20,7 +20,7 @@ from medsenteval.terms.lanes import (
     store,
 )  # fmt: skip
 
-__all__ = ["BAND", "STEPS", "Measuring", "measure_candidates", "room_for_measuring"]
+__all__ = ["BAND", "STEPS", "Measuring", "fetch", "measure_candidates", "room_for_measuring"]
 
 #: Diagonals that the quicker way of measuring follows, in words of as many bits: it serves for limits below.
 BAND: Final = 32
@@ -166,7 +166,7 @@ def _lowered(limit, counts, wanted):  # type: ignore[no-untyped-def]
 
 
 @compiled_loop
-def _fetch(term, codes, starts, lengths):  # type: ignore[no-untyped-def]
+def fetch(term, codes, starts, lengths):  # type: ignore[no-untyped-def]
     """Have what measuring will read of a term brought into the cache: its length and most of its characters."""
     prefetch(codes, np.int64(starts[term]))
     prefetch(codes, np.int64(starts[term]) + 48)
@@ -208,7 +208,7 @@ def _measure_near(  # type: ignore[no-untyped-def]
                 place += 1
             if place < ends[limit]:
                 term = candidates[place]
-                _fetch(candidates[min(place + _SOON, ends[limit] - 1)], codes, starts, lengths)
+                fetch(candidates[min(place + _SOON, ends[limit] - 1)], codes, starts, lengths)
                 longer = length - lengths[term]
                 place += 1
                 # The band lies evenly around the diagonals of the first and of the last cell.
