@@ -19,6 +19,7 @@ from medsenteval.terms.lanes import (
     repeat,
 )  # fmt: skip
 from medsenteval.terms.measuring import fetch
+from medsenteval.terms.signatures import PARTS
 
 __all__ = ["TILE", "bound_in_tile", "look_around", "mark", "sort_by_bounds"]
 
@@ -56,23 +57,28 @@ def look_around(query, orders, ranks, reach, codes, starts, lengths, done, near)
 
 @compiled_loop
 def bound_in_tile(  # type: ignore[no-untyped-def]
-    query, length, limit, begin, end, length_starts, first_words, second_words, pair_words, near, near_bounds, terms, bounds, n
+    query, length, limit, begin, end, telling, part_starts, first_words, second_words, pair_words,
+    near, near_bounds, terms, bounds, n,
 ):  # fmt: skip
     """Add to the first n terms those from ``begin`` to ``end`` that length and signatures allow to be within ``limit``, with
     their lower bounds; return how many there are then. ``near`` and ``near_bounds`` have room for a tile."""
     own_first, own_second = first_words[query], second_words[query]
     first, second = repeat(own_first), repeat(own_second)
-    for other in range(max(length - limit, 0), min(length + limit, len(length_starts) - 2) + 1):
-        here, there = max(length_starts[other], begin), min(length_starts[other + 1], end)
-        gap = abs(other - length)
-        most = 2 * limit - gap
-        allowed = repeat(np.uint64(most))
+    for other in range(max(length - limit, 0), min(length + limit, len(part_starts) // PARTS - 1) + 1):
+        # Telling characters and others may each become more or fewer, by no more edits than the limit.
+        longer = other - length
+        fewest = max(telling[query] + max(longer, 0) - limit, 0)
+        most = min(telling[query] + min(longer, 0) + limit, PARTS - 1)
+        here, there = max(part_starts[other * PARTS + fewest], begin), min(part_starts[other * PARTS + most + 1], end)
+        gap = abs(longer)
+        differing_most = 2 * limit - gap
+        allowed = repeat(np.uint64(differing_most))
         n_near = 0
         for block in range(here, there, 64):
             bits = np.uint64(0)
             for place in range(block, min(block + 64, there), LANES):
                 differing = count_ones(load(first_words, place) ^ first)
-                if most <= _FIRST_WORD_TELLS and find_at_most(differing, allowed) == 0:
+                if differing_most <= _FIRST_WORD_TELLS and find_at_most(differing, allowed) == 0:
                     continue
                 found = find_at_most(differing + count_ones(load(second_words, place) ^ second), allowed)
                 bits |= found << np.uint64(place - block)

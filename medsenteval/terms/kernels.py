@@ -31,7 +31,7 @@ def _doubled(values):  # type: ignore[no-untyped-def]
 @compiled_loop
 def search_terms(  # type: ignore[no-untyped-def]
     queries, wanted, excluded_starts, excluded,
-    codes, starts, lengths, length_starts, n_characters,
+    codes, starts, lengths, length_starts, n_characters, telling, part_starts,
     first_words, second_words, pair_words,
     orders, ranks, reach,
 ):  # fmt: skip
@@ -80,7 +80,7 @@ def search_terms(  # type: ignore[no-untyped-def]
             for turn in range(together):
                 query = queries[first + turn]
                 n_bounded[turn] = bound_in_tile(
-                    query, lengths[query], limits[turn], tile, min(tile + TILE, end), length_starts,
+                    query, lengths[query], limits[turn], tile, min(tile + TILE, end), telling, part_starts,
                     first_words, second_words, pair_words, near, near_bounds, bounded[turn], bounds[turn], n_bounded[turn],
                 )  # fmt: skip
         for turn in range(together):

@@ -46,6 +46,16 @@ class NearTerms:
     distances: NDArray[np.int64]
 
 
+def _encode(texts: Sequence[str]) -> tuple[NDArray[np.unsignedinteger], int]:
+    """Return all characters of the texts, numbered from the most frequent on, and how many different ones there are."""
+    joined = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    frequencies = np.bincount(joined)
+    alphabet = np.argsort(-frequencies, kind="stable")[: np.count_nonzero(frequencies)]
+    code_of = np.zeros(len(frequencies), dtype=np.min_scalar_type(len(alphabet)))
+    code_of[alphabet] = np.arange(len(alphabet))
+    return code_of[joined], len(alphabet)
+
+
 class NearestTermIndex:
     """An index over different non-empty texts; texts are compared as they are, so lower them first if case must not count."""
 
@@ -63,8 +73,11 @@ class NearestTermIndex:
         # Terms of one length that end alike stand together: a search often wants them together.
         backwards = [text[::-1] for text in texts]
         alike = np.array(sorted(range(len(texts)), key=backwards.__getitem__), dtype=np.int64)
+        codes, _ = _encode(texts)
+        #: How many telling characters a text has, by which texts of one length are in order.
+        self._telling = self._signatures.count_telling(codes, np.cumsum(lengths) - lengths, lengths)
         #: Place in the index, which is sorted by length -> the caller's number, and back.
-        self._number_of = alike[np.argsort(lengths[alike], kind="stable")]
+        self._number_of = alike[np.lexsort((self._telling[alike], lengths[alike]))]
         self._place_of = np.empty_like(self._number_of)
         self._place_of[self._number_of] = np.arange(len(texts))
 
@@ -74,13 +87,7 @@ class NearestTermIndex:
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
         texts = [self._texts[number] for number in self._number_of]
-        joined = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-        # Characters are numbered from the most frequent on.
-        frequencies = np.bincount(joined)
-        alphabet = np.argsort(-frequencies, kind="stable")[: np.count_nonzero(frequencies)]
-        code_of = np.zeros(len(frequencies), dtype=np.min_scalar_type(len(alphabet)))
-        code_of[alphabet] = np.arange(len(alphabet))
-        codes = code_of[joined]
+        codes, n_characters = _encode(texts)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         starts = np.cumsum(lengths) - lengths
         n_folded: int = self._signatures.N_FOLDED
@@ -90,12 +97,14 @@ class NearestTermIndex:
         character_words = make(characters, starts, lengths, _CHARACTER_WORDS, 0)
         pair_words = make(pairs, starts, lengths - 1, self._kernels.ROW, _SHARED_PAIR_WORDS)
         orders, ranks = self._neighbours.sort_in_many_ways(texts, codes, starts, lengths)
+        telling, n_parts = self._telling[self._number_of], self._signatures.PARTS
         # The kernel may read past the end of the last term by the length of the longest and some, and past the last word.
         # Small types: what is looked up here and there should stay in the cache.
         return (
             np.pad(codes, (0, lengths[-1] + 2 * self._kernels.STEPS)),
             starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
-            np.searchsorted(lengths, np.arange(lengths[-1] + 2)), len(alphabet),
+            np.searchsorted(lengths, np.arange(lengths[-1] + 2)), n_characters,
+            telling, np.searchsorted(lengths * n_parts + telling, np.arange((lengths[-1] + 1) * n_parts + 1)),
             *(np.pad(words, (0, self._kernels.LANES)) for words in character_words.T), pair_words.ravel(),
             orders, ranks, _REACH,
         )  # fmt: skip

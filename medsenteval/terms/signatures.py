@@ -17,12 +17,47 @@ from numpy.typing import NDArray
 
 from medsenteval.compiling import compiled_loop
 
-__all__ = ["N_FOLDED", "make_signatures"]
+__all__ = ["N_FOLDED", "PARTS", "count_telling", "make_signatures"]
 
 #: Characters beyond the most frequent ones count as one: the table of pairs stays small for any script.
 N_FOLDED: Final = 64
 #: How often an item may come in one term until further ones are not counted.
 _LEVELS: Final = 16
+#: Numbers of telling characters that are told apart.
+PARTS: Final = 128
+#: Terms that the choice of telling characters is made from.
+_SAMPLE: Final = 20_000
+
+
+def count_telling(
+    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return for each term how many of its characters belong to a set whose number differs most between terms of a length.
+
+    An edit changes the number of characters in a set by one at most, and so the number outside. Hence where terms are in
+    order of this number, only a stretch of them can be near. Numbers from ``PARTS`` - 1 on count as that.
+    """
+    sample = np.linspace(0, len(starts) - 1, min(len(starts), _SAMPLE)).astype(np.int64)
+    n_items = min(int(codes.max(initial=0)) + 1, N_FOLDED)
+    times = np.zeros((len(sample), n_items))
+    rows = np.repeat(np.arange(len(sample)), lengths[sample])
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths[sample]) - lengths[sample], lengths[sample])
+    items = codes[np.repeat(starts[sample], lengths[sample]) + places]
+    frequent = items < n_items
+    np.add.at(times, (rows[frequent], items[frequent]), 1)
+    # What the length does not explain.
+    times -= np.outer(lengths[sample], times.sum(axis=0) / max(lengths[sample].sum(), 1))
+    covariance = times.T @ times
+    # One character after the other joins, always the one that adds most to the variance of the number, while one does.
+    inside = np.zeros(n_items, dtype=bool)
+    while True:
+        gains = np.where(inside, -1, np.diag(covariance) + 2 * covariance[:, inside].sum(axis=1))
+        if gains.max() <= 0:
+            break
+        inside[gains.argmax()] = True
+    telling = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
+    telling[:n_items] = inside
+    return np.minimum(np.add.reduceat(telling[codes], starts), PARTS - 1)
 
 
 def make_signatures(

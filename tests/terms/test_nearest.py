@@ -148,6 +148,35 @@ def test_signatures_never_bound_too_high(first: str, second: str) -> None:
         assert np.bitwise_count(one ^ other).sum() <= 4 * distance - gap
 
 
+@given(st.lists(st.text("abcé ", min_size=1, max_size=40), min_size=2, max_size=8, unique=True))
+@settings(max_examples=300, deadline=None)
+def test_telling_characters_never_rule_out_too_much(texts: list[str]) -> None:
+    """An edit changes neither the number of telling characters nor that of the others by more than one."""
+    from medsenteval.terms.signatures import count_telling
+
+    lengths = np.array([len(text) for text in texts])
+    codes = np.array([" abcé".index(character) for character in "".join(texts)], dtype=np.uint8)
+    telling = count_telling(codes, np.cumsum(lengths) - lengths, lengths)
+    assert (telling >= 0).all()
+    assert (telling <= lengths).all()
+    for text, length, number in zip(texts, lengths, telling, strict=True):
+        for other, other_length, other_number in zip(texts, lengths, telling, strict=True):
+            distance, longer = Levenshtein.distance(text, other), other_length - length
+            assert max(longer, 0) - distance <= other_number - number <= min(longer, 0) + distance
+
+
+def test_telling_characters_tell_apart() -> None:
+    """Half of the names have many a and few b, whatever their lengths: one of the two letters is chosen, not both."""
+    from medsenteval.terms.signatures import PARTS, count_telling
+
+    texts = ["a" * n + "b" * (20 - n) for n in range(21)] + ["a" * 500]
+    lengths = np.array([len(text) for text in texts])
+    codes = np.frombuffer("".join(texts).encode(), dtype=np.uint8) - np.uint8(97)
+    telling = count_telling(codes, np.cumsum(lengths) - lengths, lengths)
+    assert len(set(telling[:21].tolist())) == 21
+    assert telling.max() <= PARTS - 1
+
+
 def test_sorted_lists_bring_near_terms_together() -> None:
     """Each list holds every term once, and among the neighbours there is mostly one that is as near as any."""
     from rapidfuzz.process import cdist
@@ -197,6 +226,13 @@ def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.Monkey
     texts += sorted({"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(40)})
     with np.errstate(over="ignore"):
         check(texts, [2] * len(texts), [[(i + 1) % len(texts)] for i in range(len(texts))])
+
+
+def test_more_telling_characters_than_are_told_apart() -> None:
+    """Numbers of 128 and more are one: nothing may be missed among such terms, nor between them and shorter ones."""
+    rng = random.Random(7)
+    texts = sorted({"".join(rng.choices("ab", weights=(n % 5 + 1, 1), k=110 + 3 * n)) for n in range(60)})
+    check(texts, [2] * len(texts), [[] for _ in texts])
 
 
 def test_more_ties_than_were_expected() -> None:
