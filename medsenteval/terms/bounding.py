@@ -60,8 +60,12 @@ def bound_in_tile(  # type: ignore[no-untyped-def]
     query, length, limit, begin, end, telling, part_starts, first_words, second_words, pair_words,
     near, near_bounds, terms, bounds, n,
 ):  # fmt: skip
-    """Add to the first n terms those from ``begin`` to ``end`` that length and signatures allow to be within ``limit``, with
-    their lower bounds; return how many there are then. ``near`` and ``near_bounds`` have room for a tile."""
+    """Add to the first n terms those from ``begin`` to ``end`` that may be within ``limit``, and their lower bounds; return
+    how many there are then.
+
+    Length and telling characters leave a stretch of the terms of each length, which signatures are compared for. ``near`` and
+    ``near_bounds`` have room for a tile.
+    """
     own_first, own_second = first_words[query], second_words[query]
     first, second = repeat(own_first), repeat(own_second)
     for other in range(max(length - limit, 0), min(length + limit, len(part_starts) // PARTS - 1) + 1):

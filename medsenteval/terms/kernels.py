@@ -37,9 +37,10 @@ def search_terms(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Return (numbers, terms, distances): for each query all terms up to the distance at which ``wanted`` are reached.
 
-    Terms are numbered by length; those of length l are ``length_starts[l]`` to ``length_starts[l + 1]``. ``first_words`` and
-    ``second_words`` are signatures of characters, ``pair_words`` of pairs of them. Ties at the last distance are all there.
-    Queries that stand side by side should be of similar lengths.
+    Terms are numbered by length; those of length l are ``length_starts[l]`` to ``length_starts[l + 1]``. Within a length they
+    are in order of ``telling``, their number of telling characters; ``part_starts[l * PARTS + t]`` is where those with t begin.
+    ``first_words`` and ``second_words`` are signatures of characters, ``pair_words`` of pairs of them. Ties at the last
+    distance are all there. Queries that stand side by side should be of similar lengths.
     """
     n_terms, longest = len(lengths), len(length_starts) - 2
     room = room_for_measuring(n_terms, longest, n_characters)

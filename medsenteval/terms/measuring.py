@@ -32,7 +32,7 @@ _SOON: Final = 24
 
 
 class Measuring(NamedTuple):
-    """Room that measuring works in."""
+    """Room that measuring works in: made once, used for one query after the other."""
 
     masks: Any
     work: Any

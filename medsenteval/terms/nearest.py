@@ -4,11 +4,13 @@ For each term that is asked for, all terms up to the distance at which enough ha
 that whoever draws among equals draws from the same terms as a search over all pairs would give.
 
 How: a term's neighbours in a few sorted lists (see ``neighbours``) give a first limit that is mostly the final one or nearly
-so. Terms are kept in order of length; length and signatures (see ``signatures``) bound the distance from below and rule out
-nearly all terms within that limit, sixteen at a time (see ``lanes``). The rest are measured in order of their bounds, sixteen
-side by side, while the limit falls: only a band of the table of distances that the limit allows is followed, and only until
-the limit is passed (see ``kernels``). A larger list has nearer terms and so lower limits: each term then leaves a smaller
-share of the list to be measured, and the whole search grows by less than the square.
+so. Terms are kept in order of length, and of how many of some telling characters they have, so that only stretches of them can
+be within that limit; signatures (see ``signatures``) bound the distance from below and rule out nearly all of those, sixteen
+at a time (see ``lanes`` and ``bounding``). Several queries go through the terms together, a part that fits into the cache
+after the other. The rest are measured in order of their bounds, sixteen side by side, while the limit falls: only a band of
+the table of distances that the limit allows is followed, and only until the limit is passed (see ``measuring``). A larger list
+has nearer terms and so lower limits: each term then leaves a smaller share of the list to be measured, and the whole search
+grows by less than the square.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ class NearestTermIndex:
         codes, _ = _encode(texts)
         #: How many telling characters a text has, by which texts of one length are in order.
         self._telling = self._signatures.count_telling(codes, np.cumsum(lengths) - lengths, lengths)
-        #: Place in the index, which is sorted by length -> the caller's number, and back.
+        #: Place in the index, which is sorted by length and telling characters -> the caller's number, and back.
         self._number_of = alike[np.lexsort((self._telling[alike], lengths[alike]))]
         self._place_of = np.empty_like(self._number_of)
         self._place_of[self._number_of] = np.arange(len(texts))
