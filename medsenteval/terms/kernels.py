@@ -18,7 +18,7 @@ from medsenteval.terms.measuring import STEPS, measure_candidates, room_for_meas
 __all__ = ["LANES", "ROW", "STEPS", "search_terms"]
 
 #: Queries that go through the signatures together: what one brings into the cache serves the others too.
-_TOGETHER: Final = 16
+_TOGETHER: Final = 32
 
 
 @compiled_loop
