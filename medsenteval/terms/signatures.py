@@ -26,7 +26,7 @@ _LEVELS: Final = 16
 #: Numbers of telling characters that are told apart.
 PARTS: Final = 128
 #: Terms that the choice of telling characters is made from.
-_SAMPLE: Final = 20_000
+_SAMPLE: Final = 5_000
 
 
 def count_telling(
@@ -39,12 +39,12 @@ def count_telling(
     """
     sample = np.linspace(0, len(starts) - 1, min(len(starts), _SAMPLE)).astype(np.int64)
     n_items = min(int(codes.max(initial=0)) + 1, N_FOLDED)
-    times = np.zeros((len(sample), n_items))
     rows = np.repeat(np.arange(len(sample)), lengths[sample])
     places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths[sample]) - lengths[sample], lengths[sample])
     items = codes[np.repeat(starts[sample], lengths[sample]) + places]
     frequent = items < n_items
-    np.add.at(times, (rows[frequent], items[frequent]), 1)
+    counts = np.bincount(rows[frequent] * n_items + items[frequent], minlength=len(sample) * n_items)
+    times = counts.reshape(len(sample), n_items).astype(np.float64)
     # What the length does not explain.
     times -= np.outer(lengths[sample], times.sum(axis=0) / max(lengths[sample].sum(), 1))
     covariance = times.T @ times
