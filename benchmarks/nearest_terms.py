@@ -2,9 +2,9 @@
 
 python benchmarks/nearest_terms.py [--sizes 25000 50000 100000 200000 300000] [--obo FILE] [--small]
 
-Each size is searched whole, every term being asked for its nearest terms with ties. rapidfuzz's cdist computes, on the same
-cores, the distances of a slice of the terms to all of them; the time for all is extrapolated from it. Both must agree on
-the slice.
+Each size is searched whole, every term being asked for its nearest terms with ties, and the best of several runs is printed.
+rapidfuzz's cdist computes, on the same cores, the distances of a slice of the terms to all of them; the time for all is
+extrapolated from it. Both must agree on the slice.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import resource
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from rapidfuzz.process import cdist
 
 from medsenteval.cores import available_cores
 from medsenteval.ontology import read_obo
-from medsenteval.terms.nearest import NearestTermIndex
+from medsenteval.terms.nearest import NearestTermIndex, NearTerms
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -46,6 +47,31 @@ def all_pairs(texts: list[str], slice_size: int) -> tuple[float, list[tuple[int,
     ]
 
 
+@dataclass(frozen=True)
+class Search:
+    """One run over all terms: what it took, and what it found."""
+
+    index: float
+    search: float
+    cpu: float
+    found: list[NearTerms]
+
+    @property
+    def seconds(self) -> float:
+        return self.index + self.search
+
+
+def search_all(texts: list[str]) -> Search:
+    started, cpu_started = time.perf_counter(), time.process_time()
+    index = NearestTermIndex(texts)
+    first = index.search([0], [1])
+    indexed = time.perf_counter()
+    found = index.search(range(len(texts)), [1] * len(texts))
+    searched, cpu = time.perf_counter(), time.process_time() - cpu_started
+    assert first[0].terms.tolist() == found[0].terms.tolist()
+    return Search(indexed - started, searched - indexed, cpu, found)
+
+
 def real_names(path: Path) -> list[str]:
     """Return the names and synonyms of an ontology, each once, in an order drawn at random: a shorter list is a sample."""
     terms = read_obo(path).terms.values()
@@ -62,6 +88,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--slice", type=int, default=500, dest="slice_size")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of which the best counts")
     parser.add_argument("--obo", type=Path, help="the names of a real ontology instead")
     parser.add_argument("--small", action="store_true", help="tiny sizes, to see that it runs")
     options = parser.parse_args()
@@ -78,30 +105,27 @@ def main() -> None:
     before: tuple[int, float, float] | None = None
     for size in sizes:
         texts = names[:size]
-        started, cpu_started = time.perf_counter(), time.process_time()
-        index = NearestTermIndex(texts)
-        first = index.search([0], [1])
-        indexed = time.perf_counter()
-        found = index.search(range(len(texts)), [1] * len(texts))
-        searched, cpu_ours = time.perf_counter(), time.process_time() - cpu_started
+        best = search_all(texts)
+        for _ in range(options.repeats - 1):
+            best = min(best, search_all(texts), key=lambda run: run.seconds)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
         whole, expected = all_pairs(texts, options.slice_size)
-        assert first[0].terms.tolist() == found[0].terms.tolist()
         for row, nearest in expected:
-            assert found[row].terms.tolist() == nearest, texts[row]
-        ours = searched - started
+            assert best.found[row].terms.tolist() == nearest, texts[row]
         growth = cpu_growth = ""
         if before is not None:
             # Growth for a doubling, whatever the step was; of CPU seconds too, which other work disturbs less.
             doublings = np.log2(len(texts) / before[0])
-            growth, cpu_growth = (f"{ratio ** (1 / doublings):.2f}" for ratio in (ours / before[1], cpu_ours / before[2]))
-        distances = [int(near.distances[0]) for near in found]
+            growth, cpu_growth = (
+                f"{ratio ** (1 / doublings):.2f}" for ratio in (best.seconds / before[1], best.cpu / before[2])
+            )
+        distances = [int(near.distances[0]) for near in best.found]
         print(
-            f"{len(texts):>9,}  {indexed - started:>6.1f} s  {searched - indexed:>7.1f} s  {growth:>6}  {cpu_growth:>14}  "
-            f"{whole:>8.0f} s  {whole / ours:>6.1f}x  {np.mean(distances):>7.2f}  {peak:>7.2f}",
+            f"{len(texts):>9,}  {best.index:>6.1f} s  {best.search:>7.1f} s  {growth:>6}  {cpu_growth:>14}  "
+            f"{whole:>8.0f} s  {whole / best.seconds:>6.1f}x  {np.mean(distances):>7.2f}  {peak:>7.2f}",
             flush=True,
         )
-        before = (len(texts), ours, cpu_ours)
+        before = (len(texts), best.seconds, best.cpu)
     print("quantiles 1 10 25 50 75 90 99 %, largest size:")
     print(f"  length of a name      {quantiles([len(text) for text in texts])}")
     print(f"  distance to nearest   {quantiles(distances)}")
