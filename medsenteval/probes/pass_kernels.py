@@ -14,26 +14,15 @@ from typing import Final
 import numpy as np
 
 from medsenteval.compiling import compiled_loop
-from medsenteval.probes.wide import (
-    LANES,
-    call_for,
-    choose_equal,
-    load,
-    maximum,
-    multiply_add,
-    nearest,
-    repeat,
-    store,
-    sum_of,
-    two_to,
-)
+from medsenteval.lanes import FLOATS, load, prefetch, repeat, store
+from medsenteval.probes.wide import choose_equal, maximum, multiply_add, nearest, sum_of, two_to
 
 __all__ = ["ROWS", "add_rows"]
 
 #: Rows that are worked on together.
 ROWS: Final = 16
 #: Columns that four registers hold.
-_STEP: Final = 4 * LANES
+_STEP: Final = 4 * FLOATS
 #: Columns of four rows that stay in the first cache while all weights pass by.
 _COLUMNS: Final = 768
 #: Groups of rows whose gradients are summed before they are added to the total: rounding grows with the length of a sum.
@@ -54,9 +43,9 @@ _ZERO, _ONE = np.float32(0), np.float32(1)
 @compiled_loop
 def _copy_row(matrix, place, rows, row):  # type: ignore[no-untyped-def]
     width = matrix.shape[1]
-    whole = width // LANES * LANES
-    for column in range(0, whole, LANES):
-        store(rows, row, column, load(matrix, place, column))
+    whole = width // FLOATS * FLOATS
+    for column in range(0, whole, FLOATS):
+        store(rows, (row, column), load(matrix, (place, column)))
     for column in range(whole, width):
         rows[row, column] = matrix[place, column]
 
@@ -76,20 +65,20 @@ def _multiply(rows, weights, width, logits, matrix, coming):  # type: ignore[no-
                 # An odd last line is multiplied by itself and added once.
                 other = min(line + 1, n_lines - 1)
                 a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = repeat(_ZERO)
-                for column in range(first, last, LANES):
+                for column in range(first, last, FLOATS):
                     if line == 0 and column % _CACHE_LINE == 0:
-                        call_for(matrix, coming[row], column)
-                        call_for(matrix, coming[row + 1], column)
-                        call_for(matrix, coming[row + 2], column)
-                        call_for(matrix, coming[row + 3], column)
-                    one, two = load(weights, line, column), load(weights, other, column)
-                    x = load(rows, row, column)
+                        prefetch(matrix, (coming[row], column))
+                        prefetch(matrix, (coming[row + 1], column))
+                        prefetch(matrix, (coming[row + 2], column))
+                        prefetch(matrix, (coming[row + 3], column))
+                    one, two = load(weights, (line, column)), load(weights, (other, column))
+                    x = load(rows, (row, column))
                     a0, b0 = multiply_add(x, one, a0), multiply_add(x, two, b0)
-                    x = load(rows, row + 1, column)
+                    x = load(rows, (row + 1, column))
                     a1, b1 = multiply_add(x, one, a1), multiply_add(x, two, b1)
-                    x = load(rows, row + 2, column)
+                    x = load(rows, (row + 2, column))
                     a2, b2 = multiply_add(x, one, a2), multiply_add(x, two, b2)
-                    x = load(rows, row + 3, column)
+                    x = load(rows, (row + 3, column))
                     a3, b3 = multiply_add(x, one, a3), multiply_add(x, two, b3)
                 logits[line, row] += sum_of(a0)
                 logits[line, row + 1] += sum_of(a1)
@@ -110,32 +99,32 @@ def _add_products(rows, residuals, width, sums):  # type: ignore[no-untyped-def]
     """
     n_lines = len(sums)
     for first in range(0, width, _STEP):
-        second, third, fourth = first + LANES, first + 2 * LANES, first + 3 * LANES
+        second, third, fourth = first + FLOATS, first + 2 * FLOATS, first + 3 * FLOATS
         for line in range(0, n_lines, 2):
             # An odd last line is computed twice and stored once.
             other = min(line + 1, n_lines - 1)
-            a0, a1 = load(sums, line, first), load(sums, line, second)
-            a2, a3 = load(sums, line, third), load(sums, line, fourth)
-            b0, b1 = load(sums, other, first), load(sums, other, second)
-            b2, b3 = load(sums, other, third), load(sums, other, fourth)
+            a0, a1 = load(sums, (line, first)), load(sums, (line, second))
+            a2, a3 = load(sums, (line, third)), load(sums, (line, fourth))
+            b0, b1 = load(sums, (other, first)), load(sums, (other, second))
+            b2, b3 = load(sums, (other, third)), load(sums, (other, fourth))
             for row in range(ROWS):
                 one, two = repeat(residuals[line, row]), repeat(residuals[other, row])
-                x = load(rows, row, first)
+                x = load(rows, (row, first))
                 a0, b0 = multiply_add(x, one, a0), multiply_add(x, two, b0)
-                x = load(rows, row, second)
+                x = load(rows, (row, second))
                 a1, b1 = multiply_add(x, one, a1), multiply_add(x, two, b1)
-                x = load(rows, row, third)
+                x = load(rows, (row, third))
                 a2, b2 = multiply_add(x, one, a2), multiply_add(x, two, b2)
-                x = load(rows, row, fourth)
+                x = load(rows, (row, fourth))
                 a3, b3 = multiply_add(x, one, a3), multiply_add(x, two, b3)
-            store(sums, line, first, a0)
-            store(sums, line, second, a1)
-            store(sums, line, third, a2)
-            store(sums, line, fourth, a3)
-            store(sums, other, first, b0)
-            store(sums, other, second, b1)
-            store(sums, other, third, b2)
-            store(sums, other, fourth, b3)
+            store(sums, (line, first), a0)
+            store(sums, (line, second), a1)
+            store(sums, (line, third), a2)
+            store(sums, (line, fourth), a3)
+            store(sums, (other, first), b0)
+            store(sums, (other, second), b1)
+            store(sums, (other, third), b2)
+            store(sums, (other, fourth), b3)
 
 
 @compiled_loop
@@ -166,30 +155,30 @@ def _to_residuals(logits, intercepts, own, share, n_classes, powers, sums, sizes
     n_products = len(intercepts) // walkers
     zero = repeat(_ZERO)
     for walker in range(walkers):
-        for row in range(0, ROWS, LANES):
-            mine = load(own, 0, row)
+        for row in range(0, ROWS, FLOATS):
+            mine = load(own, (0, row))
             highest = zero if n_classes > n_products else repeat(np.float32(-np.inf))
             for line in range(walker, len(intercepts), walkers):
-                logit = load(logits, line, row) + repeat(intercepts[line])
-                store(logits, line, row, logit)
+                logit = load(logits, (line, row)) + repeat(intercepts[line])
+                store(logits, (line, row), logit)
                 highest = maximum(highest, logit)
             own_power = others = zero
             for number in range(n_classes):
-                logit = load(logits, number * walkers + walker, row) if number < n_products else zero
+                logit = load(logits, (number * walkers + walker, row)) if number < n_products else zero
                 power = _power(logit - highest)
-                store(powers, number, row, power)
+                store(powers, (number, row), power)
                 label = repeat(np.float32(number))
                 others = others + choose_equal(mine, label, zero, power)
                 own_power = own_power + choose_equal(mine, label, power, zero)
-            scale = load(share, walker, row) / (others + own_power)
+            scale = load(share, (walker, row)) / (others + own_power)
             for number in range(n_classes):
-                residual = scale * choose_equal(mine, repeat(np.float32(number)), zero - others, load(powers, number, row))
+                residual = scale * choose_equal(mine, repeat(np.float32(number)), zero - others, load(powers, (number, row)))
                 line = number * walkers + walker
-                store(sizes, line, 0, load(sizes, line, 0) + maximum(residual, zero - residual))
-                store(squares, line, 0, multiply_add(residual, residual, load(squares, line, 0)))
+                store(sizes, (line, 0), load(sizes, (line, 0)) + maximum(residual, zero - residual))
+                store(squares, (line, 0), multiply_add(residual, residual, load(squares, (line, 0))))
                 if number < n_products:
-                    store(sums, line, 0, load(sums, line, 0) + residual)
-                    store(logits, line, row, residual)
+                    store(sums, (line, 0), load(sums, (line, 0)) + residual)
+                    store(logits, (line, row), residual)
 
 
 @compiled_loop
@@ -212,7 +201,7 @@ def add_rows(matrix, places, own, share, weights, intercepts, n_classes):  # typ
     coming = np.zeros(ROWS, dtype=np.int64)
     some, gradient = np.zeros((n_lines, stride), dtype=np.float32), np.zeros((n_lines, stride), dtype=np.float32)
     # Sums of residuals, of their sizes and of their squares.
-    few = np.zeros((3, n_classes * walkers, LANES), dtype=np.float32)
+    few = np.zeros((3, n_classes * walkers, FLOATS), dtype=np.float32)
     totals = np.zeros((3, n_classes * walkers), dtype=np.float64)
     for first in range(0, n_rows, ROWS):
         for row in range(ROWS):

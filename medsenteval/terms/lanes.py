@@ -1,21 +1,18 @@
-"""Sixteen words side by side, as one value in compiled code: what wide registers hold, on any processor.
+"""What ``lanes`` of words can do beyond arithmetic and logic, in compiled code.
 
-Compilers make wide code of simple loops only, and not of loops that look at the result after each step, such as the search in
-``kernels``. Here the wide operations are spelled out as LLVM's vectors, which numba hands to LLVM as they are: words of 64
-bits take two registers where these have 512 bits, four or eight where they have less, and words of 32 bits half as many. In
-plain Python the same operators on arrays of sixteen ``uint64`` or ``uint32`` mean the same.
+In plain Python the same operators on arrays of sixteen ``uint64`` or ``uint32`` mean the same.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from typing import Any, Final
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, models, overload, register_model
+from numba.extending import intrinsic
+
+from medsenteval.lanes import LANES_OF, WORDS, address, load, prefetch, repeat, store
 
 __all__ = [
     "LANES", "ROW",
@@ -23,118 +20,12 @@ __all__ = [
     "gather_along", "load", "prefetch", "repeat", "store",
 ]  # fmt: skip
 
-LANES: Final = 16
+LANES: Final = WORDS
 #: Words of what is compared one by one: a line of the cache.
 ROW: Final = 8
 
 _WORD: Final = ir.IntType(64)
-
-
-class _LanesType(types.Type):  # type: ignore[misc]
-    def __init__(self, bits: int) -> None:
-        super().__init__(name=f"Lanes{bits}")
-        self.vector = ir.VectorType(ir.IntType(bits), LANES)
-
-
-#: What sixteen words of a kind are as one value.
-_lanes_of: Final = {types.uint64: _LanesType(64), types.uint32: _LanesType(32)}
-_lanes: Final = _lanes_of[types.uint64]
-
-
-@register_model(_LanesType)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, kind.vector)
-
-
-def _define_operator(python_operator: Any, build: Callable[[Any, Any, Any], Any]) -> None:
-    """Let an operator of Python work on two values of lanes."""
-
-    @intrinsic
-    def apply(typing_context: Any, left: Any, right: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return build(builder, *arguments)
-
-        return left(left, left), generate
-
-    @overload(python_operator)
-    def choose(left, right):  # type: ignore[no-untyped-def]  # numba wants the very signature of the lambda
-        if isinstance(left, _LanesType) and left == right:
-            return lambda left, right: apply(left, right)
-        return None
-
-
-_define_operator(operator.and_, lambda builder, left, right: builder.and_(left, right))
-_define_operator(operator.or_, lambda builder, left, right: builder.or_(left, right))
-_define_operator(operator.xor, lambda builder, left, right: builder.xor(left, right))
-_define_operator(operator.add, lambda builder, left, right: builder.add(left, right))
-_define_operator(operator.sub, lambda builder, left, right: builder.sub(left, right))
-_define_operator(operator.lshift, lambda builder, left, right: builder.shl(left, right))
-_define_operator(operator.rshift, lambda builder, left, right: builder.lshr(left, right))
-
-
-def _address(context: Any, builder: Any, kind: Any, array: Any, place: Any) -> Any:
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.gep(data, [place])
-
-
-@intrinsic
-def repeat(typing_context: Any, word: Any) -> Any:
-    """Return lanes that all hold one word."""
-    kind = _lanes_of[word]
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        nothing = ir.Constant(kind.vector, ir.Undefined)
-        single = builder.insert_element(nothing, arguments[0], ir.Constant(ir.IntType(32), 0))
-        first = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        return builder.shuffle_vector(single, nothing, first)
-
-    return kind(word), generate
-
-
-@intrinsic
-def load(typing_context: Any, words: Any, place: Any) -> Any:
-    """Return the sixteen words of a flat contiguous array that begin at ``place``."""
-    kind = _lanes_of[words.dtype]
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *arguments)
-        loaded = builder.load(builder.bitcast(address, ir.PointerType(kind.vector)))
-        loaded.align = words.dtype.bitwidth // 8
-        return loaded
-
-    return kind(words, types.intp), generate
-
-
-@intrinsic
-def store(typing_context: Any, words: Any, place: Any, value: Any) -> Any:
-    """Put sixteen words into a flat contiguous array from ``place`` on."""
-    kind = _lanes_of[words.dtype]
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        address = _address(context, builder, signature.args[0], *arguments[:2])
-        stored = builder.store(arguments[2], builder.bitcast(address, ir.PointerType(kind.vector)))
-        stored.align = words.dtype.bitwidth // 8
-        return context.get_dummy_value()
-
-    return types.void(words, types.intp, kind), generate
-
-
-@intrinsic
-def prefetch(typing_context: Any, words: Any, place: Any) -> Any:
-    """Have the processor bring what a flat contiguous array holds at ``place`` into its cache; nothing else changes."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte = ir.PointerType(ir.IntType(8))
-        address = builder.bitcast(_address(context, builder, signature.args[0], *arguments), byte)
-        bring = builder.module.declare_intrinsic(
-            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte] + 3 * [ir.IntType(32)])
-        )
-        # To be read, wanted in all caches, data.
-        builder.call(bring, [address, *(ir.Constant(ir.IntType(32), number) for number in (0, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(words, types.intp), generate
+_lanes: Final = LANES_OF[types.uint64]
 
 
 @intrinsic
@@ -146,10 +37,10 @@ def gather(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any
         kinds = signature.args
         gathered = ir.Constant(_lanes.vector, ir.Undefined)
         for lane in range(LANES):
-            start = builder.load(_address(context, builder, kinds[2], places_, ir.Constant(_WORD, lane)))
-            code = builder.load(_address(context, builder, kinds[1], codes_, builder.add(start, offset_)))
+            start = builder.load(address(context, builder, kinds[2], places_, ir.Constant(_WORD, lane)))
+            code = builder.load(address(context, builder, kinds[1], codes_, builder.add(start, offset_)))
             place = builder.add(builder.mul(builder.zext(code, _WORD), width_), column_)
-            word = builder.load(_address(context, builder, kinds[0], table_, place))
+            word = builder.load(address(context, builder, kinds[0], table_, place))
             gathered = builder.insert_element(gathered, word, ir.Constant(ir.IntType(32), lane))
         return gathered
 
@@ -159,18 +50,18 @@ def gather(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any
 @intrinsic
 def gather_along(typing_context: Any, table: Any, codes: Any, places: Any, offset: Any, width: Any, columns: Any) -> Any:
     """Return ``table[codes[places[lane] + offset] * width + columns[lane] + offset]`` for each lane, words of 32 bits."""
-    kind = _lanes_of[table.dtype]
+    kind = LANES_OF[table.dtype]
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         table_, codes_, places_, offset_, width_, columns_ = arguments
         kinds = signature.args
         gathered = ir.Constant(kind.vector, ir.Undefined)
         for lane in range(LANES):
-            start = builder.load(_address(context, builder, kinds[2], places_, ir.Constant(_WORD, lane)))
-            code = builder.load(_address(context, builder, kinds[1], codes_, builder.add(start, offset_)))
-            column = builder.load(_address(context, builder, kinds[5], columns_, ir.Constant(_WORD, lane)))
+            start = builder.load(address(context, builder, kinds[2], places_, ir.Constant(_WORD, lane)))
+            code = builder.load(address(context, builder, kinds[1], codes_, builder.add(start, offset_)))
+            column = builder.load(address(context, builder, kinds[5], columns_, ir.Constant(_WORD, lane)))
             place = builder.add(builder.mul(builder.zext(code, _WORD), width_), builder.add(column, offset_))
-            word = builder.load(_address(context, builder, kinds[0], table_, place))
+            word = builder.load(address(context, builder, kinds[0], table_, place))
             gathered = builder.insert_element(gathered, word, ir.Constant(ir.IntType(32), lane))
         return gathered
 
@@ -212,8 +103,8 @@ def count_differences(typing_context: Any, words: Any, left: Any, right: Any) ->
         row = ir.VectorType(_WORD, ROW)
         loaded = []
         for place in arguments[1:]:
-            address = _address(context, builder, signature.args[0], arguments[0], place)
-            loaded.append(builder.load(builder.bitcast(address, ir.PointerType(row))))
+            begin = address(context, builder, signature.args[0], arguments[0], place)
+            loaded.append(builder.load(builder.bitcast(begin, ir.PointerType(row))))
             loaded[-1].align = 8
         adder = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(_WORD, [row]), f"llvm.vector.reduce.add.v{ROW}i64"
