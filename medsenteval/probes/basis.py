@@ -18,6 +18,7 @@ Labels play no part here, so nothing about held-out answers can leak through the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -124,16 +125,19 @@ class Basis:
     @classmethod
     def _raw(cls, features: Features, dtype: Precision) -> Basis:
         n_rows, width = features.n_rows, features.n_columns
-        built = None
-        if features.right is not None and n_rows * width * 4 <= _KEPT_BYTES:
-            built = np.empty((n_rows, width), dtype=np.float32)
-            _fill(built, features, np.arange(n_rows))
-        per_column = _SAMPLED_ROWS_PER_COLUMN if width <= LARGEST_ROTATION else 0
-        sample = np.linspace(0, n_rows - 1, min(n_rows, max(_SAMPLED_ROWS, per_column * width))).astype(np.intp)
-        rows = np.empty((len(sample), width), dtype=np.float32)
-        _fill(rows, features, sample, built)
-        rows, mean, scale = _centred(rows, np.float32, in_place=True)
-        rotation, spread = principal_rotation(rows)
+        keeps = features.right is not None and n_rows * width * 4 <= _KEPT_BYTES
+        built = np.empty((n_rows, width), dtype=np.float32) if keeps else None
+        with ThreadPoolExecutor(1) as beside:
+            # Finding axes leaves a core idle most of the time.
+            filled = beside.submit(_fill, built, features, np.arange(n_rows)) if built is not None else None
+            per_column = _SAMPLED_ROWS_PER_COLUMN if width <= LARGEST_ROTATION else 0
+            sample = np.linspace(0, n_rows - 1, min(n_rows, max(_SAMPLED_ROWS, per_column * width))).astype(np.intp)
+            rows = np.empty((len(sample), width), dtype=np.float32)
+            _fill(rows, features, sample)
+            rows, mean, scale = _centred(rows, np.float32, in_place=True)
+            rotation, spread = principal_rotation(rows)
+            if filled is not None:
+                filled.result()
         in_place = features.right is None and _in_order(features.left)
         first = int(features.left[0]) if in_place else None
         spread = np.append(spread, 1.0).astype(np.float32)
@@ -286,16 +290,13 @@ def _sums(rows: Floats) -> NDArray[np.float64]:
     return sums
 
 
-def _fill(target: Floats, features: Features, rows: RowNumbers, built: Floats | None = None) -> None:
-    """Write these feature rows, few at a time, by as many threads as may run; from ``built`` where that has them all."""
+def _fill(target: Floats, features: Features, rows: RowNumbers) -> None:
+    """Write these feature rows, few at a time, by as many threads as may run."""
 
     def write(part: slice) -> None:
         for start in range(part.start, part.stop, _BUILT_ROWS):
             block = slice(start, min(start + _BUILT_ROWS, part.stop))
-            if built is None:
-                target[block] = features.take(rows[block])
-            else:
-                np.take(built, rows[block], axis=0, out=target[block], mode="clip")
+            target[block] = features.take(rows[block])
 
     in_parts(len(rows), write)
 

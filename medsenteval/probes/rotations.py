@@ -66,9 +66,7 @@ class FullRotation:
 
     def astype(self, dtype: Precision) -> FullRotation:
         if dtype is np.float64 and self.axes.dtype != np.float64:
-            wide = self.axes.astype(np.float64)
-            # One step of Newton's iteration for the polar factor.
-            return FullRotation(1.5 * wide - 0.5 * wide @ (wide.T @ wide))
+            return FullRotation(_orthonormal(self.axes.astype(np.float64)))
         return FullRotation(self.axes.astype(dtype))
 
 
@@ -88,7 +86,7 @@ class LeadingRotation:
     @classmethod
     def of(cls, axes: Floats) -> LeadingRotation:
         """Complete orthonormal columns; they are made orthonormal to float64 precision first."""
-        axes = linalg.qr(axes.astype(np.float64), mode="economic", overwrite_a=True, check_finite=False)[0]
+        axes = _orthonormal(axes.astype(np.float64))
         left, cosines, right = np.linalg.svd(axes[: axes.shape[1]])
         mixing = left @ right
         wide = axes.copy()
@@ -115,6 +113,12 @@ class LeadingRotation:
     def _reflect(self, vectors: Floats) -> Floats:
         reflected: Floats = vectors - (vectors @ self.reflector) @ self.reflector.T
         return reflected
+
+
+def _orthonormal(columns: Floats) -> Floats:
+    """Make columns orthonormal to float64 precision that are so to float32's: one step of Newton's for the polar factor."""
+    better: Floats = 1.5 * columns - 0.5 * columns @ (columns.T @ columns)
+    return better
 
 
 def principal_rotation(rows: Floats) -> tuple[Rotation, Floats]:
