@@ -68,6 +68,7 @@ EXTRAS["test"] = [
     "playwright>=1.45",
     "pytest>=8.2",
     "pytest-cov>=5.0",
+    "pytest-xdist>=3.6",
     "ruff>=0.6",
     "scipy-stubs",
     "seqeval>=1.2.2",

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+_PARALLEL = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
 
 
 def main(arguments: list[str]) -> int:
@@ -23,7 +24,8 @@ def main(arguments: list[str]) -> int:
             # From elsewhere, so that mypy sees the installed package with its folders mapped, not the clone's bare one.
             ([python, "-m", "mypy", "--config-file", str(REPOSITORY / "pyproject.toml"), "-p", "medsenteval"], Path(elsewhere)),
             ([python, "-m", "mypy", "-p", "data.synthesis"], REPOSITORY),
-            ([python, "-m", "pytest", "--cov", "--cov-report=term", *arguments], REPOSITORY),
+            # Files side by side, but no more than memory has room for torch and TensorFlow.
+            ([python, "-m", "pytest", *_PARALLEL, "--cov", "--cov-report=term", *arguments], REPOSITORY),
         ]
         for command, folder in steps:
             print("$", " ".join(command[1:]), flush=True)
