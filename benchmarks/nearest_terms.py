@@ -49,19 +49,18 @@ def all_pairs(texts: list[str], slice_size: int) -> tuple[float, list[tuple[int,
 
 @dataclass(frozen=True)
 class Search:
-    """One run over all terms: what it took, and what it found."""
+    """What one run over all terms took."""
 
     index: float
     search: float
     cpu: float
-    found: list[NearTerms]
 
     @property
     def seconds(self) -> float:
         return self.index + self.search
 
 
-def search_all(texts: list[str]) -> Search:
+def search_all(texts: list[str]) -> tuple[Search, list[NearTerms]]:
     started, cpu_started = time.perf_counter(), time.process_time()
     index = NearestTermIndex(texts)
     first = index.search([0], [1])
@@ -69,7 +68,7 @@ def search_all(texts: list[str]) -> Search:
     found = index.search(range(len(texts)), [1] * len(texts))
     searched, cpu = time.perf_counter(), time.process_time() - cpu_started
     assert first[0].terms.tolist() == found[0].terms.tolist()
-    return Search(indexed - started, searched - indexed, cpu, found)
+    return Search(indexed - started, searched - indexed, cpu), found
 
 
 def real_names(path: Path) -> list[str]:
@@ -101,31 +100,38 @@ def main() -> None:
     # Compiling, or loading what was compiled, is no part of the search.
     NearestTermIndex(names[:50]).search(range(50), [1] * 50)
     print(f"{available_cores()} cores; slices of {options.slice_size} terms for all pairs")
-    print("    terms     index     search  growth  of CPU seconds   all pairs   faster  nearest  peak GB")
-    before: tuple[int, float, float] | None = None
+    print("    terms     index     search  growth  of CPU seconds   all pairs   faster  peak GB")
+    best: dict[int, Search] = {}
+    compared: dict[int, tuple[float, float]] = {}
+    # Size after size, and that several times: the machine's own speed drifts.
+    for turn in range(options.repeats):
+        for size in sizes:
+            texts = names[:size]
+            run, found = search_all(texts)
+            best[size] = min(run, best.get(size, run), key=lambda run: run.seconds)
+            distances = [int(near.distances[0]) for near in found]
+            if turn == 0:
+                peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
+                whole, expected = all_pairs(texts, options.slice_size)
+                for row, nearest in expected:
+                    assert found[row].terms.tolist() == nearest, texts[row]
+                compared[size] = (whole, peak)
+    before = None
     for size in sizes:
-        texts = names[:size]
-        best = search_all(texts)
-        for _ in range(options.repeats - 1):
-            best = min(best, search_all(texts), key=lambda run: run.seconds)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20)
-        whole, expected = all_pairs(texts, options.slice_size)
-        for row, nearest in expected:
-            assert best.found[row].terms.tolist() == nearest, texts[row]
+        run, (whole, peak) = best[size], compared[size]
         growth = cpu_growth = ""
         if before is not None:
             # Growth for a doubling, whatever the step was; of CPU seconds too, which other work disturbs less.
-            doublings = np.log2(len(texts) / before[0])
+            doublings = np.log2(size / before)
             growth, cpu_growth = (
-                f"{ratio ** (1 / doublings):.2f}" for ratio in (best.seconds / before[1], best.cpu / before[2])
+                f"{ratio ** (1 / doublings):.2f}" for ratio in (run.seconds / best[before].seconds, run.cpu / best[before].cpu)
             )
-        distances = [int(near.distances[0]) for near in best.found]
         print(
-            f"{len(texts):>9,}  {best.index:>6.1f} s  {best.search:>7.1f} s  {growth:>6}  {cpu_growth:>14}  "
-            f"{whole:>8.0f} s  {whole / best.seconds:>6.1f}x  {np.mean(distances):>7.2f}  {peak:>7.2f}",
+            f"{size:>9,}  {run.index:>6.1f} s  {run.search:>7.1f} s  {growth:>6}  {cpu_growth:>14}  "
+            f"{whole:>8.0f} s  {whole / run.seconds:>6.1f}x  {peak:>7.2f}",
             flush=True,
         )
-        before = (len(texts), best.seconds, best.cpu)
+        before = size
     print("quantiles 1 10 25 50 75 90 99 %, largest size:")
     print(f"  length of a name      {quantiles([len(text) for text in texts])}")
     print(f"  distance to nearest   {quantiles(distances)}")

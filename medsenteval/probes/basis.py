@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from medsenteval.cores import in_parts
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
-from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, eigenvectors, principal_rotation
+from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, added, eigenvectors, principal_rotation
 
 __all__ = ["Basis"]
 
@@ -106,21 +106,23 @@ class Basis:
     def _dual(cls, features: Features, dtype: Precision, span: RowNumbers) -> Basis:
         every = features.take(slice(None))
         rows, mean, scale = _centred(every[span], np.float64)
-        values, vectors = eigenvectors(np.concatenate(in_parts(len(rows), lambda part: rows[part] @ rows.T)))
-        kept = values > _NOISE * values[-1]
-        if not kept.any():
+        # By columns: a matrix times its own transpose is half the work, which the library sees.
+        values, vectors = eigenvectors(added(in_parts(rows.shape[1], lambda part: rows[:, part] @ rows[:, part].T)))
+        n_noise = int(np.searchsorted(values, _NOISE * values[-1], side="right"))
+        if n_noise == len(values):
             return cls._turned(features, dtype)
-        roots = np.sqrt(values[kept])
-        factor = vectors[:, kept] / roots
-        turned = np.empty((len(every), len(roots)))
-        turned[span] = vectors[:, kept] * roots
+        values, vectors = values[n_noise:], vectors[:, n_noise:]
+        roots = np.sqrt(values)
+        factor = vectors / roots
+        turned = np.ones((len(every), len(roots) + 1))
+        turned[span, :-1] = vectors * roots
         rest = np.delete(np.arange(len(every)), span)
         if len(rest):
             _sums(every[rest])
-            turned[rest] = (every[rest] - mean) / scale @ rows.T @ factor
-        spread = np.append(values[kept] / len(rows), 1.0)
+            turned[rest, :-1] = (every[rest] - mean) / scale @ rows.T @ factor
+        spread = np.append(values / len(rows), 1.0)
         dual = cls(features, np.float64, mean, scale, spread, factor=factor, span=span)
-        return dual._holding(_with_ones(turned), dtype)
+        return dual._holding(turned, dtype)
 
     @classmethod
     def _raw(cls, features: Features, dtype: Precision) -> Basis:
