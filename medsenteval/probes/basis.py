@@ -140,8 +140,8 @@ class Basis:
             rotation, spread = principal_rotation(rows)
             if filled is not None:
                 filled.result()
-        in_place = features.right is None and _in_order(features.left)
-        first = int(features.left[0]) if in_place else None
+        in_order = features.right is None and _in_order(features.left)
+        first = int(features.left[0]) if in_order else None
         spread = np.append(spread, 1.0).astype(np.float32)
         raw = cls(features, np.float32, mean, scale, spread, rotation=rotation, built=built, first=first)
         return raw.astype(dtype)
