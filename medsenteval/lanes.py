@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from llvmlite import binding, ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, errors
 from numba.extending import intrinsic, models, overload, register_model
 
 __all__ = ["FLOATS", "LANES_OF", "WORDS", "LanesType", "address", "load", "prefetch", "repeat", "store"]
@@ -85,7 +85,9 @@ def address(context: Any, builder: Any, kind: Any, array: Any, *place: Any) -> A
 
 
 def _place_in(array: Any) -> Any:
-    """Return the type of a place: a number, or a row and a column."""
+    """Return the type of a place: a number, or a row and a column of an array whose rows have no gaps."""
+    if array.layout != "C":
+        raise errors.TypingError(f"lanes need numbers that follow one another, not {array}")
     return types.intp if array.ndim == 1 else types.UniTuple(types.intp, array.ndim)
 
 
