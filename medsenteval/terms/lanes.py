@@ -5,9 +5,10 @@ In plain Python the same operators on arrays of sixteen ``uint64`` or ``uint32``
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -16,13 +17,17 @@ from medsenteval.lanes import LANES_OF, WORDS, address, load, prefetch, repeat, 
 
 __all__ = [
     "LANES", "ROW",
-    "choose_below", "count_differences", "count_ones", "find_at_most", "first_one", "gather",
+    "add_differences", "choose_below", "count_differences", "find_at_most", "first_one", "gather",
     "gather_along", "load", "prefetch", "repeat", "store",
 ]  # fmt: skip
 
 LANES: Final = WORDS
 #: Words of what is compared one by one: a line of the cache.
 ROW: Final = 8
+
+#: Bytes whose differences the processor adds up by one instruction, or 0 where it has none for it.
+_features: Final = binding.get_host_cpu_features()
+_AT_ONCE = 32 if _features.get("avx2", False) else 16 if _features.get("sse2", False) else 0
 
 _WORD: Final = ir.IntType(64)
 _lanes: Final = LANES_OF[types.uint64]
@@ -74,15 +79,47 @@ def _count_ones(builder: Any, words: Any) -> Any:
     return builder.call(counter, [words])
 
 
+def _differences_by_instruction(builder: Any, left: Any, right: Any) -> Any:
+    """Add up differences in parts that the processor has an instruction for."""
+    in_part = _AT_ONCE // 8
+    part, numbers = ir.VectorType(_WORD, in_part), ir.VectorType(ir.IntType(8), _AT_ONCE)
+    name = "llvm.x86.avx2.psad.bw" if _AT_ONCE == 32 else "llvm.x86.sse2.psad.bw"
+    add = cgutils.get_or_insert_function(builder.module, ir.FunctionType(part, [numbers, numbers]), name)
+
+    def lanes_at(places: Sequence[int]) -> Any:
+        return ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
+
+    added = []
+    for first in range(0, left.type.count, in_part):
+        places = lanes_at(range(first, first + in_part))
+        both = [builder.bitcast(builder.shuffle_vector(words, words, places), numbers) for words in (left, right)]
+        added.append(builder.call(add, both))
+    while len(added) > 1:
+        together = lanes_at(range(2 * added[0].type.count))
+        added = [builder.shuffle_vector(*pair, together) for pair in zip(added[::2], added[1::2], strict=True)]
+    return added[0]
+
+
+def _differences_in_steps(builder: Any, left: Any, right: Any) -> Any:
+    """Add up differences as any processor can: bytes to pairs of them, to four, to eight."""
+    numbers = ir.VectorType(ir.IntType(8), 8 * left.type.count)
+    one, other = (builder.bitcast(words, numbers) for words in (left, right))
+    apart = builder.select(builder.icmp_unsigned("<", one, other), builder.sub(other, one), builder.sub(one, other))
+    added = builder.bitcast(apart, left.type)
+    for width, mask in ((8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF)):
+        kept, shift = (ir.Constant(left.type, [number] * left.type.count) for number in (mask, width))
+        added = builder.add(builder.and_(added, kept), builder.and_(builder.lshr(added, shift), kept))
+    return added
+
+
 @intrinsic
-def count_ones(typing_context: Any, words: Any) -> Any:
-    """Return the number of ones of a 64-bit word, or of each lane."""
+def add_differences(typing_context: Any, left: Any, right: Any) -> Any:
+    """Return by how much the eight bytes of two words differ in all, for each lane."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _count_ones(builder, arguments[0]) if words == _lanes else builder.ctpop(arguments[0])
+        return (_differences_by_instruction if _AT_ONCE else _differences_in_steps)(builder, *arguments)
 
-    kind = _lanes if words == _lanes else types.uint64
-    return kind(kind), generate
+    return _lanes(_lanes, _lanes), generate
 
 
 @intrinsic

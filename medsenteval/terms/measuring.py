@@ -247,19 +247,16 @@ def _measure_near(  # type: ignore[no-untyped-def]
 
 @compiled_loop
 def measure_candidates(  # type: ignore[no-untyped-def]
-    room, query, codes, starts, lengths, candidates, ends, limit, wanted, n_hits
+    room, query, codes, starts, lengths, candidates, ends, limit, wanted
 ):
     """Measure the candidates, those first that have the lowest bounds, while the limit falls; return (number of hits, limit).
 
-    ``ends[limit]`` is how many candidates may be within a limit. Hits that were known before stand first in ``room.hits``;
-    those beyond the final limit are dropped in the end.
+    ``ends[limit]`` is how many candidates may be within a limit. The hits stand in ``room.hits``.
     """
     begin, length = starts[query], lengths[query]
     batch, results, counts, hits = room.batch, room.results, room.counts, room.hits
     counts[:] = 0
-    for i in range(n_hits):
-        counts[hits[i, 1]] += 1
-    place = 0
+    place = n_hits = 0
     if limit >= BAND:
         width = len(room.work) // (2 * LANES) - 1
         _fill_masks(room.masks, width, codes, begin, length)

@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from threading import local
 from typing import Any, Final
 
 import numpy as np
@@ -30,12 +31,8 @@ from medsenteval.errors import MissingExtraError
 
 __all__ = ["NearTerms", "NearestTermIndex"]
 
-#: Words of 64 bits for characters, which are compared for all terms of the lengths in question.
-_CHARACTER_WORDS: Final = 2
 #: The last words of the pair signature are shared by all pairs that are too rare for a bit of their own.
 _SHARED_PAIR_WORDS: Final = 2
-#: Neighbours on each side in a sorted list that give the first limit.
-_REACH: Final = 8
 #: Terms that one call of the kernel searches for.
 _CHUNK: Final = 256
 
@@ -48,14 +45,14 @@ class NearTerms:
     distances: NDArray[np.int64]
 
 
-def _encode(texts: Sequence[str]) -> tuple[NDArray[np.unsignedinteger], int]:
-    """Return all characters of the texts, numbered from the most frequent on, and how many different ones there are."""
+def _encode(texts: Sequence[str]) -> NDArray[np.unsignedinteger]:
+    """Return all characters of the texts, numbered from the most frequent on."""
     joined = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     frequencies = np.bincount(joined)
     alphabet = np.argsort(-frequencies, kind="stable")[: np.count_nonzero(frequencies)]
     code_of = np.zeros(len(frequencies), dtype=np.min_scalar_type(len(alphabet)))
     code_of[alphabet] = np.arange(len(alphabet))
-    return code_of[joined], len(alphabet)
+    return code_of[joined]
 
 
 class NearestTermIndex:
@@ -75,7 +72,7 @@ class NearestTermIndex:
         # Terms of one length that end alike stand together: a search often wants them together.
         backwards = [text[::-1] for text in texts]
         alike = np.array(sorted(range(len(texts)), key=backwards.__getitem__), dtype=np.int64)
-        codes, _ = _encode(texts)
+        codes = _encode(texts)
         #: How many telling characters a text has, by which texts of one length are in order.
         self._telling = self._signatures.count_telling(codes, np.cumsum(lengths) - lengths, lengths)
         #: Place in the index, which is sorted by length and telling characters -> the caller's number, and back.
@@ -89,15 +86,14 @@ class NearestTermIndex:
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
         texts = [self._texts[number] for number in self._number_of]
-        codes, n_characters = _encode(texts)
+        codes = _encode(texts)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         starts = np.cumsum(lengths) - lengths
         n_folded: int = self._signatures.N_FOLDED
         characters = np.minimum(codes, n_folded - 1).astype(np.uint16)
         pairs = characters[:-1] * np.uint16(n_folded) + characters[1:]
-        make = self._signatures.make_signatures
-        character_words = make(characters, starts, lengths, _CHARACTER_WORDS, 0)
-        pair_words = make(pairs, starts, lengths - 1, self._kernels.ROW, _SHARED_PAIR_WORDS)
+        character_words = self._signatures.count_characters(codes, starts, lengths)
+        pair_words = self._signatures.make_signatures(pairs, starts, lengths - 1, self._kernels.ROW, _SHARED_PAIR_WORDS)
         orders, ranks = self._neighbours.sort_in_many_ways(texts, codes, starts, lengths)
         telling, n_parts = self._telling[self._number_of], self._signatures.PARTS
         # The kernel may read past the end of the last term by the length of the longest and some, and past the last word.
@@ -105,10 +101,10 @@ class NearestTermIndex:
         return (
             np.pad(codes, (0, lengths[-1] + 2 * self._kernels.STEPS)),
             starts.astype(np.min_scalar_type(len(codes))), lengths.astype(np.int32),
-            np.searchsorted(lengths, np.arange(lengths[-1] + 2)), n_characters,
+            np.searchsorted(lengths, np.arange(lengths[-1] + 2)),
             telling, np.searchsorted(lengths * n_parts + telling, np.arange((lengths[-1] + 1) * n_parts + 1)),
-            *(np.pad(words, (0, self._kernels.LANES)) for words in character_words.T), pair_words.ravel(),
-            orders, ranks, _REACH,
+            np.pad(np.ascontiguousarray(character_words.T), ((0, 0), (0, self._kernels.LANES))), pair_words.ravel(),
+            orders, ranks,
         )  # fmt: skip
 
     def search(
@@ -129,11 +125,17 @@ class NearestTermIndex:
         # The longest, which take longest, come first, so that all cores finish together.
         turns = np.argsort(-places)
         enough = np.asarray(wanted, dtype=np.int64)
+        own = local()
+
+        def make_room() -> None:
+            codes, lengths, orders = tables[0], tables[2], tables[-2]
+            own.room = self._kernels.room_for_searching(len(self), int(lengths[-1]), int(codes.max()) + 1, len(orders))
 
         def search_chunk(begin: int) -> tuple[NDArray[np.int64], list[NearTerms]]:
             chunk = turns[begin : begin + _CHUNK]
-            hidden = [excluded[turn] if excluded is not None else () for turn in chunk]
+            hidden = [[queries[turn], *(excluded[turn] if excluded is not None else ())] for turn in chunk]
             lengths, near, distances = self._kernels.search_terms(
+                own.room,
                 places[chunk],
                 enough[chunk],
                 np.cumsum([0, *map(len, hidden)]),
@@ -147,7 +149,7 @@ class NearestTermIndex:
             return chunk, [NearTerms(*part) for part in parts]
 
         found: dict[int, NearTerms] = {}
-        with ThreadPoolExecutor(available_cores()) as pool:
+        with ThreadPoolExecutor(available_cores(), initializer=make_room) as pool:
             for chunk, part in pool.map(search_chunk, range(0, len(turns), _CHUNK)):
                 found.update(zip(chunk.tolist(), part, strict=True))
                 progress(len(part))

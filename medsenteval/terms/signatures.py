@@ -1,11 +1,11 @@
-"""Signatures of terms: words of bits that tell, by counting ones, how far apart two terms are at the least.
+"""Signatures of terms: words that tell, by what differs in them, how far apart two terms are at the least.
 
-A bit says "has this character at least so many times", or the same for a pair of neighbouring characters. One edit takes at
-most one character away and adds at most one, so it flips at most two bits of characters, and only one where it changes the
-length. Of pairs it takes at most two and adds at most two, so it flips at most four bits, and three where it changes the
-length. Hence terms at distance d whose lengths differ by g differ in at most 2 d - g bits of characters and 4 d - g of pairs.
-This stays true where bits are left out, where rare characters count as one, and where rare items share a bit that says "has
-one of these": no edit flips more bits by that.
+Of characters they hold how often each comes, a byte each. One edit takes at most one character away and adds at most one, so
+it changes these numbers by two in all, and by one where it changes the length. Of pairs of neighbouring characters a bit says
+"has this pair at least so many times". An edit takes at most two and adds at most two, so it flips at most four bits, and three
+where it changes the length. Hence between terms at distance d whose lengths differ by g, numbers of characters differ by at
+most 2 d - g in all, and at most 4 d - g bits of pairs do. This stays true where rare characters count as one, where a byte is
+full, where bits are left out, and where rare pairs share a bit that says "has one of these": no edit changes more by that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from medsenteval.compiling import compiled_loop
 
-__all__ = ["N_FOLDED", "PARTS", "count_telling", "make_signatures"]
+__all__ = ["N_FOLDED", "PARTS", "count_characters", "count_telling", "make_signatures"]
+
+#: Characters whose numbers are held: those beyond the most frequent ones count as one. Bytes of three words.
+_COUNTED: Final = 24
 
 #: Characters beyond the most frequent ones count as one: the table of pairs stays small for any script.
 N_FOLDED: Final = 64
@@ -58,6 +61,25 @@ def count_telling(
     telling = np.zeros(int(codes.max(initial=0)) + 1, dtype=np.int64)
     telling[:n_items] = inside
     return np.minimum(np.add.reduceat(telling[codes], starts), PARTS - 1)
+
+
+def count_characters(
+    codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> NDArray[np.uint64]:
+    """Return for each term three words whose bytes say how often each character comes, the most frequent characters first."""
+    words: NDArray[np.uint64] = _count_items(codes, starts, lengths, _COUNTED).view(np.uint64)
+    return words
+
+
+@compiled_loop
+def _count_items(codes, starts, lengths, n_items):  # type: ignore[no-untyped-def]
+    """Return how often each item comes in each term, up to 255; the last item stands for all that follow too."""
+    times = np.zeros((len(starts), n_items), dtype=np.uint8)
+    for term in range(len(starts)):
+        for place in range(starts[term], starts[term] + lengths[term]):
+            item = min(np.int64(codes[place]), n_items - 1)
+            times[term, item] += times[term, item] < 255
+    return times
 
 
 def make_signatures(

@@ -13,13 +13,22 @@ from medsenteval.terms.lanes import LANES, ROW
 Words: TypeAlias = NDArray[np.uint64]
 
 
+def load_plainly(words: Words, place: int | tuple[int, int]) -> Words:
+    row, column = place if isinstance(place, tuple) else (None, place)
+    return (words if row is None else words[row])[column : column + LANES].copy()
+
+
 def store_plainly(words: Words, place: int, value: Words) -> None:
     words[place : place + LANES] = value
 
 
+def bytes_of(words: Words) -> NDArray[np.int64]:
+    return np.ascontiguousarray(words).view(np.uint8).reshape(len(words), 8).astype(np.int64)
+
+
 PLAIN_LANES: dict[str, Callable[..., Any]] = {
     "repeat": lambda word: np.full(LANES, word),
-    "load": lambda words, place: words[place : place + LANES].copy(),
+    "load": load_plainly,
     "store": store_plainly,
     "gather": lambda table, codes, places, offset, width, column: table[
         codes[places[:LANES].astype(np.int64) + offset].astype(np.int64) * width + column
@@ -27,7 +36,7 @@ PLAIN_LANES: dict[str, Callable[..., Any]] = {
     "gather_along": lambda table, codes, places, offset, width, columns: table[
         codes[places[:LANES].astype(np.int64) + offset].astype(np.int64) * width + columns + offset
     ],
-    "count_ones": lambda words: np.bitwise_count(words).astype(np.uint64),
+    "add_differences": lambda left, right: np.abs(bytes_of(left) - bytes_of(right)).sum(axis=1).astype(np.uint64),
     "first_one": lambda word: (int(word) & -int(word)).bit_length() - 1,
     "count_differences": lambda words, left, right: np.bitwise_count(
         words[left : left + ROW] ^ words[right : right + ROW]

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("numba")
 
 from numba import njit
+from numba.core.errors import TypingError
 
 from medsenteval.terms import lanes
 from medsenteval.terms.lanes import LANES
@@ -50,34 +51,62 @@ def test_operators(words: Words, name: str, kind: type[np.unsignedinteger[Any]])
 
 def test_comparisons_and_counts(words: Words) -> None:
     words >>= np.uint64(1)  # only such are compared
-    find_at_most, choose_below, count_ones = lanes.find_at_most, lanes.choose_below, lanes.count_ones
+    find_at_most, choose_below = lanes.find_at_most, lanes.choose_below
     load, store, repeat, first_one, count_differences = (
         lanes.load, lanes.store, lanes.repeat, lanes.first_one, lanes.count_differences
     )  # fmt: skip
 
     @njit  # type: ignore[untyped-decorator]
-    def apply(values: Words, chosen: Words, counted: Words, repeated: Words) -> Any:
+    def apply(values: Words, chosen: Words, repeated: Words) -> Any:
         left, right = load(values, 0), load(values, LANES)
         store(chosen, 0, choose_below(left, right, right, left))
-        store(counted, 0, count_ones(left))
         store(repeated, 0, repeat(values[5]))
         bits = find_at_most(left, right)
-        return bits, first_one(bits), count_ones(values[7]), count_differences(values, 3, 9)
+        return bits, first_one(bits), count_differences(values, 3, 9)
 
-    chosen, counted, repeated = np.zeros((3, LANES), dtype=np.uint64)
-    found = apply(words, chosen, counted, repeated)
+    chosen, repeated = np.zeros((2, LANES), dtype=np.uint64)
+    found = apply(words, chosen, repeated)
     left, right = words[:LANES], words[LANES : 2 * LANES]
     bits = PLAIN_LANES["find_at_most"](left, right)
     assert int(bits) & 15 == 15  # the first four are equal
     assert found == (
         bits,
         PLAIN_LANES["first_one"](bits),
-        PLAIN_LANES["count_ones"](words[7]),
         PLAIN_LANES["count_differences"](words, 3, 9),
     )
     assert chosen.tolist() == np.maximum(left, right).tolist()
-    assert counted.tolist() == [int(word).bit_count() for word in left]
     assert repeated.tolist() == [words[5]] * LANES
+
+
+@pytest.mark.parametrize("at_once", [0, 16, 32])
+def test_differences_of_bytes(words: Words, monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    """By the processor's instructions, as far as it has them, and in steps."""
+    if at_once > lanes._AT_ONCE:
+        pytest.skip(f"this processor has no instruction that adds differences of {at_once} bytes")
+    monkeypatch.setattr(lanes, "_AT_ONCE", at_once)
+    load, store, add_differences = lanes.load, lanes.store, lanes.add_differences
+    words[0], words[LANES] = 0, ~np.uint64(0)
+    words[1], words[LANES + 1] = ~np.uint64(0), 0
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(values: Words, added: Words) -> None:
+        store(added, 0, add_differences(load(values, 0), load(values, LANES)))
+
+    added = np.zeros(LANES, dtype=np.uint64)
+    apply(words, added)
+    assert added[:4].tolist() == [8 * 255, 8 * 255, 0, 0]
+    assert added.tolist() == PLAIN_LANES["add_differences"](words[:LANES], words[LANES : 2 * LANES]).tolist()
+
+
+def test_numbers_with_gaps_are_refused() -> None:
+    load, store = lanes.load, lanes.store
+
+    @njit  # type: ignore[untyped-decorator]
+    def apply(values: Words, result: Words) -> None:
+        store(result, 0, load(values, (0, 0)))
+
+    with pytest.raises(TypingError, match="follow one another"):
+        apply(np.zeros((LANES, 2), dtype=np.uint64).T, np.zeros(LANES, dtype=np.uint64))
 
 
 def test_comparisons_of_short_words(words: Words) -> None:
