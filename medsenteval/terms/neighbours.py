@@ -8,12 +8,14 @@ order, a third and a fourth. Two terms have the same first run as often as they 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.compiling import compiled_loop
+from medsenteval.cores import available_cores
 
 __all__ = ["sort_in_many_ways"]
 
@@ -30,7 +32,12 @@ def sort_in_many_ways(
     backwards = [text[::-1] for text in texts]
     orders = [np.array(sorted(range(len(texts)), key=keys.__getitem__)) for keys in (texts, backwards)]
     seeds = np.random.default_rng(0).integers(1, 1 << 63, size=(_HASHED_LISTS, _HASHES), dtype=np.uint64)
-    orders += [np.argsort(_hash_runs(codes, starts, lengths, own_seeds), kind="stable") for own_seeds in seeds]
+
+    def sort_by_hashes(own_seeds: NDArray[np.uint64]) -> NDArray[np.int64]:
+        return np.argsort(_hash_runs(codes, starts, lengths, own_seeds), kind="stable")
+
+    with ThreadPoolExecutor(available_cores()) as pool:
+        orders += pool.map(sort_by_hashes, seeds)
     ranks = np.empty((len(texts), len(orders)), dtype=np.int32)
     for which, order in enumerate(orders):
         ranks[order, which] = np.arange(len(texts))
