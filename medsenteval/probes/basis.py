@@ -79,10 +79,18 @@ class Basis:
     span: RowNumbers | None = None
 
     @classmethod
-    def of(cls, features: Features, columns: int, dtype: Precision, trained: RowNumbers | None = None) -> Basis:
+    def of(
+        cls,
+        features: Features,
+        columns: int,
+        dtype: Precision,
+        trained: RowNumbers | None = None,
+        keep_pairs: bool = True,
+    ) -> Basis:
         """Choose and build the form that suits this shape when ``columns`` weight vectors are fitted together.
 
-        ``trained`` are the rows that any of them is fitted to, in ascending order, by default all.
+        ``trained`` are the rows that any of them is fitted to, in ascending order, by default all. ``keep_pairs`` lets the raw
+        form keep pair features if they are not too large, for passes that cannot read the rows that they are made of.
         """
         n_rows, width = features.n_rows, features.n_columns
         span = np.arange(n_rows) if trained is None else trained
@@ -91,7 +99,7 @@ class Basis:
         small = n_rows * min(n_rows, width) <= _SMALL_MATRIX
         shared = n_rows <= _ROWS_PER_COLUMN * columns and n_rows * width * 4 <= _KEPT_BYTES
         if min(n_rows, width) > LARGEST_ROTATION or not (small or shared):
-            return cls._raw(features, dtype)
+            return cls._raw(features, dtype, keep_pairs)
         return cls._dual(features, dtype, span) if width > len(span) else cls._turned(features, dtype)
 
     @classmethod
@@ -125,9 +133,9 @@ class Basis:
         return dual._holding(turned, dtype)
 
     @classmethod
-    def _raw(cls, features: Features, dtype: Precision) -> Basis:
+    def _raw(cls, features: Features, dtype: Precision, keep_pairs: bool = True) -> Basis:
         n_rows, width = features.n_rows, features.n_columns
-        keeps = features.right is not None and n_rows * width * 4 <= _KEPT_BYTES
+        keeps = keep_pairs and features.right is not None and n_rows * width * 4 <= _KEPT_BYTES
         built = np.empty((n_rows, width), dtype=np.float32) if keeps else None
         with ThreadPoolExecutor(1) as beside:
             # Finding axes leaves a core idle most of the time.
@@ -206,19 +214,21 @@ class Basis:
 
     @property
     def in_place(self) -> bool:
-        """Whether raw float32 rows can be read where they are, one by one."""
-        matrix = self.features.matrix if self.built is None else self.built
-        ready = matrix.dtype == np.float32 and matrix.flags.c_contiguous
-        return self.turned is None and ready and (self.built is not None or self.features.right is None)
+        """Whether raw float32 rows, or those that pairs are made of, can be read where they are, one by one."""
+        matrix = self.features.matrix
+        return self.turned is None and matrix.dtype == np.float32 and matrix.flags.c_contiguous
 
-    def where(self, rows: RowNumbers | slice) -> tuple[Floats, RowNumbers]:
-        """Return a matrix and at which places of it the given raw rows stand; it is one of their own unless ``in_place``."""
+    def where(self, rows: RowNumbers | slice) -> tuple[Floats, RowNumbers, RowNumbers]:
+        """Return a matrix and at which places of it the given raw rows stand, and their partners if they are pairs.
+
+        It is a matrix of their own unless ``in_place``.
+        """
+        nobody = np.empty(0, dtype=np.intp)
         if not self.in_place:
             block = self.rows(rows)
-            return block, np.arange(len(block))
-        if self.built is not None:
-            return self.built, np.arange(self.features.n_rows)[rows]
-        return self.features.matrix, self.features.left[rows]
+            return block, np.arange(len(block)), nobody
+        features = self.features
+        return features.matrix, features.left[rows], nobody if features.right is None else features.right[rows]
 
     def to_rows(self, points: Floats) -> Floats:
         """Turn points of shape (..., width) into weights, intercept last, for the rows that ``rows`` returns."""

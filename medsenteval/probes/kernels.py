@@ -257,10 +257,10 @@ class GradientPass:
         models = np.ascontiguousarray(flat[:, :-1]), np.ascontiguousarray(flat[:, -1])
         pieces = []
         for columns in [slice(start, stop)] if self.basis.in_place else self._spans(start, stop, 1):
-            matrix, places = self.basis.where(self._numbers(columns))
+            matrix, places, partners = self.basis.where(self._numbers(columns))
             own = np.argsort(order)[self.problems.labels[columns]]
             share = np.ones((count, 1), dtype=np.float32) if self.uniform else self.problems.weights[folds, columns]
-            given = (read_only(array) for array in (matrix, places, own, share))
+            given = (read_only(array) for array in (matrix, places, partners, own, share))
             gradient, sums, sizes = self.compiled.add_rows(*given, *models, len(order))
             total = np.concatenate([gradient, sums[:, None].astype(np.float32)], axis=1).reshape(weights.shape)
             pieces.append((total, *sizes[:, : len(self.classes)].astype(np.float32)))

@@ -185,15 +185,18 @@ class ExactBackend:
         search = self._search
         if search is not None and (search.features is not features or not search.fits.basis.serves(trained)):
             search = None
+        engine = self.engine if self.engine != "auto" else _fastest_engine(features)
         # On one thread: with another number of them the axes, and with them a score, have other bits.
         with one_thread_per_product():
             if search is not None:
                 basis = search.fits.basis.astype(dtype)
             else:
-                basis = Basis.of(features, len(folds) * (1 if n_classes == 2 else n_classes), dtype, trained)
+                columns = len(folds) * (1 if n_classes == 2 else n_classes)
+                basis = Basis.of(features, columns, dtype, trained, keep_pairs=not (single and engine == "compiled"))
         if basis.turned is None:
             return_freed_memory()
-        engine = self.engine if self.engine != "auto" else _fastest_engine(basis)
+        elif self.engine == "auto":
+            engine = "numpy"
         if engine == "torch":
             import_module("torch")  # now, so that its threads are held too
         with self._workers() as pool:
@@ -229,11 +232,9 @@ class ExactBackend:
         return FitReport(fits.errors.size, unconverged, float(fits.errors.max()), tolerance)
 
 
-def _fastest_engine(basis: Basis) -> str:
-    """Return who should multiply. It depends on nothing but the problem and the machine: another engine has other last bits."""
-    if basis.turned is not None:
-        return "numpy"
-    if basis.features.n_rows * basis.features.n_columns >= _COMPILED_VALUES and find_spec("numba") is not None:
+def _fastest_engine(features: Features) -> str:
+    """Return who should multiply raw rows. It depends on them and the machine only: another engine has other last bits."""
+    if features.n_rows * features.n_columns >= _COMPILED_VALUES and find_spec("numba") is not None:
         return "compiled"
     return "torch" if find_spec("torch") is not None and _torch_is_faster() else "numpy"
 

@@ -3,7 +3,8 @@
 Two products of a library, with residuals computed in between, read every block of rows twice, pack it twice, and come back to
 the interpreter a dozen times, where threads wait for each other. Here a few rows at a time stay in the first caches from
 their logits to their gradients, the next ones are called for meanwhile, and a thread works through its part of the rows
-without coming back. Compiled with numba.
+without coming back. Pair features are made there too, of two rows that are half as much to read, and never stored. Compiled
+with numba.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _STEP: Final = 4 * FLOATS
 _COLUMNS: Final = 768
 #: Groups of rows whose gradients are summed before they are added to the total: rounding grows with the length of a sum.
 _SUMMED_GROUPS: Final = 32
+#: Parts of a pair's features, if not the last two only.
+_ALL_PARTS: Final = 4
 #: Numbers in a line of the cache.
 _CACHE_LINE: Final = 16
 
@@ -51,12 +54,35 @@ def _copy_row(matrix, place, rows, row):  # type: ignore[no-untyped-def]
 
 
 @compiled_loop
+def _combine_rows(matrix, place, partner, rows, row, n_parts):  # type: ignore[no-untyped-def]
+    """Write what becomes of two rows u and v: u, v, |u - v| and u * v, or the last two parts of these."""
+    width = matrix.shape[1]
+    whole = width // FLOATS * FLOATS
+    zero = repeat(_ZERO)
+    third = (n_parts - 2) * width
+    fourth = third + width
+    for column in range(0, whole, FLOATS):
+        u, v = load(matrix, (place, column)), load(matrix, (partner, column))
+        if n_parts == _ALL_PARTS:
+            store(rows, (row, column), u)
+            store(rows, (row, width + column), v)
+        difference = u - v
+        store(rows, (row, third + column), maximum(difference, zero - difference))
+        store(rows, (row, fourth + column), u * v)
+    for column in range(whole, width):
+        u, v = matrix[place, column], matrix[partner, column]
+        if n_parts == _ALL_PARTS:
+            rows[row, column], rows[row, width + column] = u, v
+        rows[row, third + column], rows[row, fourth + column] = abs(u - v), u * v
+
+
+@compiled_loop
 def _multiply(rows, weights, width, logits, matrix, coming):  # type: ignore[no-untyped-def]
     """Write the products of ``ROWS`` rows with all weights: lines x rows. Eight sums at a time keep the processor busy.
 
-    Meanwhile rows ``coming`` of the matrix are called for.
+    Meanwhile rows ``coming`` of the matrix are called for, one or two for each of the next rows.
     """
-    n_lines = len(weights)
+    n_lines, stored = len(weights), matrix.shape[1]
     logits[:] = 0
     for first in range(0, width, _COLUMNS):
         last = min(first + _COLUMNS, width)
@@ -66,11 +92,13 @@ def _multiply(rows, weights, width, logits, matrix, coming):  # type: ignore[no-
                 other = min(line + 1, n_lines - 1)
                 a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = repeat(_ZERO)
                 for column in range(first, last, FLOATS):
-                    if line == 0 and column % _CACHE_LINE == 0:
-                        prefetch(matrix, (coming[row], column))
-                        prefetch(matrix, (coming[row + 1], column))
-                        prefetch(matrix, (coming[row + 2], column))
-                        prefetch(matrix, (coming[row + 3], column))
+                    if line == 0 and column % _CACHE_LINE == 0 and column < stored * len(coming):
+                        side = column // stored
+                        place = column - side * stored
+                        prefetch(matrix, (coming[side, row], place))
+                        prefetch(matrix, (coming[side, row + 1], place))
+                        prefetch(matrix, (coming[side, row + 2], place))
+                        prefetch(matrix, (coming[side, row + 3], place))
                     one, two = load(weights, (line, column)), load(weights, (other, column))
                     x = load(rows, (row, column))
                     a0, b0 = multiply_add(x, one, a0), multiply_add(x, two, b0)
@@ -182,9 +210,10 @@ def _to_residuals(logits, intercepts, own, share, n_classes, powers, sums, sizes
 
 
 @compiled_loop
-def add_rows(matrix, places, own, share, weights, intercepts, n_classes):  # type: ignore[no-untyped-def]
+def add_rows(matrix, places, partners, own, share, weights, intercepts, n_classes):  # type: ignore[no-untyped-def]
     """Return sums over rows ``places`` of a matrix: of r * x, of r, and of |r| and r^2, where r is a weighted residual.
 
+    With ``partners``, which may be empty, x is made of two rows of the matrix, whose parts are as many as the weights ask for.
     ``own`` has the number of each row's class; ``share`` the weight of each row for each walker (walkers x rows), or one for
     all rows (walkers x 1). ``weights`` are lines of class * walkers + walker; a class without lines has logits of zero.
     """
@@ -198,7 +227,7 @@ def add_rows(matrix, places, own, share, weights, intercepts, n_classes):  # typ
     lines[:, :width] = weights
     logits, powers = np.zeros((n_lines, ROWS), dtype=np.float32), np.zeros((n_classes, ROWS), dtype=np.float32)
     own_now, share_now = np.zeros((1, ROWS), dtype=np.float32), np.zeros((walkers, ROWS), dtype=np.float32)
-    coming = np.zeros(ROWS, dtype=np.int64)
+    coming = np.zeros((2 if len(partners) else 1, ROWS), dtype=np.int64)
     some, gradient = np.zeros((n_lines, stride), dtype=np.float32), np.zeros((n_lines, stride), dtype=np.float32)
     # Sums of residuals, of their sizes and of their squares.
     few = np.zeros((3, n_classes * walkers, FLOATS), dtype=np.float32)
@@ -207,9 +236,14 @@ def add_rows(matrix, places, own, share, weights, intercepts, n_classes):  # typ
         for row in range(ROWS):
             # Beyond the last row that row is repeated, but weighs nothing.
             place = min(first + row, n_rows - 1)
-            _copy_row(matrix, places[place], rows, row)
+            next_place = min(first + row + ROWS, n_rows - 1)
+            coming[0, row] = places[next_place]
+            if len(partners):
+                _combine_rows(matrix, places[place], partners[place], rows, row, width // matrix.shape[1])
+                coming[1, row] = partners[next_place]
+            else:
+                _copy_row(matrix, places[place], rows, row)
             own_now[0, row] = own[place]
-            coming[row] = places[min(first + row + ROWS, n_rows - 1)]
             for walker in range(walkers):
                 weight = share[walker, place if share.shape[1] > 1 else 0]
                 share_now[walker, row] = weight if first + row < n_rows else _ZERO

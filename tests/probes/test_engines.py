@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from medsenteval.errors import SettingsError
-from medsenteval.features import Features
+from medsenteval.features import COMBINATIONS, Features
 from medsenteval.probes import logistic
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.basis import Basis
@@ -77,6 +77,25 @@ def test_fits_are_the_same_at_the_default_tolerance(k: int, engine: str, monkeyp
     np.testing.assert_allclose(other, plain, atol=1e-4)
 
 
+@pytest.mark.parametrize("combination", COMBINATIONS)
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
+def test_compiled_loops_need_no_pair_features(combination: str, tolerance: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They make them of the two rows, pass after pass; whoever computes in float64 has them stored."""
+    pytest.importorskip("numba")
+    keep_raw(monkeypatch)
+    x, y = make_rows(5, 500, 19, 3)
+    second = np.random.default_rng(5).permutation(500)
+    pairs = Features(x, np.arange(500), second, combination)
+    plain, compiled = (
+        ExactBackend(tolerance, engine=name).fit(pairs, y, 3, [half(500)], [[0.5, 2.0]]) for name in ("numpy", "compiled")
+    )
+    assert plain.basis.built is not None
+    assert (compiled.basis.built is None) == (tolerance >= 1e-5)
+    rows = np.arange(500)
+    assert (compiled.labels(0, rows) == plain.labels(0, rows)).mean() > 0.998
+    np.testing.assert_allclose(compiled.probabilities(0, rows), plain.probabilities(0, rows), atol=30 * tolerance)
+
+
 @pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_same_bits_on_every_run_and_any_number_of_threads(engine: str, raw: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +142,7 @@ def test_small_problems_do_not_wait_for_torch_or_numba(width: int) -> None:
     program = f"""
 import sys
 import numpy as np
-from medsenteval.features import Features
+from medsenteval.features import COMBINATIONS, Features
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.logistic import ExactBackend
 rng = np.random.default_rng(0)
@@ -152,8 +171,7 @@ def test_the_fastest_engine_that_is_installed_is_chosen(
     monkeypatch.setattr(logistic, "_torch_is_faster", lambda: wide)
     matrix = np.random.default_rng(0).standard_normal((50, 60), dtype=np.float32)
     features = Features(matrix, np.resize(np.arange(50), rows))
-    basis = Basis._raw(features, np.float32)
-    assert logistic._fastest_engine(basis) == engine
+    assert logistic._fastest_engine(features) == engine
 
 
 def test_engines_that_are_unknown_or_not_installed_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

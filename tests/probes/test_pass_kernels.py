@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 pytest.importorskip("numba")
 
 from medsenteval.compiling import compiled_loop
+from medsenteval.features import COMBINATIONS, Features
 from medsenteval.lanes import FLOATS, load, store
 from medsenteval.probes import pass_kernels
 from medsenteval.probes.pass_kernels import ROWS, _power, add_rows
@@ -76,21 +77,34 @@ def plain_sums(
     walkers=st.integers(1, 5),
     all_have_lines=st.booleans(),
     one_share=st.booleans(),
+    combination=st.sampled_from([None, *COMBINATIONS]),
     seed=st.integers(0, 1_000),
 )
 def test_sums_are_those_of_the_formulas(
-    n_rows: int, width: int, n_classes: int, walkers: int, all_have_lines: bool, one_share: bool, seed: int
+    n_rows: int,
+    width: int,
+    n_classes: int,
+    walkers: int,
+    all_have_lines: bool,
+    one_share: bool,
+    combination: str | None,
+    seed: int,
 ) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.standard_normal((max(n_rows // 2, 1), width)).astype(np.float32)
     places = rng.integers(0, len(matrix), n_rows)
+    partners, rows = np.empty(0, dtype=np.intp), matrix[places]
+    if combination is not None:
+        partners = rng.integers(0, len(matrix), n_rows)
+        rows = Features(matrix, places, partners, combination).take(slice(None))
+        width = rows.shape[1]
     own = rng.integers(0, n_classes, n_rows)
     share = rng.random((walkers, 1 if one_share else n_rows)).astype(np.float32)
     n_lines = (n_classes if all_have_lines else n_classes - 1) * walkers
     weights = (rng.standard_normal((n_lines, width)) / np.sqrt(width)).astype(np.float32)
     intercepts = rng.standard_normal(n_lines).astype(np.float32)
-    found = add_rows(matrix, places, own, share, weights, intercepts, n_classes)
-    expected = plain_sums(matrix[places].astype(np.float64), own, share, weights, intercepts, n_classes)
+    found = add_rows(matrix, places, partners, own, share, weights, intercepts, n_classes)
+    expected = plain_sums(rows.astype(np.float64), own, share, weights, intercepts, n_classes)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-5 * np.sqrt(n_rows))
 
@@ -103,6 +117,7 @@ import numba, numpy as np
 from llvmlite import binding
 numba.njit(lambda: 1)()  # from here on numba knows what the processor really has
 binding.get_host_cpu_features = lambda: {{"avx512f": {FLOATS == 8}}}
+from medsenteval.features import COMBINATIONS, Features
 from medsenteval.lanes import FLOATS
 from medsenteval.probes.pass_kernels import add_rows
 from tests.probes.test_pass_kernels import plain_sums
@@ -110,7 +125,7 @@ rng = np.random.default_rng(0)
 x, own = rng.standard_normal((75, 83)).astype(np.float32), rng.integers(0, 3, 75)
 share, weights = np.ones((2, 1), dtype=np.float32), rng.standard_normal((4, 83)).astype(np.float32)
 intercepts = np.zeros(4, dtype=np.float32)
-found = add_rows(x, np.arange(75), own, share, weights, intercepts, 3)
+found = add_rows(x, np.arange(75), np.arange(0), own, share, weights, intercepts, 3)
 expected = plain_sums(x.astype(np.float64), own, share, weights, intercepts, 3)
 print(FLOATS, max(float(np.abs(ours - theirs).max()) for ours, theirs in zip(found, expected)))
 """
@@ -127,6 +142,7 @@ def test_long_sums_do_not_lose_digits() -> None:
     n_rows = 50 * ROWS * pass_kernels._SUMMED_GROUPS
     matrix, places = np.full((1, 3), 0.1, dtype=np.float32), np.zeros(n_rows, dtype=np.int64)
     share, nothing = np.ones((1, 1), dtype=np.float32), np.zeros((1, 3), dtype=np.float32)
-    gradient, sums, _ = add_rows(matrix, places, np.zeros(n_rows, dtype=np.int64), share, nothing, np.zeros(1, np.float32), 2)
+    own, nobody = np.zeros(n_rows, dtype=np.int64), np.empty(0, dtype=np.int64)
+    gradient, sums, _ = add_rows(matrix, places, nobody, own, share, nothing, np.zeros(1, np.float32), 2)
     np.testing.assert_allclose(gradient, -0.05 * n_rows, rtol=1e-5)
     assert sums[0] == -0.5 * n_rows
