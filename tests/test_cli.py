@@ -204,9 +204,10 @@ def test_the_plan_is_a_table_and_stops_there(tmp_path: Path) -> None:
 
 def test_a_suite_file_names_the_executor(tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
-    suite.write_text('encoders = ["lexical"]\ntasks = ["BIOSSES"]\nexecutor = "processes:1"\n')
+    suite.write_text('encoders = ["lexical"]\ntasks = ["BIOSSES"]\nexecutor = "processes:1"\noutput = "out"\n')
     outcome = medsenteval("run", str(suite))
     assert outcome.exit_code == 0
     assert "1 result(s) stored" in outcome.stdout
+    assert len(list((tmp_path / "out").rglob("BIOSSES.*.json"))) == 1
     suite.write_text('executor = "everywhere"\n')
     assert medsenteval("run", str(suite)).exit_code == 2
