@@ -44,7 +44,7 @@ _ROWS_PER_COLUMN: Final = 60
 #: Leading axes alone need no more than the least.
 _SAMPLED_ROWS: Final = 4_096
 _SAMPLED_ROWS_PER_COLUMN: Final = 6
-#: Pair features up to this size are built once and kept; larger ones are built again for every pass.
+#: Pair features up to this size are built once and kept, for who needs them stored; larger ones are built for every pass.
 _KEPT_BYTES: Final = 512 * 2**20
 #: Rows of pair features that a thread builds at a time, few enough for its cache.
 _BUILT_ROWS: Final = 256

@@ -22,7 +22,7 @@ from medsenteval.terms.lanes import (
 from medsenteval.terms.measuring import fetch
 from medsenteval.terms.signatures import PARTS
 
-__all__ = ["BLOCK", "TILE", "bound_in_tile", "clear", "look_around", "mark", "sort_by_bounds"]
+__all__ = ["BLOCK", "TILE", "bound_in_tile", "clear", "look_around", "mark_all", "sort_by_bounds"]
 
 #: Terms that are gone through for one query after the other: their signatures of characters, and those of pairs that are
 #: looked at, stay in a core's own cache (4,096 x 88 bytes).
@@ -32,12 +32,18 @@ BLOCK: Final = 64
 
 
 @compiled_loop
-def mark(marked, term):  # type: ignore[no-untyped-def]
+def _mark(marked, term):  # type: ignore[no-untyped-def]
     """Mark a term in a row of bits; return whether it was not."""
     bit = np.uint64(1) << np.uint64(term & 63)
     word = marked[term >> 6]
     marked[term >> 6] = word | bit
     return (word & bit) == 0
+
+
+@compiled_loop
+def mark_all(marked, terms):  # type: ignore[no-untyped-def]
+    for term in terms:
+        _mark(marked, term)
 
 
 @compiled_loop
@@ -60,7 +66,7 @@ def look_around(query, orders, ranks, reach, codes, starts, lengths, marked, nea
             # They stand all over the list, and will be measured at once.
             fetch(term, codes, starts, lengths)
             near[n] = term
-            n += mark(marked, term)
+            n += _mark(marked, term)
     return n
 
 

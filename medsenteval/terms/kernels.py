@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from medsenteval.compiling import compiled_loop
-from medsenteval.terms.bounding import BLOCK, TILE, bound_in_tile, clear, look_around, mark, sort_by_bounds
+from medsenteval.terms.bounding import BLOCK, TILE, bound_in_tile, clear, look_around, mark_all, sort_by_bounds
 from medsenteval.terms.lanes import LANES, ROW
 from medsenteval.terms.measuring import STEPS, measure_candidates, room_for_measuring
 
@@ -101,8 +101,7 @@ def search_terms(  # type: ignore[no-untyped-def]
         for turn in range(together):
             number, query = first + turn, queries[first + turn]
             hidden = excluded[excluded_starts[number] : excluded_starts[number + 1]]
-            for term in hidden:
-                mark(marked, term)
+            mark_all(marked, hidden)
             limits[turn], n_around = longest, 0
             for reach in (_REACH, _FAR_REACH):
                 n_around = look_around(query, orders, ranks, reach, codes, starts, lengths, marked, candidates, n_around)
@@ -128,8 +127,7 @@ def search_terms(  # type: ignore[no-untyped-def]
         for turn in range(together):
             number, query = first + turn, queries[first + turn]
             hidden = excluded[excluded_starts[number] : excluded_starts[number + 1]]
-            for term in hidden:
-                mark(marked, term)
+            mark_all(marked, hidden)
             sort_by_bounds(bounded[turn], bounds[turn], n_bounded[turn], limits[turn], marked, candidates, ends)
             clear(marked, hidden)
             # Neighbours are measured again: to sort them out would take longer.

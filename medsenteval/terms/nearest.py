@@ -128,7 +128,7 @@ class NearestTermIndex:
         own = local()
 
         def make_room() -> None:
-            codes, lengths, orders = tables[0], tables[2], tables[-2]
+            codes, _, lengths, *_, orders, _ = tables
             own.room = self._kernels.room_for_searching(len(self), int(lengths[-1]), int(codes.max()) + 1, len(orders))
 
         def search_chunk(begin: int) -> tuple[NDArray[np.int64], list[NearTerms]]:

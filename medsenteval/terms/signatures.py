@@ -5,7 +5,7 @@ it changes these numbers by two in all, and by one where it changes the length. 
 "has this pair at least so many times". An edit takes at most two and adds at most two, so it flips at most four bits, and three
 where it changes the length. Hence between terms at distance d whose lengths differ by g, numbers of characters differ by at
 most 2 d - g in all, and at most 4 d - g bits of pairs do. This stays true where rare characters count as one, where a byte is
-full, where bits are left out, and where rare pairs share a bit that says "has one of these": no edit changes more by that.
+full, and where rare pairs share a bit that says "has one of these": no edit changes more by that.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ __all__ = ["N_FOLDED", "PARTS", "count_characters", "count_telling", "make_signa
 
 #: Characters whose numbers are held: those beyond the most frequent ones count as one. Bytes of three words.
 _COUNTED: Final = 24
-
 #: Characters beyond the most frequent ones count as one: the table of pairs stays small for any script.
 N_FOLDED: Final = 64
 #: How often an item may come in one term until further ones are not counted.
@@ -94,8 +93,8 @@ def make_signatures(
     ranks = np.empty(len(share), dtype=np.int64)
     ranks[np.argsort(share * (share - 1), kind="stable")] = np.arange(len(share))
     own_bits, shared_bits = 64 * (n_words - shared_words), 64 * shared_words
-    rest = own_bits + (ranks - own_bits) % shared_bits if shared_bits else np.full_like(ranks, -1)
-    words: NDArray[np.uint64] = _set_bits(items, starts, lengths, n_items, np.where(ranks < own_bits, ranks, rest), n_words)
+    bits = np.where(ranks < own_bits, ranks, own_bits + (ranks - own_bits) % shared_bits)
+    words: NDArray[np.uint64] = _set_bits(items, starts, lengths, n_items, bits, n_words)
     return words
 
 
@@ -125,8 +124,7 @@ def _set_bits(items, starts, lengths, n_items, bits, n_words):  # type: ignore[n
             if times[item] < _LEVELS:
                 bit = bits[item * _LEVELS + times[item]]
                 times[item] += 1
-                if bit >= 0:
-                    words[term, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
+                words[term, bit >> 6] |= np.uint64(1) << np.uint64(bit & 63)
         for place in range(starts[term], starts[term] + lengths[term]):
             times[items[place]] = 0
     return words

@@ -117,7 +117,6 @@ import numba, numpy as np
 from llvmlite import binding
 numba.njit(lambda: 1)()  # from here on numba knows what the processor really has
 binding.get_host_cpu_features = lambda: {{"avx512f": {FLOATS == 8}}}
-from medsenteval.features import COMBINATIONS, Features
 from medsenteval.lanes import FLOATS
 from medsenteval.probes.pass_kernels import add_rows
 from tests.probes.test_pass_kernels import plain_sums
