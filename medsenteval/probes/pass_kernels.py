@@ -30,8 +30,9 @@ _COLUMNS: Final = 768
 _SUMMED_GROUPS: Final = 32
 #: Parts of a pair's features, if not the last two only.
 _ALL_PARTS: Final = 4
-#: Numbers in a line of the cache.
+#: Numbers in a line of the cache, and bytes of a number.
 _CACHE_LINE: Final = 16
+_BYTES: Final = 4
 
 # The logarithm of 2 as a number of few bits, whose multiples are exact, and the rest.
 _LOG2_HEAD: Final = np.float32(355 / 512)
@@ -210,6 +211,14 @@ def _to_residuals(logits, intercepts, own, share, n_classes, powers, sums, sizes
 
 
 @compiled_loop
+def _lines_of_zeros(n_rows, n_columns):  # type: ignore[no-untyped-def]
+    """Return zeros that begin where a line of the cache does: wide registers lose a third of their speed across two lines."""
+    room = np.zeros(n_rows * n_columns + _CACHE_LINE, dtype=np.float32)
+    skipped = -(room.ctypes.data // _BYTES) % _CACHE_LINE
+    return room[skipped : skipped + n_rows * n_columns].reshape(n_rows, n_columns)
+
+
+@compiled_loop
 def add_rows(matrix, places, partners, own, share, weights, intercepts, n_classes):  # type: ignore[no-untyped-def]
     """Return sums over rows ``places`` of a matrix: of r * x, of r, and of |r| and r^2, where r is a weighted residual.
 
@@ -223,14 +232,14 @@ def add_rows(matrix, places, partners, own, share, weights, intercepts, n_classe
     used = -(-width // _STEP) * _STEP
     # Below each other at a power of two, numbers would contend for the same few places in the cache.
     stride = (used // _CACHE_LINE | 1) * _CACHE_LINE
-    lines, rows = np.zeros((n_lines, stride), dtype=np.float32), np.zeros((ROWS, stride), dtype=np.float32)
+    lines, rows = _lines_of_zeros(n_lines, stride), _lines_of_zeros(ROWS, stride)
     lines[:, :width] = weights
-    logits, powers = np.zeros((n_lines, ROWS), dtype=np.float32), np.zeros((n_classes, ROWS), dtype=np.float32)
-    own_now, share_now = np.zeros((1, ROWS), dtype=np.float32), np.zeros((walkers, ROWS), dtype=np.float32)
+    logits, powers = _lines_of_zeros(n_lines, ROWS), _lines_of_zeros(n_classes, ROWS)
+    own_now, share_now = _lines_of_zeros(1, ROWS), _lines_of_zeros(walkers, ROWS)
     coming = np.zeros((2 if len(partners) else 1, ROWS), dtype=np.int64)
-    some, gradient = np.zeros((n_lines, stride), dtype=np.float32), np.zeros((n_lines, stride), dtype=np.float32)
+    some, gradient = _lines_of_zeros(n_lines, stride), _lines_of_zeros(n_lines, stride)
     # Sums of residuals, of their sizes and of their squares.
-    few = np.zeros((3, n_classes * walkers, FLOATS), dtype=np.float32)
+    few = _lines_of_zeros(3 * n_classes * walkers, FLOATS).reshape(3, n_classes * walkers, FLOATS)
     totals = np.zeros((3, n_classes * walkers), dtype=np.float64)
     for first in range(0, n_rows, ROWS):
         for row in range(ROWS):
