@@ -22,6 +22,8 @@ __all__ = ["ROWS", "add_rows"]
 
 #: Rows that are worked on together.
 ROWS: Final = 16
+#: So many rows ahead the next ones are called for: within the products it would take longer than waiting for memory does.
+_AHEAD: Final = 4
 #: Columns that four registers hold.
 _STEP: Final = 4 * FLOATS
 #: Columns of four rows that stay in the first cache while all weights pass by.
@@ -45,24 +47,31 @@ _ZERO, _ONE = np.float32(0), np.float32(1)
 
 
 @compiled_loop
-def _copy_row(matrix, place, rows, row):  # type: ignore[no-untyped-def]
+def _copy_row(matrix, place, coming, rows, row):  # type: ignore[no-untyped-def]
+    """Write a row of the matrix, and call for one that will be wanted soon."""
     width = matrix.shape[1]
     whole = width // FLOATS * FLOATS
     for column in range(0, whole, FLOATS):
+        prefetch(matrix, (coming, column))
         store(rows, (row, column), load(matrix, (place, column)))
     for column in range(whole, width):
         rows[row, column] = matrix[place, column]
 
 
 @compiled_loop
-def _combine_rows(matrix, place, partner, rows, row, n_parts):  # type: ignore[no-untyped-def]
-    """Write what becomes of two rows u and v: u, v, |u - v| and u * v, or the last two parts of these."""
+def _combine_rows(matrix, place, partner, coming, coming_partner, rows, row, n_parts):  # type: ignore[no-untyped-def]
+    """Write what becomes of two rows u and v: u, v, |u - v| and u * v, or the last two parts of these.
+
+    Two more, which will be wanted soon, are called for.
+    """
     width = matrix.shape[1]
     whole = width // FLOATS * FLOATS
     zero = repeat(_ZERO)
     third = (n_parts - 2) * width
     fourth = third + width
     for column in range(0, whole, FLOATS):
+        prefetch(matrix, (coming, column))
+        prefetch(matrix, (coming_partner, column))
         u, v = load(matrix, (place, column)), load(matrix, (partner, column))
         if n_parts == _ALL_PARTS:
             store(rows, (row, column), u)
@@ -78,12 +87,9 @@ def _combine_rows(matrix, place, partner, rows, row, n_parts):  # type: ignore[n
 
 
 @compiled_loop
-def _multiply(rows, weights, width, logits, matrix, coming):  # type: ignore[no-untyped-def]
-    """Write the products of ``ROWS`` rows with all weights: lines x rows. Eight sums at a time keep the processor busy.
-
-    Meanwhile rows ``coming`` of the matrix are called for, one or two for each of the next rows.
-    """
-    n_lines, stored = len(weights), matrix.shape[1]
+def _multiply(rows, weights, width, logits):  # type: ignore[no-untyped-def]
+    """Write the products of ``ROWS`` rows with all weights: lines x rows. Eight sums at a time keep the processor busy."""
+    n_lines = len(weights)
     logits[:] = 0
     for first in range(0, width, _COLUMNS):
         last = min(first + _COLUMNS, width)
@@ -93,13 +99,6 @@ def _multiply(rows, weights, width, logits, matrix, coming):  # type: ignore[no-
                 other = min(line + 1, n_lines - 1)
                 a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = repeat(_ZERO)
                 for column in range(first, last, FLOATS):
-                    if line == 0 and column % _CACHE_LINE == 0 and column < stored * len(coming):
-                        side = column // stored
-                        place = column - side * stored
-                        prefetch(matrix, (coming[side, row], place))
-                        prefetch(matrix, (coming[side, row + 1], place))
-                        prefetch(matrix, (coming[side, row + 2], place))
-                        prefetch(matrix, (coming[side, row + 3], place))
                     one, two = load(weights, (line, column)), load(weights, (other, column))
                     x = load(rows, (row, column))
                     a0, b0 = multiply_add(x, one, a0), multiply_add(x, two, b0)
@@ -236,7 +235,6 @@ def add_rows(matrix, places, partners, own, share, weights, intercepts, n_classe
     lines[:, :width] = weights
     logits, powers = _lines_of_zeros(n_lines, ROWS), _lines_of_zeros(n_classes, ROWS)
     own_now, share_now = _lines_of_zeros(1, ROWS), _lines_of_zeros(walkers, ROWS)
-    coming = np.zeros((2 if len(partners) else 1, ROWS), dtype=np.int64)
     some, gradient = _lines_of_zeros(n_lines, stride), _lines_of_zeros(n_lines, stride)
     # Sums of residuals, of their sizes and of their squares.
     few = _lines_of_zeros(3 * n_classes * walkers, FLOATS).reshape(3, n_classes * walkers, FLOATS)
@@ -245,18 +243,17 @@ def add_rows(matrix, places, partners, own, share, weights, intercepts, n_classe
         for row in range(ROWS):
             # Beyond the last row that row is repeated, but weighs nothing.
             place = min(first + row, n_rows - 1)
-            next_place = min(first + row + ROWS, n_rows - 1)
-            coming[0, row] = places[next_place]
+            coming = min(first + row + _AHEAD, n_rows - 1)
             if len(partners):
-                _combine_rows(matrix, places[place], partners[place], rows, row, width // matrix.shape[1])
-                coming[1, row] = partners[next_place]
+                pair, next_pair = (places[place], partners[place]), (places[coming], partners[coming])
+                _combine_rows(matrix, *pair, *next_pair, rows, row, width // matrix.shape[1])
             else:
-                _copy_row(matrix, places[place], rows, row)
+                _copy_row(matrix, places[place], places[coming], rows, row)
             own_now[0, row] = own[place]
             for walker in range(walkers):
                 weight = share[walker, place if share.shape[1] > 1 else 0]
                 share_now[walker, row] = weight if first + row < n_rows else _ZERO
-        _multiply(rows, lines, used, logits, matrix, coming)
+        _multiply(rows, lines, used, logits)
         _to_residuals(logits, intercepts, own_now, share_now, n_classes, powers, few[0], few[1], few[2])
         _add_products(rows, logits, used, some)
         if (first // ROWS + 1) % _SUMMED_GROUPS == 0 or first + ROWS >= n_rows:
