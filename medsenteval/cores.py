@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["available_cores", "in_parts", "limit_cores", "one_thread_per_product"]
+__all__ = ["Crew", "added", "available_cores", "in_parts", "limit_cores", "one_thread_per_product"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 #: Parts into which rows are cut, however many cores there are.
 _PARTS: Final = 4
 #: Fewer rows than this are not worth starting threads for.
-_FEW_ROWS: Final = 512
+_FEW_ROWS: Final = 1_000
 
 _limit: int | None = None
 
@@ -98,6 +102,55 @@ def one_thread_per_product() -> Iterator[None]:
         _single_threads.leave()
 
 
+class Crew:
+    """Threads that share out pieces of work with whoever asks for it, who works along.
+
+    Waking a thread can take a virtual machine longer than a piece of work. So nobody waits for one that has not woken yet: the
+    others do its share meanwhile.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._helpers = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._count = threads - 1
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._helpers is not None:
+            self._helpers.shutdown()
+
+    def map(self, compute: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """Compute something for each item and return the results in order."""
+        waiting = deque(range(len(items)))
+        taking = threading.Lock()
+        results: dict[int, T] = {}
+
+        def work() -> None:
+            while True:
+                with taking:
+                    if not waiting:
+                        return
+                    index = waiting.popleft()
+                try:
+                    results[index] = compute(items[index])
+                except BaseException:
+                    waiting.clear()
+                    raise
+
+        helping = []
+        if self._helpers is not None:
+            helping = [self._helpers.submit(work) for _ in range(min(self._count, len(items) - 1))]
+        try:
+            work()
+        finally:
+            finished = [helper for helper in helping if not helper.cancel()]
+            wait(finished)
+        for helper in finished:
+            helper.result()
+        return [results[index] for index in range(len(items))]
+
+
 def in_parts(n_rows: int, compute: Callable[[slice], T]) -> list[T]:
     """Compute something for fixed parts of the rows, on as many threads as may run, and return the results in order."""
     bounds = [n_rows * part // _PARTS for part in range(_PARTS + 1)]
@@ -105,5 +158,13 @@ def in_parts(n_rows: int, compute: Callable[[slice], T]) -> list[T]:
     with one_thread_per_product():
         if n_rows < _FEW_ROWS:
             return [compute(span) for span in spans]
-        with ThreadPoolExecutor(available_cores()) as pool:
-            return list(pool.map(compute, spans))
+        with Crew(available_cores()) as crew:
+            return crew.map(compute, spans)
+
+
+def added(pieces: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.floating[Any]]:
+    """Add arrays up in their order, so that the sum does not depend on who was ready first."""
+    total = pieces[0]
+    for piece in pieces[1:]:
+        total = total + piece
+    return total
