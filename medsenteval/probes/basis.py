@@ -1,23 +1,23 @@
-"""Coordinates in which the curvature of every fold and penalty is nearly diagonal, found once per feature matrix.
+"""Coordinates for all folds and penalties of a probe, found once per feature matrix, with what they tell of the curvature.
 
 Ridge-penalised logistic regression does not change under an orthonormal change of coordinates, nor under a shift of the
-rows (the free intercept absorbs it), nor under a common scale (the penalty absorbs it). So the rows are centred,
-divided by one number and turned to the principal axes of their Gram matrix; there the Hessian of the mean loss is close
-to ``weight * diag(spread)``, which is the preconditioner that all fits share. Three ways to hold the rows follow:
+rows (the free intercept absorbs it), nor under a common scale (the penalty absorbs it). So the rows are centred and divided by
+one number, and, if that pays, turned to the principal axes of their Gram matrix, where the Hessian of the mean loss is close
+to ``weight * diag(spread)``. Three ways to hold the rows follow:
 
 * *turned*: few rows, many fits. The rows are rotated once and stored with a column of ones for the intercept.
 * *dual*: more columns than rows. The principal axes come from the n x n Gram matrix; the rows shrink to n coordinates. Only
   rows that are trained on count here, since no weights ever leave their span.
-* *raw*: many rows, or wide ones. They stay where they are and are read block by block; the (small) weights are rotated
-  instead. Axes from a sample of rows, in float32, are enough there, since they only steer the solver and never change
-  the problem; of very wide rows, the leading axes are (``rotations`` says how).
+* *raw*: many rows, or wide ones. They stay where they are and are read block by block; the (small) weights are scaled and
+  shifted instead. What steers the solver there is the curvature of a sample of rows (``curvature`` says how); if the rows are
+  very wide, leading axes of a sample do, and the weights are turned as well (``rotations``).
 
 Labels play no part here, so nothing about held-out answers can leak through the basis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -25,10 +25,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import in_parts
+from medsenteval.cores import added, in_parts
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
-from medsenteval.probes.rotations import LARGEST_ROTATION, FullRotation, Rotation, added, eigenvectors, principal_rotation
+from medsenteval.probes.curvature import Curvature, Diagonal, Sampled
+from medsenteval.probes.rotations import LeadingRotation, eigenvectors, leading_rotation
 
 __all__ = ["Basis"]
 
@@ -40,7 +41,9 @@ RowNumbers = NDArray[np.intp]
 _SMALL_MATRIX: Final = 2_000_000
 #: Turning the rows costs as much as rotating the weights of this many fitted columns, pass after pass.
 _ROWS_PER_COLUMN: Final = 60
-#: Rows from which the raw form's axes are taken, at least, and per column: fewer would save less than more passes cost.
+#: Of wider rows only leading axes are looked for: others, and inverses, would take longer than they save.
+_MOST_AXES: Final = 1_536
+#: Rows from which the raw form's curvature is taken, at least, and per column: fewer would save less than more passes cost.
 #: Leading axes alone need no more than the least.
 _SAMPLED_ROWS: Final = 4_096
 _SAMPLED_ROWS_PER_COLUMN: Final = 6
@@ -56,17 +59,18 @@ _NOISE: Final = 1e-12
 class Basis:
     """One feature matrix seen in solver coordinates; the last coordinate of every point is the intercept.
 
-    ``spread`` is the mean square of the rows along each coordinate, 1 for the intercept. ``turned`` has all rows in
-    solver coordinates with a column of ones; it is None in the raw form. The dual form's axes are a product of
-    ``factor`` with the centred rows, left undone; the other forms have a ``rotation``.
+    ``turned`` has all rows in solver coordinates with a column of ones; it is None in the raw form. The turned form has its
+    ``axes`` as columns; the dual form's are a product of ``factor`` with the centred rows, left undone; the raw form has a
+    ``rotation`` if its rows are wide.
     """
 
     features: Features
     dtype: Precision
     mean: NDArray[np.float64]
     scale: float
-    spread: Floats
-    rotation: Rotation | None = None
+    curvature: Curvature
+    axes: Floats | None = None
+    rotation: LeadingRotation | None = None
     factor: NDArray[np.float64] | None = None
     turned: Floats | None = None
     #: The turned rows in float64, kept where they are few: fits in float64 often follow those in float32.
@@ -98,17 +102,17 @@ class Basis:
             raise ProbeError(f"a probe needs rows and columns, but the features are {n_rows} x {width}")
         small = n_rows * min(n_rows, width) <= _SMALL_MATRIX
         shared = n_rows <= _ROWS_PER_COLUMN * columns and n_rows * width * 4 <= _KEPT_BYTES
-        if min(n_rows, width) > LARGEST_ROTATION or not (small or shared):
+        if min(n_rows, width) > _MOST_AXES or not (small or shared):
             return cls._raw(features, dtype, keep_pairs)
         return cls._dual(features, dtype, span) if width > len(span) else cls._turned(features, dtype)
 
     @classmethod
     def _turned(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        rotation = FullRotation(eigenvectors(rows.T @ rows)[1])
-        turned = _with_ones(rotation.turn(rows))
+        axes = eigenvectors(rows.T @ rows)[1]
+        turned = _with_ones(rows @ axes)
         spread = np.einsum("ij,ij->j", turned, turned) / len(rows)
-        return cls(features, np.float64, mean, scale, spread, rotation=rotation)._holding(turned, dtype)
+        return cls(features, np.float64, mean, scale, Diagonal(spread), axes=axes)._holding(turned, dtype)
 
     @classmethod
     def _dual(cls, features: Features, dtype: Precision, span: RowNumbers) -> Basis:
@@ -129,7 +133,7 @@ class Basis:
             _sums(every[rest])
             turned[rest, :-1] = (every[rest] - mean) / scale @ rows.T @ factor
         spread = np.append(values / len(rows), 1.0)
-        dual = cls(features, np.float64, mean, scale, spread, factor=factor, span=span)
+        dual = cls(features, np.float64, mean, scale, Diagonal(spread), factor=factor, span=span)
         return dual._holding(turned, dtype)
 
     @classmethod
@@ -138,57 +142,56 @@ class Basis:
         keeps = keep_pairs and features.right is not None and n_rows * width * 4 <= _KEPT_BYTES
         built = np.empty((n_rows, width), dtype=np.float32) if keeps else None
         with ThreadPoolExecutor(1) as beside:
-            # Finding axes leaves a core idle most of the time.
+            # Finding the curvature leaves a core idle some of the time.
             filled = beside.submit(_fill, built, features, np.arange(n_rows)) if built is not None else None
-            per_column = _SAMPLED_ROWS_PER_COLUMN if width <= LARGEST_ROTATION else 0
+            per_column = _SAMPLED_ROWS_PER_COLUMN if width <= _MOST_AXES else 0
             sample = np.linspace(0, n_rows - 1, min(n_rows, max(_SAMPLED_ROWS, per_column * width))).astype(np.intp)
             rows = np.empty((len(sample), width), dtype=np.float32)
             _fill(rows, features, sample)
             rows, mean, scale = _centred(rows, np.float32, in_place=True)
-            rotation, spread = principal_rotation(rows)
+            rotation: LeadingRotation | None = None
+            if width <= _MOST_AXES:
+                curvature: Curvature = Sampled.of(rows)
+            else:
+                rotation, spread = leading_rotation(rows)
+                curvature = Diagonal(np.append(spread, np.float32(1.0)))
             if filled is not None:
                 filled.result()
         in_order = features.right is None and _in_order(features.left)
         first = int(features.left[0]) if in_order else None
-        spread = np.append(spread, 1.0).astype(np.float32)
-        raw = cls(features, np.float32, mean, scale, spread, rotation=rotation, built=built, first=first)
+        raw = cls(features, np.float32, mean, scale, curvature, rotation=rotation, built=built, first=first)
         return raw.astype(dtype)
 
     def _holding(self, turned: Floats, dtype: Precision) -> Basis:
         """Return this float64 basis with its turned rows, in the precision asked for."""
         whole = replace(self, turned=turned, precise=turned if turned.size <= 2 * _SMALL_MATRIX else None)
-        if dtype is np.float64:
-            return whole
-        return replace(whole, dtype=dtype, spread=self.spread.astype(dtype), turned=turned.astype(dtype))
+        return whole.astype(dtype)
 
     def astype(self, dtype: Precision) -> Basis:
         """Return the same coordinates for arithmetic in another precision."""
         if dtype is self.dtype:
             return self
-        same = replace(self, dtype=dtype, spread=self.spread.astype(dtype))
+        same = replace(self, dtype=dtype, curvature=self.curvature.astype(dtype))
         if self.turned is None:
-            return replace(same, rotation=self._rotation.astype(dtype))
+            return same if self.rotation is None else replace(same, rotation=self.rotation.astype(dtype))
         if dtype is np.float32:
             return replace(same, turned=self.turned.astype(dtype))
         if self.precise is not None:
             return replace(same, turned=self.precise)
         rows = self._centred_rows()
-        turned = rows @ (rows[self.span].T @ self.factor) if self.factor is not None else self._rotation.turn(rows)
-        return replace(same, turned=_with_ones(turned))
+        if self.factor is not None:
+            return replace(same, turned=_with_ones(rows @ (rows[self.span].T @ self.factor)))
+        assert self.axes is not None, "rows are turned to axes unless the form is dual"
+        return replace(same, turned=_with_ones(rows @ self.axes))
 
     def serves(self, trained: RowNumbers) -> bool:
         """Whether fits to these rows have their weights among the coordinates."""
         return self.span is None or bool(np.isin(trained, self.span).all())
 
     @property
-    def _rotation(self) -> Rotation:
-        assert self.rotation is not None, "the dual form alone has no rotation"
-        return self.rotation
-
-    @property
     def width(self) -> int:
         """Number of solver coordinates, the intercept included."""
-        return len(self.spread)
+        return (self.features.n_columns if self.turned is None else self.turned.shape[1] - 1) + 1
 
     @property
     def gathers(self) -> bool:
@@ -234,7 +237,7 @@ class Basis:
         """Turn points of shape (..., width) into weights, intercept last, for the rows that ``rows`` returns."""
         if self.turned is not None:
             return points
-        weights = self._apply(self._rotation.back, points[..., :-1]) / self.dtype(self.scale)
+        weights = self._back(points[..., :-1]) / self.dtype(self.scale)
         intercepts = points[..., -1] - (weights @ self.mean).astype(self.dtype)
         return np.concatenate([weights, intercepts[..., None]], axis=-1)
 
@@ -242,22 +245,28 @@ class Basis:
         """Turn a gradient with respect to ``to_rows``' weights into one with respect to points."""
         if self.turned is not None:
             return gradient
-        centred = (gradient[..., :-1] - gradient[..., -1:] * self.mean.astype(self.dtype)) / self.dtype(self.scale)
-        return np.concatenate([self._apply(self._rotation.turn, centred), gradient[..., -1:]], axis=-1)
+        centred: Floats = gradient[..., :-1] - gradient[..., -1:] * self.mean.astype(self.dtype)
+        centred = centred / self.dtype(self.scale)
+        if self.rotation is not None:
+            centred = self.rotation.turn(centred.reshape(-1, centred.shape[-1])).reshape(centred.shape)
+        return np.concatenate([centred, gradient[..., -1:]], axis=-1)
 
     def to_features(self, points: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return weights and intercepts for plain feature rows, like scikit-learn's ``coef_`` and ``intercept_``."""
-        inner = points[..., :-1].astype(np.float64)
+        inner: Floats = points[..., :-1].astype(np.float64)
         if self.factor is not None:
-            weights = inner @ self.factor.T @ self._centred_rows()[self.span] / self.scale
-        else:
-            weights = self._apply(self._rotation.back, inner).astype(np.float64) / self.scale
+            inner = inner @ self.factor.T @ self._centred_rows()[self.span]
+        elif self.axes is not None:
+            inner = inner @ self.axes.T
+        weights = self._back(inner).astype(np.float64) / self.scale
         return weights, points[..., -1].astype(np.float64) - weights @ self.mean
 
-    @staticmethod
-    def _apply(turn: Callable[[Floats], Floats], vectors: Floats) -> Floats:
-        # One product for all vectors: one for each walker would read the axes as many times.
-        return turn(vectors.reshape(-1, vectors.shape[-1])).reshape(vectors.shape)
+    def _back(self, weights: Floats) -> Floats:
+        """Turn the raw form's weights back to the columns of the features."""
+        if self.rotation is None:
+            return weights
+        # One product for all vectors: one for each walker would read the reflector as many times.
+        return self.rotation.back(weights.reshape(-1, weights.shape[-1])).reshape(weights.shape)
 
     def _centred_rows(self) -> NDArray[np.float64]:
         centred: NDArray[np.float64] = (self.features.take(slice(None)) - self.mean) / self.scale

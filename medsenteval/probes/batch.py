@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.cores import Crew
 from medsenteval.probes.backend import Fold, Labels
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.certificate import log_softmax
 from medsenteval.probes.kernels import GradientPass, Problems
-from medsenteval.probes.lbfgs import Way, walk
+from medsenteval.probes.lbfgs import walk
 
 __all__ = ["Batch", "Fits", "trained_rows"]
 
@@ -30,10 +30,12 @@ _GROUP_COLUMNS: Final = 400
 _ABREAST_COLUMNS: Final = 80
 #: Rows for each coordinate from which all penalties are so near to each other that one of them should lead the way.
 _ROWS_FOR_PILOT: Final = 50
+#: The relative error of its logits at which a fold's pilot parts elsewhere.
+_PARTING: Final = 0.05
 #: Logits per pass from which groups of folds are worth threads of their own.
 _GROUPED_NUMBERS: Final = 200_000
 #: Fixed parts in which row blocks are summed when there are too few folds to be divided.
-_ROW_PARTS: Final = 4
+_ROW_PARTS: Final = 8
 #: Multiplications per pass from which sharing out the rows pays for handing them to threads.
 _SHARED_MULTIPLICATIONS: Final = 20_000_000
 #: Feature values that are gathered at a time to be predicted.
@@ -137,7 +139,7 @@ class Batch:
             start[:, :, -1] = np.where(self.present, logs - mean[:, None], _ABSENT)
         return start
 
-    def solve(self, pool: Executor, tolerance: float, max_passes: int) -> Fits:
+    def solve(self, crew: Crew, tolerance: float, max_passes: int) -> Fits:
         """Fit everything; groups of folds run side by side, or else the rows of a single group are shared out."""
         n_folds, n_stages = self.ridges.shape
         points = np.zeros((n_folds, n_stages, self.n_outputs, self.basis.width), dtype=self.basis.dtype)
@@ -147,25 +149,21 @@ class Batch:
         groups = self._groups(walking, n_logits)
         by_rows = len(groups) == 1 and n_logits * self.basis.width > _SHARED_MULTIPLICATIONS
 
-        way = self._way(len(walking) * n_stages * self.n_outputs)
+        parting = self._parting(len(walking) * n_stages * self.n_outputs, tolerance)
+        curvature = self.basis.curvature
 
         def walk_group(folds: RowNumbers) -> None:
             present = self.present[folds] if self.n_outputs > 1 else np.ones((len(folds), 1), dtype=bool)
-            gradient = GradientPass(self.problems.select(folds), self.engine, pool if by_rows else None, _ROW_PARTS)
-            paths = walk(
-                gradient, self.start[folds], present, self.ridges[folds], self.basis.spread, tolerance, max_passes, way
-            )
+            gradient = GradientPass(self.problems.select(folds), self.engine, crew if by_rows else None, _ROW_PARTS)
+            paths = walk(gradient, self.start[folds], present, self.ridges[folds], curvature, tolerance, max_passes, parting)
             points[folds], errors[folds] = paths.points, paths.errors
 
-        if len(groups) == 1:
-            walk_group(groups[0])
-        else:
-            list(pool.map(walk_group, groups))
+        crew.map(walk_group, groups)
         back = np.argsort(self.order, axis=1, kind="stable")
         points = np.take_along_axis(points, back[:, :, None, None], axis=1)
         return Fits(self.basis, points, np.take_along_axis(errors, back, axis=1), self.present, self.constant)
 
-    def _way(self, columns: int) -> Way:
+    def _parting(self, columns: int, tolerance: float) -> float | None:
         """Choose how the folds go through their penalties, given the columns of all of them together.
 
         A pass over many rows waits for memory: columns are cheap there, passes are not. So few folds try their penalties side
@@ -173,8 +171,8 @@ class Batch:
         penalties have nearly the same solution, and whoever knows one is a few steps from the others.
         """
         if columns > _ABREAST_COLUMNS:
-            return "in turn"
-        return "pilot" if self.problems.weights.shape[1] > _ROWS_FOR_PILOT * self.basis.width else "abreast"
+            return None
+        return tolerance if self.problems.weights.shape[1] > _ROWS_FOR_PILOT * self.basis.width else _PARTING
 
     def _groups(self, folds: RowNumbers, n_logits: int) -> list[RowNumbers]:
         """Divide the folds into batches that threads solve independently, if the batches are worth it."""

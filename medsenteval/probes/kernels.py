@@ -21,7 +21,6 @@ where they are in float32 there is a compiled loop besides (``pass_kernels``), w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import pairwise
@@ -31,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.compiling import read_only
+from medsenteval.cores import Crew, added
 from medsenteval.probes.basis import Basis
-from medsenteval.probes.rotations import added
 
 __all__ = ["GradientPass", "Problems"]
 
@@ -140,7 +139,7 @@ class TorchArrays:
 class GradientPass:
     """Mean-loss gradients of walkers, any number of them for each fold of the problems.
 
-    With ``pool`` the row blocks are shared out in ``parts`` fixed parts, added up in order, so that the result does not
+    With ``crew`` the row blocks are shared out in ``parts`` fixed parts, added up in order, so that the result does not
     depend on the number of threads.
     """
 
@@ -148,10 +147,10 @@ class GradientPass:
         self,
         problems: Problems,
         engine: str,
-        pool: Executor | None = None,
+        crew: Crew | None = None,
         parts: int = 1,
     ) -> None:
-        self.pool, self.parts = pool, parts if pool is not None else 1
+        self.crew, self.parts = crew, parts if crew is not None else 1
         self.stored: Floats | None = None
         self.problems = problems
         self.basis = problems.basis
@@ -172,10 +171,10 @@ class GradientPass:
         weights = self.basis.to_rows(self._by_class(points))
         n_rows = self.problems.weights.shape[1]
         spans = list(pairwise(round(n_rows * part / self.parts) for part in range(self.parts + 1)))
-        if self.pool is None:
+        if self.crew is None:
             sums = [self._part(weights, folds, *span) for span in spans]
         else:
-            sums = list(self.pool.map(lambda span: self._part(weights, folds, *span), spans))
+            sums = self.crew.map(lambda span: self._part(weights, folds, *span), spans)
         gradient, absolute, squares = (added(pieces) for pieces in zip(*sums, strict=True))
         row_weight = self.row_weight[folds]
         if self.uniform:

@@ -25,7 +25,6 @@ search's fits to subsets of its own training rows. Nothing that has seen a fold'
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -35,7 +34,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import available_cores, one_thread_per_product
+from medsenteval.cores import Crew, available_cores, one_thread_per_product
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.features import Features
 from medsenteval.memory import return_freed_memory
@@ -199,16 +198,16 @@ class ExactBackend:
             engine = "numpy"
         if engine == "torch":
             import_module("torch")  # now, so that its threads are held too
-        with self._workers() as pool:
+        with self._workers() as crew:
             batch = Batch(basis, labels, n_classes, folds, penalties, engine)
             if from_search and search is not None and search.answers(labels, n_classes):
                 _start_from_search(batch, search)
-            fits = batch.solve(pool, tolerance, min(self.max_passes, _FLOAT32_PASSES) if single else self.max_passes)
+            fits = batch.solve(crew, tolerance, min(self.max_passes, _FLOAT32_PASSES) if single else self.max_passes)
             failed = [index for index, errors in enumerate(fits.errors) if (errors > tolerance).any()]
             if failed and single:
                 some_folds, some_penalties = [folds[i] for i in failed], [penalties[i] for i in failed]
                 precise = Batch(basis.astype(np.float64), labels, n_classes, some_folds, some_penalties, engine)
-                again = precise.solve(pool, tolerance, self.max_passes)
+                again = precise.solve(crew, tolerance, self.max_passes)
                 fits.points[failed], fits.errors[failed] = again.points, again.errors
         return fits
 
@@ -218,14 +217,14 @@ class ExactBackend:
         if work < _SHARED_WORK:
             with one_thread_per_product():
                 return [compute(index) for index in range(len(folds))]
-        with self._workers() as pool:
-            return list(pool.map(compute, range(len(folds))))
+        with self._workers() as crew:
+            return crew.map(compute, range(len(folds)))
 
     @contextmanager
-    def _workers(self) -> Iterator[ThreadPoolExecutor]:
+    def _workers(self) -> Iterator[Crew]:
         """Start our threads, and keep the matrix libraries from starting theirs, which would only wait for a core."""
-        with one_thread_per_product(), ThreadPoolExecutor(self.threads) as pool:
-            yield pool
+        with one_thread_per_product(), Crew(self.threads) as crew:
+            yield crew
 
     def _report(self, fits: Fits, tolerance: float) -> FitReport:
         unconverged = int((fits.errors > tolerance).sum())

@@ -1,83 +1,48 @@
-"""Orthonormal changes of coordinates in which the curvature of a probe is nearly diagonal.
+"""An orthonormal change of coordinates in which the curvature of wide rows is nearly diagonal.
 
-Up to a thousand columns and some more, all principal axes of the rows are found. Their price grows with the third power
-of the width, so wider rows get their leading axes only, exact enough from a sample and two rounds of subspace iteration;
-the coordinates beside them stay the feature columns, but for what the leading axes take from them. Such a rotation is
-held as a block reflector, ``I - W W'`` with a narrow W, so that turning a vector costs two thin products.
+Of very wide rows some leading principal axes are found, exact enough from a sample and two rounds of subspace iteration; the
+coordinates beside them stay the feature columns, but for what the leading axes take from them. Such a rotation is held as a
+block reflector, ``I - W' W`` with few rows in W, so that turning a vector costs two thin products.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from medsenteval.cores import in_parts
+from medsenteval.cores import added, in_parts
 
-__all__ = ["LARGEST_ROTATION", "FullRotation", "LeadingRotation", "Rotation", "added", "eigenvectors", "principal_rotation"]
+__all__ = ["LeadingRotation", "eigenvectors", "leading_rotation"]
 
 Floats = NDArray[np.floating[Any]]
 Precision = type[np.floating[Any]]
 
-#: Rows wider than this get their leading axes only. At 3,072 columns that takes two thirds more passes (92 instead of
-#: 55), each a third cheaper, but saves 2 of 2.6 seconds for the axes; at 1,200 columns it does not pay.
-LARGEST_ROTATION: Final = 1_536
-_LEADING: Final = 256
+#: Leading axes: with more of them, finding them and turning vectors took longer than the passes they saved (at 3,072 columns).
+_LEADING: Final = 160
 #: Axes that are iterated but not used, because the last ones converge badly.
 _SPARE: Final = 32
 _ROUNDS: Final = 2
+#: What float32 takes for rounding noise, as a share of the sum of a diagonal, and what spread it can tell from it.
+_NOISE: Final = 1e-7
+_LEAST_SPREAD: Final = 1e-5
 #: Of so many rows one is turned to see how far they spread along each axis.
-_ROWS_FOR_SPREAD: Final = 4
-
-
-class Rotation(Protocol):
-    """An orthogonal matrix, applied to vectors that are rows of a matrix."""
-
-    def turn(self, vectors: Floats) -> Floats:
-        """Return vectors of feature space in the new coordinates."""
-        ...
-
-    def back(self, vectors: Floats) -> Floats:
-        """Return vectors given in the new coordinates in feature space."""
-        ...
-
-    def astype(self, dtype: Precision) -> Rotation:
-        """Return the rotation in another precision, orthonormal to that precision."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class FullRotation:
-    """All axes, as columns."""
-
-    axes: Floats
-
-    def turn(self, vectors: Floats) -> Floats:
-        turned: Floats = vectors @ self.axes.astype(vectors.dtype, copy=False)
-        return turned
-
-    def back(self, vectors: Floats) -> Floats:
-        turned: Floats = vectors @ self.axes.astype(vectors.dtype, copy=False).T
-        return turned
-
-    def astype(self, dtype: Precision) -> FullRotation:
-        if dtype is np.float64 and self.axes.dtype != np.float64:
-            return FullRotation(_orthonormal(self.axes.astype(np.float64)))
-        return FullRotation(self.axes.astype(dtype))
+_ROWS_FOR_SPREAD: Final = 8
 
 
 @dataclass(frozen=True, eq=False)
 class LeadingRotation:
     """Some leading axes first, and coordinates orthogonal to them after.
 
-    Let V hold the axes as columns, P be the orthogonal polar factor of its upper square, and W proportional to V + E P,
-    where E are the first columns of the identity. The reflector I - W W' takes V to -E P, and P is undone afterwards.
+    Let V hold the axes as columns, P be the orthogonal polar factor of its upper square, and W' proportional to V + E P,
+    where E are the first columns of the identity. The reflector I - W' W takes V to -E P, and P is undone afterwards.
     """
 
+    #: W, whose rows are as long as the vectors.
     reflector: Floats
     mixing: Floats
     #: The same in float64, if this is rounded.
@@ -92,7 +57,7 @@ class LeadingRotation:
         wide = axes.copy()
         wide[: len(mixing)] += mixing
         # W'W = 2 (I + H) with H the polar factor's symmetric partner; its inverse root makes a reflector of it.
-        return cls(wide @ ((right.T / np.sqrt(1 + cosines)) @ right), mixing)
+        return cls(((right.T / np.sqrt(1 + cosines)) @ right).T @ wide.T, mixing)
 
     def turn(self, vectors: Floats) -> Floats:
         turned = self._reflect(vectors)
@@ -111,21 +76,20 @@ class LeadingRotation:
         return LeadingRotation(exact.reflector.astype(dtype), exact.mixing.astype(dtype), exact)
 
     def _reflect(self, vectors: Floats) -> Floats:
-        reflected: Floats = vectors - (vectors @ self.reflector) @ self.reflector.T
+        # In this order, because few vectors times a matrix on their right take twice as long.
+        reflected: Floats = vectors - (self.reflector @ vectors.T).T @ self.reflector
         return reflected
 
 
 def _orthonormal(columns: Floats) -> Floats:
-    """Make columns orthonormal to float64 precision that are so to float32's: one step of Newton's for the polar factor."""
-    better: Floats = 1.5 * columns - 0.5 * columns @ (columns.T @ columns)
+    """Make columns orthonormal to float64 precision that are nearly so."""
+    factor = linalg.cholesky(columns.T @ columns, lower=True, overwrite_a=True, check_finite=False)
+    better: Floats = linalg.solve_triangular(factor, columns.T, lower=True, check_finite=False).T
     return better
 
 
-def principal_rotation(rows: Floats) -> tuple[Rotation, Floats]:
-    """Return principal coordinates for centred float32 rows, and the rows' mean square along each of them."""
-    if rows.shape[1] <= LARGEST_ROTATION:
-        values, axes = eigenvectors(_sum_of_parts(rows, lambda part: part.T @ part))
-        return FullRotation(np.ascontiguousarray(axes)), np.maximum(values, 0) / len(rows)
+def leading_rotation(rows: Floats) -> tuple[LeadingRotation, Floats]:
+    """Return such coordinates for centred float32 rows, and the rows' mean square along each of them."""
     rotation = LeadingRotation.of(_leading_axes(rows)).astype(np.float32)
     # The spread only steers the solver: some rows can speak for all.
     some = rows[::_ROWS_FOR_SPREAD]
@@ -133,30 +97,44 @@ def principal_rotation(rows: Floats) -> tuple[Rotation, Floats]:
     return rotation, squares / np.float32(len(some))
 
 
-def added(pieces: Sequence[Floats]) -> Floats:
-    """Add arrays up in their order, so that the sum does not depend on who was ready first."""
-    total = pieces[0]
-    for piece in pieces[1:]:
-        total = total + piece
-    return total
-
-
 def _sum_of_parts(rows: Floats, compute: Callable[[Floats], Floats]) -> Floats:
     return added(in_parts(len(rows), lambda span: compute(rows[span])))
 
 
 def _leading_axes(rows: Floats) -> Floats:
-    """Return the leading principal axes of centred rows by subspace iteration from a fixed random start."""
-    start = np.random.default_rng(0).standard_normal((rows.shape[1], _LEADING + _SPARE))
-    subspace: Floats = start.astype(rows.dtype)
-    for _ in range(_ROUNDS):
-        stretched = _sum_of_parts(rows, lambda part: part.T @ (part @ subspace))  # noqa: B023 - used at once
+    """Return the leading principal axes of centred rows, by subspace iteration from a fixed random start.
+
+    It ends as Nyström's method does: what the Gram matrix G makes of a subspace S stands for G itself, as
+    ``G S (S' G S)^-1 S' G``, whose axes take no further product with the rows.
+    """
+    start = np.random.default_rng(0).standard_normal((rows.shape[1], _LEADING + _SPARE), dtype=np.float32)
+    subspace: Floats = start
+    for _ in range(_ROUNDS - 1):
+        stretched = _stretch(rows, subspace)[0]
         # Between rounds it is enough that the columns stay apart, which takes a fraction of making them orthonormal.
         subspace = linalg.lu(stretched, permute_l=True, overwrite_a=True, check_finite=False)[0]
-    subspace = linalg.qr(subspace, mode="economic", overwrite_a=True, check_finite=False)[0]
-    gram = _sum_of_parts(rows, lambda part: (inside := part @ subspace).T @ inside)
-    axes: Floats = subspace @ eigenvectors(gram)[1][:, : -_LEADING - 1 : -1]
+    stretched, inside = _stretch(rows, subspace)
+    inside.flat[:: len(inside) + 1] += _NOISE * inside.trace() + np.finfo(np.float32).tiny
+    factor = linalg.cholesky(inside, lower=True, overwrite_a=True, check_finite=False)
+    half = linalg.solve_triangular(factor, stretched.T, lower=True, check_finite=False)
+    values, vectors = eigenvectors(half @ half.T)
+    values, vectors = values[: -_LEADING - 1 : -1], vectors[:, : -_LEADING - 1 : -1]
+    # Where the rows have no more axes, any others do.
+    n_axes = int(np.count_nonzero(values > _LEAST_SPREAD * values[0]))
+    axes = start[:, :_LEADING] / np.float32(np.sqrt(len(start)))
+    axes[:, :n_axes] = half.T @ (vectors[:, :n_axes] / np.sqrt(values[:n_axes]))
     return axes
+
+
+def _stretch(rows: Floats, subspace: Floats) -> tuple[Floats, Floats]:
+    """Return the products of the rows' Gram matrix with a subspace, and of the subspace with these."""
+
+    def multiply(part: slice) -> tuple[Floats, Floats]:
+        inside = rows[part] @ subspace
+        return rows[part].T @ inside, inside.T @ inside
+
+    stretched, inside = zip(*in_parts(len(rows), multiply), strict=True)
+    return added(stretched), added(inside)
 
 
 def eigenvectors(gram: Floats) -> tuple[Floats, Floats]:

@@ -17,9 +17,9 @@ from medsenteval.probes.backend import Fold
 from medsenteval.probes.basis import Basis
 from medsenteval.probes.batch import Batch, Fits
 from medsenteval.probes.certificate import certify
+from medsenteval.probes.curvature import Diagonal, Sampled
 from medsenteval.probes.logistic import ExactBackend
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
-from medsenteval.probes.rotations import LeadingRotation
 from tests.probes.problems import ENGINES, half, keep_raw, make_rows
 
 TIGHT = 1e-7
@@ -71,8 +71,11 @@ def test_objective_is_never_above_converged_scikit_learn(
     assert_optimal((x + offset) * np.float32(scale), y, k, [0.25, 1.0, 8.0], ExactBackend(TIGHT, threads=1))
 
 
+@pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("k", [2, 3])
-def test_extreme_penalties_and_separable_rows(k: int) -> None:
+def test_extreme_penalties_and_separable_rows(k: int, raw: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if raw:
+        keep_raw(monkeypatch)
     x, y = make_rows(3, 60, 8, k, strength=4.0)
     assert_optimal(x, y, k, [1e-6, 1e-2, 1.0, 1e4, 1e9], ExactBackend(TIGHT))
 
@@ -85,7 +88,7 @@ def test_extreme_feature_scales(scale: float) -> None:
     np.testing.assert_allclose(scaled.probabilities, plain.probabilities, atol=1e-5)
 
 
-@pytest.mark.parametrize("form", ["turned", "dual", "raw", "leading axes"])
+@pytest.mark.parametrize("form", ["turned", "dual", "raw", "raw, leading axes"])
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_form_of_the_basis_gives_scikit_learn_probabilities(
@@ -93,14 +96,15 @@ def test_every_form_of_the_basis_gives_scikit_learn_probabilities(
 ) -> None:
     n, d = (80, 150) if form == "dual" else (200, 30)
     x, y = make_rows(7, n, d, k)
-    if form in ("raw", "leading axes"):
+    if form.startswith("raw"):
         keep_raw(monkeypatch)
-    if form == "leading axes":
-        for name, value in {"LARGEST_ROTATION": 20, "_LEADING": 6, "_SPARE": 2}.items():
-            monkeypatch.setattr(f"medsenteval.probes.rotations.{name}", value)
+    if form == "raw, leading axes":
+        for name, value in {"basis._MOST_AXES": 20, "rotations._LEADING": 6, "rotations._SPARE": 2}.items():
+            monkeypatch.setattr(f"medsenteval.probes.{name}", value)
     basis = Basis.of(Features.from_array(x), 1, np.float64)
-    assert (basis.turned is None) == (form in ("raw", "leading axes"))
-    assert isinstance(basis.rotation, LeadingRotation) == (form == "leading axes")
+    assert (basis.turned is None) == form.startswith("raw")
+    assert isinstance(basis.curvature, Sampled) == (form == "raw")
+    assert (basis.rotation is not None) == (form == "raw, leading axes")
     predictions, report = ExactBackend(TIGHT, engine=engine).predict(Features.from_array(x), y, k, [half(n)], [2.0])
     reference = converged(x[: n // 2], y[: n // 2], 2.0)
     np.testing.assert_allclose(predictions[0].probabilities, reference.predict_proba(x[n // 2 :]), atol=1e-4)
@@ -252,38 +256,44 @@ def test_penalties_may_come_in_any_order() -> None:
     assert down[0, 1] == down[0, 2]
 
 
-@pytest.mark.parametrize(("constant", "value"), [("_ABREAST_COLUMNS", 0), ("_ROWS_FOR_PILOT", 0)], ids=["in turn", "pilot"])
+@pytest.mark.parametrize(
+    ("constant", "value"),
+    [("_ABREAST_COLUMNS", 0), ("_ROWS_FOR_PILOT", 0), ("_PARTING", np.inf)],
+    ids=["in turn", "parting at the end", "parting at once"],
+)
+@pytest.mark.parametrize("raw", [False, True])
 @pytest.mark.parametrize("k", [2, 3])
 def test_every_way_through_the_penalties_gives_the_same_models(
-    constant: str, value: int, k: int, monkeypatch: pytest.MonkeyPatch
+    constant: str, value: float, raw: bool, k: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Against walkers that are abreast from the start; two folds, of which the second is done later than the first."""
+    """Against walkers that part on their way; two folds, of which the second is done later than the first."""
+    if raw:
+        keep_raw(monkeypatch)
     x, y = make_rows(37, 160, 20, k)
     features, folds = Features.from_array(x), [half(160), Fold(np.arange(30, 150), np.arange(30))]
     grid = [[0.25, 1.0, 4.0, 32.0], [4.0, 0.5, 0.25, 1e3]]
-    abreast = ExactBackend(TIGHT).fit(features, y, k, folds, grid)
+    usual = ExactBackend(TIGHT).fit(features, y, k, folds, grid)
     monkeypatch.setattr(f"medsenteval.probes.batch.{constant}", value)
     other = ExactBackend(TIGHT).fit(features, y, k, folds, grid)
-    assert (abreast.points != other.points).any()
+    assert (usual.points != other.points).any()
     assert (other.errors <= TIGHT).all()
     for fold, stage in np.ndindex(2, 4):
         rows, penalty = folds[fold].train, grid[fold][stage]
-        models = [fits.coefficients(fold, stage) for fits in (abreast, other)]
+        models = [fits.coefficients(fold, stage) for fits in (usual, other)]
         bounds = [certify(x[rows], y[rows], penalty, *model) for model in models]
         assert bounds[0].objective == pytest.approx(bounds[1].objective, rel=1e-9)
         # Each is within sqrt(2 * gap) of the optimum, so they cannot be further apart than both together.
         assert np.linalg.norm(models[0][0] - models[1][0]) <= sum(np.sqrt(2 * bound.gap) for bound in bounds)
 
 
-def test_axes_are_orthonormal() -> None:
+def test_axes_are_orthonormal_and_have_diagonal_curvature() -> None:
     rows = make_rows(41, 300, 40, 3)[0] * np.geomspace(1, 1e-3, 40, dtype=np.float32)
-    basis = Basis._raw(Features.from_array(rows), np.float32)
-    single, double = basis._rotation, basis.astype(np.float64)._rotation
-    axes, precise = single.turn(np.eye(40, dtype=np.float32)), double.turn(np.eye(40))
-    np.testing.assert_allclose(axes.T @ axes, np.eye(40), atol=1e-5)
-    np.testing.assert_allclose(precise.T @ precise, np.eye(40), atol=1e-11)
-    turned = double.turn((rows - basis.mean) / basis.scale)
-    np.testing.assert_allclose(turned.T @ turned / len(rows), np.diag(basis.spread[:-1]), atol=1e-4)
+    basis = Basis.of(Features.from_array(rows), 100, np.float64)
+    assert basis.axes is not None
+    assert isinstance(basis.curvature, Diagonal)
+    np.testing.assert_allclose(basis.axes.T @ basis.axes, np.eye(40), atol=1e-11)
+    turned = (rows - basis.mean) / basis.scale @ basis.axes
+    np.testing.assert_allclose(turned.T @ turned / len(rows), np.diag(basis.curvature.spread[:-1]), atol=1e-10)
 
 
 def test_certificate_bounds_the_distance_to_the_optimum() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from medsenteval.probes import rotations
-from medsenteval.probes.rotations import LeadingRotation, principal_rotation
+from medsenteval.probes.rotations import LeadingRotation, leading_rotation
 
 
 @settings(deadline=None)
@@ -39,13 +39,12 @@ def shaped_rows(n: int, d: int) -> NDArray[np.float32]:
 
 
 def test_wide_rows_get_their_leading_axes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"LARGEST_ROTATION": 50, "_LEADING": 8, "_SPARE": 8, "_ROUNDS": 3}.items():
+    for name, value in {"_LEADING": 8, "_SPARE": 8, "_ROUNDS": 3}.items():
         monkeypatch.setattr(rotations, name, value)
     rows = shaped_rows(500, 60)
-    # Every fourth row tells how far the rows spread.
-    rows = np.repeat(rows, 4, axis=0)
-    rotation, spread = principal_rotation(rows)
-    assert isinstance(rotation, LeadingRotation)
+    # Some of the rows tell how far all spread.
+    rows = np.repeat(rows, rotations._ROWS_FOR_SPREAD, axis=0)
+    rotation, spread = leading_rotation(rows)
     values, vectors = np.linalg.eigh(rows.T.astype(np.float64) @ rows / len(rows))
     turned = rotation.turn(rows)
     np.testing.assert_allclose(spread[:8], values[:-9:-1], rtol=1e-3)
@@ -57,16 +56,28 @@ def test_wide_rows_get_their_leading_axes(monkeypatch: pytest.MonkeyPatch) -> No
     assert rotation.astype(np.float64).astype(np.float32).reflector.dtype == np.float32
 
 
-@pytest.mark.parametrize("wide", [False, True])
-def test_the_number_of_threads_changes_no_bit(wide: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if wide:
-        monkeypatch.setattr(rotations, "LARGEST_ROTATION", 40)
-        monkeypatch.setattr(rotations, "_LEADING", 8)
-    rows = shaped_rows(600, 60)
+@pytest.mark.parametrize("length", [0.0, 1e-12, 1.0, 1e12])
+def test_axes_that_rows_do_not_have_are_made_up(length: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows on a line have one axis; the others are any that are orthogonal to it, and no row spreads along them."""
+    for name, value in {"_LEADING": 8, "_SPARE": 8}.items():
+        monkeypatch.setattr(rotations, name, value)
+    line = np.random.default_rng(3).standard_normal(60)
+    rows = np.outer(np.linspace(-length, length, 200), line).astype(np.float32)
+    rotation, spread = leading_rotation(rows)
+    matrix = rotation.astype(np.float64).turn(np.eye(60))
+    np.testing.assert_allclose(matrix.T @ matrix, np.eye(60), atol=1e-12)
+    if length:
+        np.testing.assert_allclose(np.abs(matrix[:, 0] @ line), np.linalg.norm(line), rtol=1e-5)
+    assert spread[1:].max() <= 1e-6 * spread[0]
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rotations, "_LEADING", 8)
+    rows = shaped_rows(1_600, 60)
     found: list[Any] = []
     for cores in (1, 2, 3):
         monkeypatch.setattr("medsenteval.cores.available_cores", lambda cores=cores: cores)
-        rotation, spread = principal_rotation(rows)
+        rotation, spread = leading_rotation(rows)
         found.append((rotation.turn(rows), spread))
     for turned, spread in found[1:]:
         np.testing.assert_array_equal(turned, found[0][0])

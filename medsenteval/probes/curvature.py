@@ -1,0 +1,199 @@
+"""What the solver takes the curvature to be before it has learnt any: it only steers, and never changes the answer.
+
+The Hessian of a walker's mean loss is close to ``weight * S``, where S is the mean of ``x x'`` over the rows and the weight is
+the mean of p (1 - p) for its class; its penalty adds ``ridge``. All walkers share S, so whatever is costly about it is done
+once. There are two ways to have it:
+
+* ``Diagonal``: the coordinates are principal axes of the rows, or nearly so. ``weight * S + ridge`` is inverted number by
+  number.
+* ``Sampled``: the coordinates are the features themselves, and S comes from a sample of rows. Its inverse is a matrix, which
+  cannot be made anew for every weight and ridge. So ``weight * (S + level)`` stands for ``weight * S + ridge``, with one level
+  for walkers whose ridge over weight is not too far from it. All principal axes would do no better, and take ten times as long
+  to find.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from medsenteval.cores import added, in_parts
+
+__all__ = ["Curvature", "Diagonal", "Sampled", "dots", "per_walker"]
+
+Floats = NDArray[np.floating[Any]]
+Scalars = NDArray[np.float64]
+Precision = type[np.floating[Any]]
+
+#: Levels are powers of this number, and serve walkers whose ridge over weight is so many times a level at most and at least:
+#: a level that is too high makes small spreads appear larger than they are, but one that is too low does so to all of them.
+_BETWEEN_LEVELS: Final = 4.0
+_MOST_SERVED: Final = 4.0
+_LEAST_SERVED: Final = 1 / 64
+#: Lower levels than this share of all spread together make no difference.
+_LEAST_LEVEL: Final = 1e-12
+#: What is added to each column's spread for every column, as a share of it: with less, float32 could not invert the matrix.
+_LEAST_SHARE: Final = 1e-6
+#: Rows that tell how large logits are, at most.
+_MEASURED_ROWS: Final = 64
+
+
+class Curvature(Protocol):
+    """An approximation of Hessians that ``scale(...) * solve(...)`` is the inverse of. Intercepts come last in every vector."""
+
+    #: Whether ``solve`` does anything; its results are worth remembering then.
+    dense: bool
+
+    def levels(self, weight: Floats, ridge: Scalars, before: Scalars | None = None) -> Scalars:
+        """Return which approximation serves each walker: that of ``before``, if it still does."""
+        ...
+
+    def solve(self, vectors: Floats, levels: Scalars) -> Floats:
+        """Do what needs all coordinates of vectors (walkers x outputs x width), whatever the weight and the ridge.
+
+        Vectors of several outputs have to sum to zero, as gradients of a softmax do.
+        """
+        ...
+
+    def scale(self, weight: Floats, ridge: Scalars, levels: Scalars) -> Floats:
+        """Return what is left to multiply each coordinate by; ``weight`` is walkers x outputs."""
+        ...
+
+    def logit_sizes(self, points: Floats) -> Scalars:
+        """Return the root mean square over the rows of the logits that each walker's points give, all outputs together."""
+        ...
+
+    def astype(self, dtype: Precision) -> Curvature:
+        """Return the same for vectors of another precision."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Diagonal:
+    """Curvature along principal axes: the mean square of the rows along each, 1 for the intercept."""
+
+    spread: Floats
+    dense = False
+
+    def levels(self, weight: Floats, ridge: Scalars, before: Scalars | None = None) -> Scalars:
+        return np.zeros(len(ridge))
+
+    def solve(self, vectors: Floats, levels: Scalars) -> Floats:
+        return vectors
+
+    def scale(self, weight: Floats, ridge: Scalars, levels: Scalars) -> Floats:
+        curvature = weight[:, :, None] * self.spread
+        curvature[:, :, :-1] += per_walker(ridge, curvature)
+        inverse: Floats = 1 / np.maximum(curvature, np.finfo(curvature.dtype).tiny, out=curvature)
+        return inverse
+
+    def logit_sizes(self, points: Floats) -> Scalars:
+        return np.sqrt(dots(points * self.spread, points))
+
+    def astype(self, dtype: Precision) -> Diagonal:
+        return Diagonal(self.spread.astype(dtype))
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """Curvature of a sample of centred float32 rows."""
+
+    #: Some rows that tell how large logits are.
+    measured: Floats
+    #: The mean of x x' over the rows.
+    gram: Floats
+    #: The levels beyond which less, or more, makes no difference but that of a factor.
+    least: float
+    most: float
+    inverses: dict[float, Floats] = field(default_factory=dict)
+    dense = True
+
+    @classmethod
+    def of(cls, rows: Floats) -> Sampled:
+        n_rows = len(rows)
+        gram = added(in_parts(n_rows, lambda part: rows[part].T @ rows[part])) / np.float32(n_rows)
+        total = float(gram.trace())
+        least = max(_LEAST_LEVEL * total, float(np.finfo(np.float32).tiny) * 2**20)
+        return cls(rows[:: -(-n_rows // _MEASURED_ROWS)].copy(), gram, least, max(4 * total, least))
+
+    def levels(self, weight: Floats, ridge: Scalars, before: Scalars | None = None) -> Scalars:
+        # Walkers choose by themselves: what one does must not depend on which others there are.
+        with np.errstate(divide="ignore"):
+            wanted = np.clip(ridge / weight.mean(axis=1, dtype=np.float64), self.least, self.most)
+        # Somewhat above, because the walkers that a pilot parts into want less or more.
+        above: Scalars = _BETWEEN_LEVELS ** np.ceil(np.log(2 * wanted) / np.log(_BETWEEN_LEVELS))
+        if before is None:
+            return above
+        served = (wanted <= before * _MOST_SERVED) & (wanted >= before * _LEAST_SERVED)
+        return np.where(served, before, above)
+
+    def solve(self, vectors: Floats, levels: Scalars) -> Floats:
+        solved = vectors.copy()
+        # Vectors of several outputs sum to zero, so the last one need not be solved for.
+        n_solved = max(vectors.shape[1] - 1, 1)
+        for level in np.unique(levels).tolist():
+            chosen = np.flatnonzero(levels == level)
+            inner = vectors[chosen, :n_solved, :-1].astype(np.float32, copy=False)
+            flat = inner.reshape(-1, inner.shape[-1]) @ self._inverse(level)
+            solved[chosen, :n_solved, :-1] = flat.reshape(inner.shape)
+        if n_solved < vectors.shape[1]:
+            solved[:, -1, :-1] = -solved[:, :-1, :-1].sum(axis=1)
+        return solved
+
+    def scale(self, weight: Floats, ridge: Scalars, levels: Scalars) -> Floats:
+        # Where hardly any weight is left, the ridge is all the curvature there is.
+        from_ridge = per_walker(ridge / levels, weight[:, :, None])
+        tiny = np.finfo(weight.dtype).tiny
+        scale = np.empty((*weight.shape, self.measured.shape[1] + 1), dtype=weight.dtype)
+        scale[:, :, :-1] = 1 / np.maximum(np.maximum(weight[:, :, None], from_ridge), tiny)
+        scale[:, :, -1] = 1 / np.maximum(weight, tiny)
+        return scale
+
+    def logit_sizes(self, points: Floats) -> Scalars:
+        # One product for all: one for each walker would take several times as long.
+        flat = points[:, :, :-1].reshape(-1, points.shape[-1] - 1).astype(np.float32, copy=False)
+        logits, intercepts = (flat @ self.measured.T).reshape(len(points), -1), points[:, :, -1]
+        return np.sqrt(dots(logits, logits) / len(self.measured) + dots(intercepts, intercepts))
+
+    def astype(self, dtype: Precision) -> Sampled:
+        """Return this one: what only steers may be less precise than what it steers."""
+        return self
+
+    def _inverse(self, level: float) -> Floats:
+        if level not in self.inverses:
+            self.inverses[level] = _inverse_of(self.gram, level)
+        return self.inverses[level]
+
+
+def _inverse_of(gram: Floats, level: float) -> Floats:
+    """Return the inverse of a Gram matrix with something added to its diagonal."""
+    # With ones on the diagonal, so that columns of any size are worth the same.
+    roots = np.sqrt(gram.diagonal() + np.float32(level))
+    matrix = gram / roots
+    matrix /= roots[:, None]
+    matrix.flat[:: len(matrix) + 1] = 1 + _LEAST_SHARE * len(matrix)
+    # The other order of a symmetric matrix is the same matrix, and LAPACK's own.
+    factor, failed = lapack.spotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
+    assert not failed, "what is added makes it positive definite"
+    lower, _ = lapack.spotri(factor, lower=1, overwrite_c=1)
+    inverse: Floats = np.tril(lower)
+    inverse += np.tril(inverse, -1).T
+    inverse /= roots
+    inverse /= roots[:, None]
+    return inverse
+
+
+def dots(a: Floats, b: Floats) -> Scalars:
+    """Return one scalar product per walker."""
+    # As products of a row and a column, which take half the time of einsum's.
+    product: Scalars = np.matmul(a.reshape(len(a), 1, -1), b.reshape(len(b), -1, 1))[:, 0, 0].astype(np.float64)
+    return product
+
+
+def per_walker(values: Scalars, like: Floats) -> Floats:
+    """Shape one number per walker for arithmetic with points, without widening them to float64."""
+    return values.astype(like.dtype)[:, None, None]
