@@ -156,7 +156,9 @@ def test_odd_members_are_refused(archive: Write, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [make_zip({"a": TEXT})[:-30], make_tar({"a": TEXT}, "w:gz")[:-20], gzip.compress(TEXT)[:-9], b"PK\3\4junk"]
+    "content",
+    [make_zip({"a": TEXT})[:-30], make_tar({"a": TEXT}, "w:gz")[:-20], gzip.compress(TEXT)[:-9], b"PK\3\4junk"],
+    ids=["zip", "tar", "gzip", "junk"],
 )
 def test_what_is_cut_short_is_refused(archive: Write, tmp_path: Path, content: bytes) -> None:
     with pytest.raises(DataError, match=r"a\.bin: cannot be unpacked: .*is the download complete"):
