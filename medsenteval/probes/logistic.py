@@ -5,8 +5,9 @@ sigmoid for two classes and a softmax for more. (A softmax over two classes woul
 fold happens to contain two of several classes, C is halved to undo that.) A class without training rows is never
 predicted, as in scikit-learn, which fits the classes present; a fold with one class predicts that class for every row.
 
-The parts: ``basis`` finds coordinates with diagonal curvature, ``kernels`` computes gradients of many problems in one
-pass over the rows, ``lbfgs`` walks every fold from strong to weak penalties, ``certificate`` bounds what is missing.
+The parts: ``basis`` finds coordinates, ``curvature`` says what to expect of the Hessian there, ``kernels`` computes
+gradients of many problems in one pass over the rows, ``lbfgs`` walks every fold through its penalties, ``certificate``
+bounds what is missing.
 
 **What the tolerance means.** A fit stops when the step still to be taken, estimated from its gradient g and the
 curvature M as ``M^-1 g``, would change its logits by less than ``tolerance`` of their size, both as root mean squares

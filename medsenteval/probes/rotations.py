@@ -56,7 +56,7 @@ class LeadingRotation:
         mixing = left @ right
         wide = axes.copy()
         wide[: len(mixing)] += mixing
-        # W'W = 2 (I + H) with H the polar factor's symmetric partner; its inverse root makes a reflector of it.
+        # (V + E P)' (V + E P) is 2 (I + H), H the polar factor's symmetric partner; its inverse root makes a reflector of it.
         return cls(((right.T / np.sqrt(1 + cosines)) @ right).T @ wide.T, mixing)
 
     def turn(self, vectors: Floats) -> Floats:
