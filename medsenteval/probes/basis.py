@@ -39,7 +39,7 @@ RowNumbers = NDArray[np.intp]
 
 #: Up to this many stored numbers the rows are always turned; beyond it only if enough fits share the cost.
 _SMALL_MATRIX: Final = 2_000_000
-#: Turning the rows costs as much as rotating the weights of this many fitted columns, pass after pass.
+#: Rows that each fitted column has at most if turning them is to cost less than it saves, pass after pass.
 _ROWS_PER_COLUMN: Final = 60
 #: Of wider rows only leading axes are looked for: others, and inverses, would take longer than they save.
 _MOST_AXES: Final = 1_536

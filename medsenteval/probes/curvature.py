@@ -122,8 +122,9 @@ class Sampled:
 
     def levels(self, weight: Floats, ridge: Scalars, before: Scalars | None = None) -> Scalars:
         # Walkers choose by themselves: what one does must not depend on which others there are.
-        with np.errstate(divide="ignore"):
-            wanted = np.clip(ridge / weight.mean(axis=1, dtype=np.float64), self.least, self.most)
+        usual = np.maximum(weight.mean(axis=1, dtype=np.float64), np.finfo(np.float32).tiny)
+        with np.errstate(over="ignore"):
+            wanted = np.clip(ridge / usual, self.least, self.most)
         # Somewhat above, because the walkers that a pilot parts into want less or more.
         above: Scalars = _BETWEEN_LEVELS ** np.ceil(np.log(2 * wanted) / np.log(_BETWEEN_LEVELS))
         if before is None:

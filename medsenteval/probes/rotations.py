@@ -7,7 +7,6 @@ block reflector, ``I - W' W`` with few rows in W, so that turning a vector costs
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -93,12 +92,8 @@ def leading_rotation(rows: Floats) -> tuple[LeadingRotation, Floats]:
     rotation = LeadingRotation.of(_leading_axes(rows)).astype(np.float32)
     # The spread only steers the solver: some rows can speak for all.
     some = rows[::_ROWS_FOR_SPREAD]
-    squares = _sum_of_parts(some, lambda part: np.einsum("ij,ij->j", turned := rotation.turn(part), turned))
+    squares = added(in_parts(len(some), lambda part: np.einsum("ij,ij->j", turned := rotation.turn(some[part]), turned)))
     return rotation, squares / np.float32(len(some))
-
-
-def _sum_of_parts(rows: Floats, compute: Callable[[Floats], Floats]) -> Floats:
-    return added(in_parts(len(rows), lambda span: compute(rows[span])))
 
 
 def _leading_axes(rows: Floats) -> Floats:

@@ -68,6 +68,9 @@ def test_walkers_keep_their_level_while_it_serves_them() -> None:
         assert curvature.levels(weight, factor * ridge, level) == level
     assert curvature.levels(weight, 100 * ridge, level) > level
     assert curvature.levels(weight, ridge / 1_000, level) < level
+    # Neither without a ridge nor without a weight, nor without both, is there nothing to choose.
+    for weight_left, ridge_left in ((0.0, 0.01), (0.2, 0.0), (0.0, 0.0)):
+        assert np.isfinite(curvature.levels(np.full((1, 3), weight_left, dtype=np.float32), np.array([ridge_left]))).all()
     # Whatever else is asked, the same walker gets the same.
     curvature.solve(np.ones((1, 1, 11), dtype=np.float32), np.array([4.0]))
     assert curvature.levels(weight, ridge) == level
