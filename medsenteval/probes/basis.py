@@ -6,8 +6,8 @@ one number, and, if that pays, turned to the principal axes of their Gram matrix
 to ``weight * diag(spread)``. Three ways to hold the rows follow:
 
 * *turned*: few rows, many fits. The rows are rotated once and stored with a column of ones for the intercept.
-* *dual*: more columns than rows. The principal axes come from the n x n Gram matrix; the rows shrink to n coordinates. Only
-  rows that are trained on count here, since no weights ever leave their span.
+* *dual*: more columns than rows. The rows shrink to as many coordinates as there are rows that are trained on (``span``),
+  which are turned to all principal axes, or, where finding these would take longer than what they save, to leading ones.
 * *raw*: many rows, or wide ones. They stay where they are and are read block by block; the (small) weights are scaled and
   shifted instead. What steers the solver there is the curvature of a sample of rows (``curvature`` says how); if the rows are
   very wide, leading axes of a sample do, and the weights are turned as well (``rotations``).
@@ -25,11 +25,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import added, in_parts
+from medsenteval.cores import in_parts
 from medsenteval.errors import ProbeError
 from medsenteval.features import Features
 from medsenteval.probes.curvature import Curvature, Diagonal, Sampled
-from medsenteval.probes.rotations import LeadingRotation, eigenvectors, leading_rotation
+from medsenteval.probes.rotations import AllAxes, LeadingRotation, Rotation, leading_axes, leading_rotation
+from medsenteval.probes.span import Span, products_with
 
 __all__ = ["Basis"]
 
@@ -51,17 +52,17 @@ _SAMPLED_ROWS_PER_COLUMN: Final = 6
 _KEPT_BYTES: Final = 512 * 2**20
 #: Rows of pair features that a thread builds at a time, few enough for its cache.
 _BUILT_ROWS: Final = 256
-#: Axes whose spread is below this share of the widest are rounding noise of the dual Gram matrix.
-_NOISE: Final = 1e-12
+#: Of more coordinates than this the dual form finds some leading axes: all of them would take longer than passes they save.
+_MOST_DUAL_AXES: Final = 384
+_DUAL_AXES: Final = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
     """One feature matrix seen in solver coordinates; the last coordinate of every point is the intercept.
 
-    ``turned`` has all rows in solver coordinates with a column of ones; it is None in the raw form. The turned form has its
-    ``axes`` as columns; the dual form's are a product of ``factor`` with the centred rows, left undone; the raw form has a
-    ``rotation`` if its rows are wide.
+    ``turned`` has all rows in solver coordinates with a column of ones; it is None in the raw form. What the ``rotation`` turns
+    are the centred rows, in the dual form their coordinates in a ``span``. The raw form has none unless its rows are wide.
     """
 
     features: Features
@@ -69,9 +70,8 @@ class Basis:
     mean: NDArray[np.float64]
     scale: float
     curvature: Curvature
-    axes: Floats | None = None
-    rotation: LeadingRotation | None = None
-    factor: NDArray[np.float64] | None = None
+    rotation: Rotation | None = None
+    span: Span | None = None
     turned: Floats | None = None
     #: The turned rows in float64, kept where they are few: fits in float64 often follow those in float32.
     precise: Floats | None = None
@@ -79,8 +79,8 @@ class Basis:
     built: Floats | None = None
     #: Where the rows start in the embedding matrix, if they follow one another there and need no gathering.
     first: int | None = None
-    #: The rows whose span the dual form has axes of.
-    span: RowNumbers | None = None
+    #: The rows that the dual form has the span of.
+    spanning: RowNumbers | None = None
 
     @classmethod
     def of(
@@ -97,43 +97,53 @@ class Basis:
         form keep pair features if they are not too large, for passes that cannot read the rows that they are made of.
         """
         n_rows, width = features.n_rows, features.n_columns
-        span = np.arange(n_rows) if trained is None else trained
+        spanning = np.arange(n_rows) if trained is None else trained
         if n_rows == 0 or width == 0:
             raise ProbeError(f"a probe needs rows and columns, but the features are {n_rows} x {width}")
         small = n_rows * min(n_rows, width) <= _SMALL_MATRIX
         shared = n_rows <= _ROWS_PER_COLUMN * columns and n_rows * width * 4 <= _KEPT_BYTES
         if min(n_rows, width) > _MOST_AXES or not (small or shared):
             return cls._raw(features, dtype, keep_pairs)
-        return cls._dual(features, dtype, span) if width > len(span) else cls._turned(features, dtype)
+        return cls._dual(features, dtype, spanning) if width > len(spanning) else cls._turned(features, dtype)
 
     @classmethod
     def _turned(cls, features: Features, dtype: Precision) -> Basis:
         rows, mean, scale = _centred(features.take(slice(None)), np.float64)
-        axes = eigenvectors(rows.T @ rows)[1]
-        turned = _with_ones(rows @ axes)
+        rotation = AllAxes.of(rows)
+        turned = _with_ones(rotation.turn(rows))
         spread = np.einsum("ij,ij->j", turned, turned) / len(rows)
-        return cls(features, np.float64, mean, scale, Diagonal(spread), axes=axes)._holding(turned, dtype)
+        return cls(features, np.float64, mean, scale, Diagonal(spread), rotation)._holding(turned, dtype)
 
     @classmethod
-    def _dual(cls, features: Features, dtype: Precision, span: RowNumbers) -> Basis:
-        every = features.take(slice(None))
-        rows, mean, scale = _centred(every[span], np.float64)
-        # By columns: a matrix times its own transpose is half the work, which the library sees.
-        values, vectors = eigenvectors(added(in_parts(rows.shape[1], lambda part: rows[:, part] @ rows[:, part].T)))
-        n_noise = int(np.searchsorted(values, _NOISE * values[-1], side="right"))
-        if n_noise == len(values):
+    def _dual(cls, features: Features, dtype: Precision, spanning: RowNumbers) -> Basis:
+        count, rest = len(spanning), np.delete(np.arange(features.n_rows), spanning)
+        order = np.concatenate([spanning, rest])
+        every = features.take(order)
+        _sums(every[count:])
+        mean = _sums(every[:count]) / count
+        products = products_with(every - mean, count)
+        scale = float(np.sqrt(products.trace() / every[:count].size))
+        if scale == 0.0:
             return cls._turned(features, dtype)
-        values, vectors = values[n_noise:], vectors[:, n_noise:]
-        roots = np.sqrt(values)
-        factor = vectors / roots
-        turned = np.ones((len(every), len(roots) + 1))
-        turned[span, :-1] = vectors * roots
-        rest = np.delete(np.arange(len(every)), span)
-        if len(rest):
-            _sums(every[rest])
-            turned[rest, :-1] = (every[rest] - mean) / scale @ rows.T @ factor
-        spread = np.append(values / len(rows), 1.0)
-        dual = cls(features, np.float64, mean, scale, Diagonal(spread), factor=factor, span=span)
+        products /= scale**2
+        span, new_order, coordinates = Span.of(products)
+        order = order[new_order]
+        own = coordinates[:count]
+        rotation: Rotation
+        if own.shape[1] <= _MOST_DUAL_AXES:
+            rotation = AllAxes.of(own)
+        else:
+            rotation = LeadingRotation.of(leading_axes(own.astype(np.float32), _DUAL_AXES))
+        turned = np.empty((len(every), own.shape[1] + 1))
+        turned[:, -1] = 1
+        spread = np.append(np.zeros(own.shape[1]), 1.0)
+        for start in range(0, len(every), _BUILT_ROWS):
+            block = rotation.turn(coordinates[start : start + _BUILT_ROWS])
+            turned[order[start : start + _BUILT_ROWS], :-1] = block
+            trained_on = block[: max(count - start, 0)]
+            spread[:-1] += np.einsum("ij,ij->j", trained_on, trained_on) / count
+        span = replace(span, pivots=order[: own.shape[1]])
+        dual = cls(features, np.float64, mean, scale, Diagonal(spread), rotation, span, spanning=spanning)
         return dual._holding(turned, dtype)
 
     @classmethod
@@ -149,7 +159,7 @@ class Basis:
             rows = np.empty((len(sample), width), dtype=np.float32)
             _fill(rows, features, sample)
             rows, mean, scale = _centred(rows, np.float32, in_place=True)
-            rotation: LeadingRotation | None = None
+            rotation: Rotation | None = None
             if width <= _MOST_AXES:
                 curvature: Curvature = Sampled.of(rows)
             else:
@@ -178,15 +188,15 @@ class Basis:
             return replace(same, turned=self.turned.astype(dtype))
         if self.precise is not None:
             return replace(same, turned=self.precise)
-        rows = self._centred_rows()
-        if self.factor is not None:
-            return replace(same, turned=_with_ones(rows @ (rows[self.span].T @ self.factor)))
-        assert self.axes is not None, "rows are turned to axes unless the form is dual"
-        return replace(same, turned=_with_ones(rows @ self.axes))
+        assert self.rotation is not None, "rows cannot have been turned without"
+        rows = self._centred(slice(None))
+        if self.span is not None:
+            rows = self.span.coordinates(rows @ self._centred(self.span.pivots).T)
+        return replace(same, turned=_with_ones(self.rotation.turn(rows)))
 
     def serves(self, trained: RowNumbers) -> bool:
         """Whether fits to these rows have their weights among the coordinates."""
-        return self.span is None or bool(np.isin(trained, self.span).all())
+        return self.spanning is None or bool(np.isin(trained, self.spanning).all())
 
     @property
     def width(self) -> int:
@@ -253,23 +263,21 @@ class Basis:
 
     def to_features(self, points: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return weights and intercepts for plain feature rows, like scikit-learn's ``coef_`` and ``intercept_``."""
-        inner: Floats = points[..., :-1].astype(np.float64)
-        if self.factor is not None:
-            inner = inner @ self.factor.T @ self._centred_rows()[self.span]
-        elif self.axes is not None:
-            inner = inner @ self.axes.T
-        weights = self._back(inner).astype(np.float64) / self.scale
+        inner: NDArray[np.float64] = self._back(points[..., :-1].astype(np.float64)).astype(np.float64)
+        if self.span is not None:
+            inner = self.span.multiples(inner) @ self._centred(self.span.pivots)
+        weights = inner / self.scale
         return weights, points[..., -1].astype(np.float64) - weights @ self.mean
 
     def _back(self, weights: Floats) -> Floats:
-        """Turn the raw form's weights back to the columns of the features."""
+        """Undo the rotation of weights."""
         if self.rotation is None:
             return weights
         # One product for all vectors: one for each walker would read the reflector as many times.
         return self.rotation.back(weights.reshape(-1, weights.shape[-1])).reshape(weights.shape)
 
-    def _centred_rows(self) -> NDArray[np.float64]:
-        centred: NDArray[np.float64] = (self.features.take(slice(None)) - self.mean) / self.scale
+    def _centred(self, rows: RowNumbers | slice) -> NDArray[np.float64]:
+        centred: NDArray[np.float64] = (self.features.take(rows) - self.mean) / self.scale
         return centred
 
 

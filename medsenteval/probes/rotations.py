@@ -8,7 +8,7 @@ block reflector, ``I - W' W`` with few rows in W, so that turning a vector costs
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from scipy import linalg
 
 from medsenteval.cores import added, in_parts
 
-__all__ = ["LeadingRotation", "eigenvectors", "leading_rotation"]
+__all__ = ["AllAxes", "LeadingRotation", "Rotation", "leading_axes", "leading_rotation"]
 
 Floats = NDArray[np.floating[Any]]
 Precision = type[np.floating[Any]]
@@ -31,6 +31,37 @@ _NOISE: Final = 1e-7
 _LEAST_SPREAD: Final = 1e-5
 #: Of so many rows one is turned to see how far they spread along each axis.
 _ROWS_FOR_SPREAD: Final = 8
+
+
+class Rotation(Protocol):
+    """An orthonormal change of the coordinates of vectors, which are rows."""
+
+    def turn(self, vectors: Floats) -> Floats: ...
+
+    def back(self, vectors: Floats) -> Floats: ...
+
+    def astype(self, dtype: Precision) -> Rotation: ...
+
+
+@dataclass(frozen=True, eq=False)
+class AllAxes:
+    """All principal axes, as columns."""
+
+    axes: Floats
+
+    @classmethod
+    def of(cls, rows: Floats) -> AllAxes:
+        """Find those of centred rows."""
+        return cls(_eigenvectors(rows.T @ rows)[1])
+
+    def turn(self, vectors: Floats) -> Floats:
+        return vectors @ self.axes
+
+    def back(self, vectors: Floats) -> Floats:
+        return vectors @ self.axes.T
+
+    def astype(self, dtype: Precision) -> AllAxes:
+        return AllAxes(self.axes.astype(dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +107,8 @@ class LeadingRotation:
 
     def _reflect(self, vectors: Floats) -> Floats:
         # In this order, because few vectors times a matrix on their right take twice as long.
-        reflected: Floats = vectors - (self.reflector @ vectors.T).T @ self.reflector
-        return reflected
+        reflected: Floats = (self.reflector @ vectors.T).T @ self.reflector
+        return np.subtract(vectors, reflected, out=reflected)
 
 
 def _orthonormal(columns: Floats) -> Floats:
@@ -89,20 +120,20 @@ def _orthonormal(columns: Floats) -> Floats:
 
 def leading_rotation(rows: Floats) -> tuple[LeadingRotation, Floats]:
     """Return such coordinates for centred float32 rows, and the rows' mean square along each of them."""
-    rotation = LeadingRotation.of(_leading_axes(rows)).astype(np.float32)
+    rotation = LeadingRotation.of(leading_axes(rows, _LEADING)).astype(np.float32)
     # The spread only steers the solver: some rows can speak for all.
     some = rows[::_ROWS_FOR_SPREAD]
     squares = added(in_parts(len(some), lambda part: np.einsum("ij,ij->j", turned := rotation.turn(some[part]), turned)))
     return rotation, squares / np.float32(len(some))
 
 
-def _leading_axes(rows: Floats) -> Floats:
-    """Return the leading principal axes of centred rows, by subspace iteration from a fixed random start.
+def leading_axes(rows: Floats, count: int) -> Floats:
+    """Return leading principal axes of centred float32 rows as columns, by subspace iteration from a fixed random start.
 
     It ends as Nyström's method does: what the Gram matrix G makes of a subspace S stands for G itself, as
     ``G S (S' G S)^-1 S' G``, whose axes take no further product with the rows.
     """
-    start = np.random.default_rng(0).standard_normal((rows.shape[1], _LEADING + _SPARE), dtype=np.float32)
+    start = np.random.default_rng(0).standard_normal((rows.shape[1], count + _SPARE), dtype=np.float32)
     subspace: Floats = start
     for _ in range(_ROUNDS - 1):
         stretched = _stretch(rows, subspace)[0]
@@ -112,11 +143,11 @@ def _leading_axes(rows: Floats) -> Floats:
     inside.flat[:: len(inside) + 1] += _NOISE * inside.trace() + np.finfo(np.float32).tiny
     factor = linalg.cholesky(inside, lower=True, overwrite_a=True, check_finite=False)
     half = linalg.solve_triangular(factor, stretched.T, lower=True, check_finite=False)
-    values, vectors = eigenvectors(half @ half.T)
-    values, vectors = values[: -_LEADING - 1 : -1], vectors[:, : -_LEADING - 1 : -1]
+    values, vectors = _eigenvectors(half @ half.T)
+    values, vectors = values[: -count - 1 : -1], vectors[:, : -count - 1 : -1]
     # Where the rows have no more axes, any others do.
     n_axes = int(np.count_nonzero(values > _LEAST_SPREAD * values[0]))
-    axes = start[:, :_LEADING] / np.float32(np.sqrt(len(start)))
+    axes = start[:, :count] / np.float32(np.sqrt(len(start)))
     axes[:, :n_axes] = half.T @ (vectors[:, :n_axes] / np.sqrt(values[:n_axes]))
     return axes
 
@@ -132,7 +163,7 @@ def _stretch(rows: Floats, subspace: Floats) -> tuple[Floats, Floats]:
     return added(stretched), added(inside)
 
 
-def eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
+def _eigenvectors(gram: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues of a symmetric matrix, smallest first, and its eigenvectors as columns.
 
     SciPy's, because NumPy computes in float64 whatever the matrix is.
