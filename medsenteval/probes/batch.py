@@ -15,6 +15,7 @@ from medsenteval.probes.basis import Basis
 from medsenteval.probes.certificate import log_softmax
 from medsenteval.probes.kernels import GradientPass, Problems
 from medsenteval.probes.lbfgs import walk
+from medsenteval.probes.newton import finish
 
 __all__ = ["Batch", "Fits", "trained_rows"]
 
@@ -32,6 +33,11 @@ _ABREAST_COLUMNS: Final = 80
 _ROWS_FOR_PILOT: Final = 50
 #: The relative error of its logits at which a fold's pilot parts elsewhere.
 _PARTING: Final = 0.05
+#: Passes after which fits that are not done had better be finished by Newton's method, if they have few coordinates in all.
+_PASSES_BEFORE_NEWTON: Final = 300
+_NEWTON_COORDINATES: Final = 2_000
+#: Multiplications that Newton's method may take to look at fits that seem to be done.
+_CHECKED_WORK: Final = 500_000_000
 #: Logits per pass from which groups of folds are worth threads of their own.
 _GROUPED_NUMBERS: Final = 200_000
 #: Fixed parts in which row blocks are summed when there are too few folds to be divided.
@@ -140,7 +146,11 @@ class Batch:
         return start
 
     def solve(self, crew: Crew, tolerance: float, max_passes: int) -> Fits:
-        """Fit everything; groups of folds run side by side, or else the rows of a single group are shared out."""
+        """Fit everything; groups of folds run side by side, or else the rows of a single group are shared out.
+
+        What few passes do not settle is left to Newton's method, if it can write down its Hessians; where these cost next to
+        nothing, it also has a look at what seems to be settled.
+        """
         n_folds, n_stages = self.ridges.shape
         points = np.zeros((n_folds, n_stages, self.n_outputs, self.basis.width), dtype=self.basis.dtype)
         errors = np.zeros((n_folds, n_stages))
@@ -151,17 +161,43 @@ class Batch:
 
         parting = self._parting(len(walking) * n_stages * self.n_outputs, tolerance)
         curvature = self.basis.curvature
+        newton_passes = max(max_passes - _PASSES_BEFORE_NEWTON, 0) if self._suits_newton else 0
+        present = self.present if self.n_outputs > 1 else np.ones((n_folds, 1), dtype=bool)
 
         def walk_group(folds: RowNumbers) -> None:
-            present = self.present[folds] if self.n_outputs > 1 else np.ones((len(folds), 1), dtype=bool)
             gradient = GradientPass(self.problems.select(folds), self.engine, crew if by_rows else None, _ROW_PARTS)
-            paths = walk(gradient, self.start[folds], present, self.ridges[folds], curvature, tolerance, max_passes, parting)
+            given = self.start[folds], present[folds], self.ridges[folds]
+            paths = walk(gradient, *given, curvature, tolerance, max_passes - newton_passes, parting)
             points[folds], errors[folds] = paths.points, paths.errors
 
         crew.map(walk_group, groups)
+        unsettled = errors > tolerance
+        if errors[walking].size * self._newton_work <= _CHECKED_WORK:
+            unsettled[walking] = True
+        if newton_passes and unsettled.any():
+            gradient = GradientPass(self.problems, self.engine)
+
+            def finish_fit(place: RowNumbers) -> None:
+                fold, stage = place.tolist()
+                start = points[fold, stage] if np.isfinite(points[fold, stage]).all() else self.start[fold]
+                given = start, present[fold], float(self.ridges[fold, stage])
+                points[fold, stage], errors[fold, stage] = finish(gradient, fold, *given, curvature, tolerance, newton_passes)
+
+            crew.map(finish_fit, list(np.argwhere(unsettled)))
         back = np.argsort(self.order, axis=1, kind="stable")
         points = np.take_along_axis(points, back[:, :, None, None], axis=1)
         return Fits(self.basis, points, np.take_along_axis(errors, back, axis=1), self.present, self.constant)
+
+    @property
+    def _suits_newton(self) -> bool:
+        stored = self.basis.turned is not None and self.basis.dtype is np.float64
+        return stored and self.n_outputs * self.basis.width <= _NEWTON_COORDINATES
+
+    @property
+    def _newton_work(self) -> int:
+        """Multiplications that a Hessian and its factor take."""
+        width = self.n_outputs * self.basis.width
+        return int(self.problems.weights.shape[1]) * width**2 // 2 + width**3 // 6
 
     def _parting(self, columns: int, tolerance: float) -> float | None:
         """Choose how the folds go through their penalties, given the columns of all of them together.

@@ -23,7 +23,7 @@ from scipy.linalg import lapack
 
 from medsenteval.cores import added, in_parts
 
-__all__ = ["Curvature", "Diagonal", "Sampled", "dots", "per_walker"]
+__all__ = ["Curvature", "Diagonal", "Sampled", "dots", "per_walker", "relative_logit_sizes"]
 
 Floats = NDArray[np.floating[Any]]
 Scalars = NDArray[np.float64]
@@ -38,6 +38,8 @@ _LEAST_SERVED: Final = 1 / 64
 _LEAST_LEVEL: Final = 1e-12
 #: What is added to each column's spread for every column, as a share of it: with less, float32 could not invert the matrix.
 _LEAST_SHARE: Final = 1e-6
+#: What each class's weight is taken for at the intercept, at least, as a share of the largest.
+_LEAST_WEIGHT: Final = 1e-6
 #: Rows that tell how large logits are, at most.
 _MEASURED_ROWS: Final = 64
 
@@ -88,6 +90,7 @@ class Diagonal:
     def scale(self, weight: Floats, ridge: Scalars, levels: Scalars) -> Floats:
         curvature = weight[:, :, None] * self.spread
         curvature[:, :, :-1] += per_walker(ridge, curvature)
+        curvature[:, :, -1] = _intercept_curvature(weight)
         inverse: Floats = 1 / np.maximum(curvature, np.finfo(curvature.dtype).tiny, out=curvature)
         return inverse
 
@@ -151,7 +154,7 @@ class Sampled:
         tiny = np.finfo(weight.dtype).tiny
         scale = np.empty((*weight.shape, self.measured.shape[1] + 1), dtype=weight.dtype)
         scale[:, :, :-1] = 1 / np.maximum(np.maximum(weight[:, :, None], from_ridge), tiny)
-        scale[:, :, -1] = 1 / np.maximum(weight, tiny)
+        scale[:, :, -1] = 1 / np.maximum(_intercept_curvature(weight), tiny)
         return scale
 
     def logit_sizes(self, points: Floats) -> Scalars:
@@ -170,6 +173,15 @@ class Sampled:
         return self.inverses[level]
 
 
+def _intercept_curvature(weight: Floats) -> Floats:
+    """Return the curvature along each intercept: a class that is told apart all but surely still has some.
+
+    Without a penalty there would be none, and the step would go anywhere, even along all intercepts together.
+    """
+    curvature: Floats = np.maximum(weight, _LEAST_WEIGHT * weight.max(axis=1, keepdims=True))
+    return curvature
+
+
 def _inverse_of(gram: Floats, level: float) -> Floats:
     """Return the inverse of a Gram matrix with something added to its diagonal."""
     # With ones on the diagonal, so that columns of any size are worth the same.
@@ -186,6 +198,16 @@ def _inverse_of(gram: Floats, level: float) -> Floats:
     inverse /= roots
     inverse /= roots[:, None]
     return inverse
+
+
+def relative_logit_sizes(curvature: Curvature, steps: Floats, points: Floats, tolerance: float) -> Scalars:
+    """Return how large the logits of each walker's step are, relative to those that its weights give."""
+    weights = points.copy()
+    weights[..., -1] = 0
+    # Where features say next to nothing, an error within the intercept's own rounding is as good as none.
+    smallest = 4 * np.finfo(points.dtype).eps / tolerance
+    relative: Scalars = curvature.logit_sizes(steps) / np.maximum(curvature.logit_sizes(weights), smallest)
+    return relative
 
 
 def dots(a: Floats, b: Floats) -> Scalars:

@@ -189,6 +189,16 @@ class GradientPass:
             weight *= len(self.classes) / (len(self.classes) - 1)
         return self._by_walker(self.basis.from_rows(gradient)), weight
 
+    def residuals(self, point: Floats, fold: int) -> Floats:
+        """Return the residuals of one walker times the weights of the stored rows: outputs x rows."""
+        weights = self.basis.to_rows(self._by_class(point[None]))
+        n_rows = self.problems.weights.shape[1]
+        blocks = self._residual_blocks(weights, np.array([fold]), 0, n_rows)
+        residuals = np.concatenate([np.asarray(residuals)[:, 0] for _, residuals in blocks], axis=1)
+        if self.uniform:
+            residuals *= self.row_weight[fold]
+        return residuals[np.argsort(self._outputs)]
+
     @property
     def _outputs(self) -> list[int]:
         """The output of each line of logits."""
@@ -210,42 +220,50 @@ class GradientPass:
         if self.compiled is not None:
             return self._compiled_part(weights, folds, start, stop)
         n_lines, count, width = weights.shape
-        n_classes = len(self.classes)
         xp, lift = self.engine.arrays, self.engine.lift
         flat = lift(weights.reshape(n_lines * count, width))
         total = xp.zeros_like(flat)
-        absolute = lift(np.zeros((n_classes, count), dtype=weights.dtype))
+        absolute = lift(np.zeros((len(self.classes), count), dtype=weights.dtype))
         squares = xp.zeros_like(absolute)
+        for block, residuals in self._residual_blocks(weights, folds, start, stop):
+            # The curvature only steers the solver: in long blocks every fourth row can speak for all.
+            sampled = xp.abs(residuals[:, :, ::4] if len(block) > _SHORTEST_BLOCK else residuals)
+            portion = len(block) / sampled.shape[2]
+            absolute += sampled.sum(axis=2) * portion
+            squares += xp.square(sampled, out=sampled).sum(axis=2) * portion
+            kept = residuals[:n_lines].reshape(len(flat), len(block))
+            if block.shape[1] == width:
+                total += kept @ block
+            else:
+                total[:, :-1] += kept @ block
+                total[:, -1] += kept.sum(axis=1)
+            del block, residuals, sampled, kept  # before the next ones are made, not after
+        return np.asarray(total).reshape(weights.shape), np.asarray(absolute), np.asarray(squares)
+
+    def _residual_blocks(self, weights: Floats, folds: Indices, start: int, stop: int) -> Iterator[tuple[Any, Any]]:
+        """Yield some of the rows, block by block, with their (weighted) residuals: classes x walkers x rows."""
+        n_lines, count, width = weights.shape
+        n_classes = len(self.classes)
+        flat = self.engine.lift(weights.reshape(n_lines * count, width))
         # All of them in order need no copying.
         chosen = slice(None) if np.array_equal(folds, np.arange(len(self.problems.weights))) else folds
         for columns in self._spans(start, stop, n_classes * count):
-            block, labels = lift(self._rows(columns)), self.problems.labels[columns]
-            has_ones = block.shape[1] == width
+            block, labels = self.engine.lift(self._rows(columns)), self.problems.labels[columns]
             logits = self.engine.empty(n_classes * count, len(block), weights.dtype)
             self.engine.multiply(flat, block, logits[: len(flat)])
             logits[len(flat) :] = 0
             residuals = logits.reshape(n_classes, count, len(block))
-            share = None if self.uniform else lift(self.problems.weights[chosen, columns])
+            share = None if self.uniform else self.engine.lift(self.problems.weights[chosen, columns])
             with np.errstate(over="ignore"):
                 if n_classes == 1:
                     self._sigmoid_residuals(residuals, share, labels)
                 elif self.stored is not None:
                     self._residuals_of_class(residuals, share, self.classes.index(int(labels[0])))
                 else:
-                    self._residuals(residuals, share, lift(self._own_class(labels)))
-            # The curvature only steers the solver: in long blocks the first quarter of the rows can speak for all.
-            sampled = xp.abs(residuals[:, :, : -(-len(block) // 4)] if len(block) > _SHORTEST_BLOCK else residuals)
-            portion = len(block) / sampled.shape[2]
-            absolute += sampled.sum(axis=2) * portion
-            squares += xp.square(sampled, out=sampled).sum(axis=2) * portion
-            kept = logits[: len(flat)]
-            if has_ones:
-                total += kept @ block
-            else:
-                total[:, :-1] += kept @ block
-                total[:, -1] += kept.sum(axis=1)
-            del block, logits, residuals, sampled, kept  # before the next ones are made, not after
-        return np.asarray(total).reshape(weights.shape), np.asarray(absolute), np.asarray(squares)
+                    self._residuals(residuals, share, self.engine.lift(self._own_class(labels)))
+            del logits
+            yield block, residuals
+            del block, residuals
 
     def _compiled_part(self, weights: Floats, folds: Indices, start: int, stop: int) -> tuple[Floats, Floats, Floats]:
         """Return what ``_part`` does, from rows that are read where they are if possible."""
@@ -267,13 +285,13 @@ class GradientPass:
         return total, absolute, squares
 
     def _spans(self, start: int, stop: int, n_logits: int) -> Iterator[slice]:
-        """Yield runs of rows whose logits fit into the cache, of one class each if the rows are stored."""
+        """Yield runs of rows whose logits fit into the cache, of one class each if rows are stored and classes are several."""
         fitting = _BLOCK_NUMBERS // n_logits
         if self.basis.gathers:
             fitting = min(fitting, _GATHERED_VALUES // self.basis.width)
         length = int(np.clip(fitting, _SHORTEST_BLOCK, _LONGEST_BLOCK))
         edges = [start, stop]
-        if self.stored is not None:
+        if self.stored is not None and len(self.classes) > 1:
             edges = [start, *self.borders[(self.borders > start) & (self.borders < stop)].tolist(), stop]
         for first, last in pairwise(edges):
             n_blocks = -(-(last - first) // length)

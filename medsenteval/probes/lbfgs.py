@@ -30,7 +30,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.probes.curvature import Curvature, dots, per_walker
+from medsenteval.probes.curvature import Curvature, dots, per_walker, relative_logit_sizes
 
 __all__ = ["LossGradient", "Paths", "walk"]
 
@@ -234,11 +234,7 @@ class _Walkers:
         self._change_ridge(parted)
 
     def _logit_error(self) -> Scalars:
-        step = self.curvature.logit_sizes(self._scaled(self.solved))
-        size = self.curvature.logit_sizes(self.point * self.penalised)
-        # Where features say next to nothing, an error within the intercept's own rounding is as good as none.
-        smallest = 4 * np.finfo(self.point.dtype).eps / self.tolerance
-        return step / np.maximum(size, smallest)
+        return relative_logit_sizes(self.curvature, self._scaled(self.solved), self.point, self.tolerance)
 
     def _keep(self, rows: Indices) -> None:
         """Go on with these walkers, some of them perhaps several times."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
@@ -20,6 +20,7 @@ from medsenteval.probes.certificate import certify
 from medsenteval.probes.curvature import Diagonal, Sampled
 from medsenteval.probes.logistic import ExactBackend
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
+from medsenteval.probes.rotations import AllAxes, LeadingRotation
 from tests.probes.problems import ENGINES, half, keep_raw, make_rows
 
 TIGHT = 1e-7
@@ -57,6 +58,10 @@ def assert_optimal(x: np.ndarray, y: np.ndarray, k: int, penalties: list[float],
     offset=st.sampled_from([0.0, 5.0]),
     spoil=st.sampled_from(["nothing", "duplicate", "constant", "zero"]),
 )
+# Too hard for L-BFGS; seeming to be done when they were not; a class so sure that its intercept had no curvature left.
+@example(seed=0, n=72, d=27, k=5, strength=0.0, imbalance=1.0, scale=1e3, offset=0.0, spoil="nothing")
+@example(seed=2749, n=70, d=4, k=5, strength=0.5, imbalance=0.0, scale=1e3, offset=5.0, spoil="nothing")
+@example(seed=1934, n=74, d=5, k=4, strength=3.0, imbalance=0.0, scale=1e3, offset=5.0, spoil="nothing")
 def test_objective_is_never_above_converged_scikit_learn(
     seed: int, n: int, d: int, k: int, strength: float, imbalance: float, scale: float, offset: float, spoil: str
 ) -> None:
@@ -88,27 +93,49 @@ def test_extreme_feature_scales(scale: float) -> None:
     np.testing.assert_allclose(scaled.probabilities, plain.probabilities, atol=1e-5)
 
 
-@pytest.mark.parametrize("form", ["turned", "dual", "raw", "raw, leading axes"])
+@pytest.mark.parametrize("form", ["turned", "dual", "dual, leading axes", "raw", "raw, leading axes"])
 @pytest.mark.parametrize("k", [2, 4])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_form_of_the_basis_gives_scikit_learn_probabilities(
     form: str, k: int, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    n, d = (80, 150) if form == "dual" else (200, 30)
+    n, d = (80, 150) if form.startswith("dual") else (200, 30)
     x, y = make_rows(7, n, d, k)
     if form.startswith("raw"):
         keep_raw(monkeypatch)
-    if form == "raw, leading axes":
-        for name, value in {"basis._MOST_AXES": 20, "rotations._LEADING": 6, "rotations._SPARE": 2}.items():
+    if form.endswith("leading axes"):
+        few = {"basis._MOST_DUAL_AXES": 20, "basis._DUAL_AXES": 6}
+        if form.startswith("raw"):
+            few = {"basis._MOST_AXES": 20, "rotations._LEADING": 6}
+        for name, value in {**few, "rotations._SPARE": 2}.items():
             monkeypatch.setattr(f"medsenteval.probes.{name}", value)
     basis = Basis.of(Features.from_array(x), 1, np.float64)
     assert (basis.turned is None) == form.startswith("raw")
     assert isinstance(basis.curvature, Sampled) == (form == "raw")
-    assert (basis.rotation is not None) == (form == "raw, leading axes")
+    assert (basis.span is not None) == form.startswith("dual")
+    kinds = {"raw": type(None), "turned": AllAxes, "dual": AllAxes}
+    assert isinstance(basis.rotation, kinds.get(form, LeadingRotation))
     predictions, report = ExactBackend(TIGHT, engine=engine).predict(Features.from_array(x), y, k, [half(n)], [2.0])
     reference = converged(x[: n // 2], y[: n // 2], 2.0)
     np.testing.assert_allclose(predictions[0].probabilities, reference.predict_proba(x[n // 2 :]), atol=1e-4)
     assert report.n_unconverged == 0
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_leading_axes_of_few_rows_serve_steep_spectra_and_repeated_rows(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"basis._MOST_DUAL_AXES": 10, "basis._DUAL_AXES": 4, "rotations._SPARE": 2}.items():
+        monkeypatch.setattr(f"medsenteval.probes.{name}", value)
+    x, y = make_rows(13, 70, 200, k)
+    x *= np.geomspace(1, 1e-5, 200, dtype=np.float32)
+    x[30:40], y[30:40] = x[:10], y[20:30]
+    assert_optimal(x, y, k, [1e-3, 1.0, 1e3, 1e6], ExactBackend(TIGHT))
+    features, fold = Features.from_array(x), Fold(np.arange(60), np.arange(60, 70))
+    backends = [ExactBackend(), ExactBackend(TIGHT)]
+    usual, tight = (backend.fit(features, y, k, [fold], [[1e-3, 1.0]]) for backend in backends)
+    for stage in range(2):
+        logits, exact = (fits.logits(0, np.arange(70))[stage] for fits in (usual, tight))
+        spread = np.sqrt(np.mean((exact - exact.mean(axis=1, keepdims=True)) ** 2))
+        assert np.sqrt(np.mean((logits - exact) ** 2)) <= 0.003 * spread
 
 
 @pytest.mark.parametrize("form", ["turned", "raw", "raw, kept"])
@@ -289,10 +316,10 @@ def test_every_way_through_the_penalties_gives_the_same_models(
 def test_axes_are_orthonormal_and_have_diagonal_curvature() -> None:
     rows = make_rows(41, 300, 40, 3)[0] * np.geomspace(1, 1e-3, 40, dtype=np.float32)
     basis = Basis.of(Features.from_array(rows), 100, np.float64)
-    assert basis.axes is not None
+    assert isinstance(basis.rotation, AllAxes)
     assert isinstance(basis.curvature, Diagonal)
-    np.testing.assert_allclose(basis.axes.T @ basis.axes, np.eye(40), atol=1e-11)
-    turned = (rows - basis.mean) / basis.scale @ basis.axes
+    np.testing.assert_allclose(basis.rotation.axes.T @ basis.rotation.axes, np.eye(40), atol=1e-11)
+    turned = (rows - basis.mean) / basis.scale @ basis.rotation.axes
     np.testing.assert_allclose(turned.T @ turned / len(rows), np.diag(basis.curvature.spread[:-1]), atol=1e-10)
 
 
