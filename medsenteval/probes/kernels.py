@@ -206,11 +206,16 @@ class GradientPass:
 
     def _by_class(self, points: Floats) -> Floats:
         """Turn points (walkers x outputs x width) into those of the lines of logits that need a product, class by class."""
-        lines = np.ascontiguousarray(points.transpose(1, 0, 2)[self._outputs])
+        lines = points.transpose(1, 0, 2)
+        if self.problems.n_outputs == 1:
+            return lines
+        lines = np.ascontiguousarray(lines[self._outputs])
         return lines if self.problems.reference is None else lines[:-1] - lines[-1]
 
     def _by_walker(self, gradient: Floats) -> Floats:
         """Turn the gradients of those lines into gradients of all outputs, walker by walker."""
+        if self.problems.n_outputs == 1:
+            return gradient.transpose(1, 0, 2)
         if self.problems.reference is not None:
             gradient = np.concatenate([gradient, -gradient.sum(axis=0, keepdims=True)])
         return np.ascontiguousarray(gradient[np.argsort(self._outputs)].transpose(1, 0, 2))
@@ -289,7 +294,7 @@ class GradientPass:
         fitting = _BLOCK_NUMBERS // n_logits
         if self.basis.gathers:
             fitting = min(fitting, _GATHERED_VALUES // self.basis.width)
-        length = int(np.clip(fitting, _SHORTEST_BLOCK, _LONGEST_BLOCK))
+        length = min(max(fitting, _SHORTEST_BLOCK), _LONGEST_BLOCK)
         edges = [start, stop]
         if self.stored is not None and len(self.classes) > 1:
             edges = [start, *self.borders[(self.borders > start) & (self.borders < stop)].tolist(), stop]

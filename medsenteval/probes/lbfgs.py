@@ -157,17 +157,14 @@ class _Walkers:
         if self.started:
             self._learn(step, change, solved)
         self.started = True
-        accepted = self.unconditional | (slope_after <= _UPTURN * np.abs(slope_before))
-        if accepted.all():
-            self.point, self.gradient, self.solved, self.weight = self.trial, gradient, solved, weight
-            self.reach[:] = np.inf
-        else:
-            chosen = accepted[:, None, None]
-            self.point = np.where(chosen, self.trial, self.point)
-            self.gradient = np.where(chosen, gradient, self.gradient)
-            self.solved = np.where(chosen, solved, self.solved) if self.curvature.dense else self.gradient
-            self.weight = np.where(accepted[:, None], weight, self.weight)
-            self.reach = np.where(accepted, np.inf, 0.5 * np.sqrt(dots(step, step)))
+        stay = np.flatnonzero(~(self.unconditional | (slope_after <= _UPTURN * np.abs(slope_before))))
+        self.reach[:] = np.inf
+        if len(stay):
+            self.reach[stay] = 0.5 * np.sqrt(dots(step[stay], step[stay]))
+            # They are few, so that they are put back among those who go on.
+            solved[stay] = self.solved[stay]
+            gradient[stay], weight[stay], self.trial[stay] = self.gradient[stay], self.weight[stay], self.point[stay]
+        self.point, self.gradient, self.solved, self.weight = self.trial, gradient, solved, weight
         level = self.curvature.levels(self.weight, self.ridge, self.level)
         changed = np.flatnonzero(level != self.level)
         self.level = level
@@ -185,14 +182,15 @@ class _Walkers:
     def _learn(self, step: Floats, change: Floats, solved: Floats) -> None:
         """Remember one curvature pair per walker; a pair without curvature counts as none."""
         self.newest = (self.newest + 1) % _MEMORY
-        product = dots(step, change)
-        rounding = np.finfo(step.dtype).eps * np.sqrt(dots(step, step) * dots(change, change))
+        product, square = dots(step, change), dots(step, step)
+        rounding = np.finfo(step.dtype).eps * np.sqrt(square * dots(change, change))
         self.steps[self.newest] = step
         self.changes[self.newest] = change
         if self.curvature.dense:
             np.subtract(solved, self.solved, out=self.solved_changes[self.newest])
         self.step_change[self.newest] = np.where(product > rounding, product, 0.0)
-        self.step_step[self.newest] = dots(step * self.penalised, step)
+        # What the penalty sees of it; it only steers, so a difference is accurate enough.
+        self.step_step[self.newest] = np.maximum(square - np.square(step[:, :, -1], dtype=np.float64).sum(axis=1), 0.0)
 
     def _finish(self) -> None:
         """Let pilots part, store the fits that are done, send their walkers on to other penalties or dismiss them."""
