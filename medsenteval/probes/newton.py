@@ -29,8 +29,10 @@ _NEAR: Final = 0.01
 _PATIENCE: Final = 10
 #: What is added to the Hessian, as a share of the gradient's length, where the step would be larger than all that there is.
 _DAMPING: Final = 0.01
-#: What is added to the Hessian, once its diagonal is ones, so that rounding leaves it positive definite.
+#: What is added to the Hessian for every coordinate, once its diagonal is ones, so that rounding leaves it positive definite,
+#: and by how much more if it does not.
 _ROUNDING: Final = 1e-14
+_MORE_ROUNDING: Final = 100
 
 
 def finish(
@@ -79,7 +81,7 @@ class _Problem:
 
     def __init__(self, gradient_pass: GradientPass, fold: int, present: NDArray[np.bool_], ridge: float) -> None:
         assert gradient_pass.stored is not None, "Newton's method is for few rows"
-        self.pass_, self.fold, self.present = gradient_pass, fold, np.flatnonzero(present)
+        self.gradient_pass, self.fold, self.present = gradient_pass, fold, np.flatnonzero(present)
         share = gradient_pass.problems.weights[fold]
         self.trained = np.flatnonzero(share)
         self.rows, self.share = gradient_pass.stored[self.trained], share[self.trained]
@@ -87,7 +89,7 @@ class _Problem:
 
     def residuals(self, point: Doubles) -> Doubles:
         """Return the residuals p - y of the training rows times their weights: outputs x rows."""
-        residuals: Doubles = self.pass_.residuals(point, self.fold)[:, self.trained].astype(np.float64, copy=False)
+        residuals: Doubles = self.gradient_pass.residuals(point, self.fold)[:, self.trained].astype(np.float64, copy=False)
         return residuals
 
     def gradient(self, point: Doubles, residuals: Doubles) -> Doubles:
@@ -102,8 +104,7 @@ class _Problem:
         roots = np.sqrt(np.maximum(hessian.diagonal(), np.finfo(np.float64).tiny))
         hessian /= roots
         hessian /= roots[:, None]
-        hessian.flat[:: len(hessian) + 1] += _ROUNDING * len(hessian)
-        factor = linalg.cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
+        factor = _factor(hessian)
         with np.errstate(over="ignore"):
             solved = linalg.cho_solve(factor, gradient[self.present].ravel() / roots, check_finite=False) / roots
         step = np.zeros_like(gradient)
@@ -126,3 +127,14 @@ class _Problem:
             # A softmax does not change if all intercepts do alike, so this direction may have any curvature but none.
             hessian[:, -1, :, -1] += own.sum() / n_outputs
         return hessian.reshape(n_outputs * width, n_outputs * width)
+
+
+def _factor(matrix: Doubles) -> tuple[Doubles, bool]:
+    """Return SciPy's Cholesky factor of a matrix that is positive definite but for rounding, with ones on its diagonal."""
+    added = _ROUNDING * len(matrix)
+    while True:
+        matrix.flat[:: len(matrix) + 1] = 1 + added
+        try:
+            return linalg.cho_factor(matrix, lower=True)
+        except linalg.LinAlgError:
+            added *= _MORE_ROUNDING

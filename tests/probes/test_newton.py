@@ -14,7 +14,7 @@ from medsenteval.probes.batch import Batch
 from medsenteval.probes.certificate import certify
 from medsenteval.probes.kernels import GradientPass
 from medsenteval.probes.logistic import ExactBackend
-from medsenteval.probes.newton import _Problem, finish
+from medsenteval.probes.newton import _factor, _Problem, finish
 from tests.probes.problems import half, make_rows
 
 Doubles = NDArray[np.float64]
@@ -42,7 +42,7 @@ def test_derivatives_are_those_of_the_objective(k: int, missing: int | None) -> 
     point = problems.start[0] + 0.3 * rng.standard_normal((n_outputs, width)) * problem_present(problem, n_outputs)[:, None]
     gradient = problem.gradient(point, problem.residuals(point))
     # The pass that L-BFGS uses is the reference for the loss's share.
-    loss_gradient, _ = problem.pass_(point[None], np.array([0]))
+    loss_gradient, _ = problem.gradient_pass(point[None], np.array([0]))
     np.testing.assert_allclose(gradient, loss_gradient[0] + problem.ridge * point, atol=1e-14)
 
     step = problem.newton_step(problem.residuals(point), gradient)
@@ -67,7 +67,7 @@ def test_it_gets_there_from_anywhere(k: int, missing: int | None, far: bool) -> 
         # Sure of the wrong answers: hardly any curvature tells the way back.
         start = start + 300 * np.random.default_rng(1).standard_normal(start.shape) * present[:, None]
     ridge, curvature = float(problems.ridges[0, 0]), problems.basis.curvature
-    point, error = finish(problem.pass_, 0, start, present, ridge, curvature, 1e-10, 2_000)
+    point, error = finish(problem.gradient_pass, 0, start, present, ridge, curvature, 1e-10, 2_000)
     assert error <= 1e-10
     gradient = problem.gradient(point, problem.residuals(point))
     assert np.abs(gradient).max() <= 1e-12
@@ -75,7 +75,7 @@ def test_it_gets_there_from_anywhere(k: int, missing: int | None, far: bool) -> 
 
 def test_it_stops_after_so_many_passes_with_the_best_point() -> None:
     problems, problem = problem_of(3, penalty=1e6)
-    given = problem.pass_, 0, problems.start[0], problems.present[0], float(problems.ridges[0, 0]), problems.basis.curvature
+    given = problem.gradient_pass, 0, problems.start[0], problems.present[0], float(problems.ridges[0, 0]), problems.basis.curvature
     errors = [finish(*given, 1e-12, passes)[1] for passes in (1, 5, 500)]
     assert errors[0] >= errors[1] >= errors[2]
     assert errors[0] > 1e-3
@@ -96,3 +96,14 @@ def test_what_few_passes_leave_short_is_finished(k: int, monkeypatch: pytest.Mon
             assert bound.gap <= 1e-6 * bound.objective
     short = ExactBackend(1e-8, max_passes=3).fit(features, y, k, folds, [grid] * 2)
     assert (short.errors > 1e-8).any()
+
+
+def test_a_matrix_that_rounding_left_indefinite_is_mended() -> None:
+    rng = np.random.default_rng(2)
+    columns = rng.standard_normal((30, 3))
+    columns /= np.linalg.norm(columns, axis=1, keepdims=True)
+    matrix = columns @ columns.T
+    # More than rounding would do, so that what is added first is not enough.
+    matrix -= 1e-9 * np.outer(*[np.linalg.eigh(matrix)[1][:, 0]] * 2)
+    factor = np.tril(_factor(matrix.copy())[0])
+    np.testing.assert_allclose(factor @ factor.T, matrix, atol=1e-6)
