@@ -61,9 +61,13 @@ class Features:
         return len(self.left)
 
     @property
+    def n_parts(self) -> int:
+        """How many parts, each as wide as an embedding, follow one another in a row."""
+        return 1 if self.right is None else COMBINATIONS[self.combination][0]
+
+    @property
     def n_columns(self) -> int:
-        width = int(self.matrix.shape[1])
-        return width if self.right is None else width * COMBINATIONS[self.combination][0]
+        return int(self.matrix.shape[1]) * self.n_parts
 
     def take(self, rows: RowNumbers | slice) -> FloatRows:
         """Build the feature rows with these numbers, in this order."""

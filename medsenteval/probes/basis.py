@@ -9,8 +9,8 @@ to ``weight * diag(spread)``. Three ways to hold the rows follow:
 * *dual*: more columns than rows. The rows shrink to as many coordinates as there are rows that are trained on (``span``),
   which are turned to all principal axes, or, where finding these would take longer than what they save, to leading ones.
 * *raw*: many rows, or wide ones. They stay where they are and are read block by block; the (small) weights are scaled and
-  shifted instead. What steers the solver there is the curvature of a sample of rows (``curvature`` says how); if the rows are
-  very wide, leading axes of a sample do, and the weights are turned as well (``rotations``).
+  shifted instead. What steers the solver there is the curvature of a sample of rows (``curvature`` says how); if the rows, or
+  the parts of pair features, are very wide, leading axes of a sample do, and the weights are turned as well (``rotations``).
 
 Labels play no part here, so nothing about held-out answers can leak through the basis.
 """
@@ -42,7 +42,7 @@ RowNumbers = NDArray[np.intp]
 _SMALL_MATRIX: Final = 2_000_000
 #: Rows that each fitted column has at most if turning them is to cost less than it saves, pass after pass.
 _ROWS_PER_COLUMN: Final = 60
-#: Of wider rows only leading axes are looked for: others, and inverses, would take longer than they save.
+#: Of wider rows, or parts of pairs, only leading axes are looked for: others, and inverses, would take longer than they save.
 _MOST_AXES: Final = 1_536
 #: Rows from which the raw form's curvature is taken, at least, and per column: fewer would save less than more passes cost.
 #: Leading axes alone need no more than the least.
@@ -154,14 +154,15 @@ class Basis:
         with ThreadPoolExecutor(1) as beside:
             # Finding the curvature leaves a core idle some of the time.
             filled = beside.submit(_fill, built, features, np.arange(n_rows)) if built is not None else None
-            per_column = _SAMPLED_ROWS_PER_COLUMN if width <= _MOST_AXES else 0
-            sample = np.linspace(0, n_rows - 1, min(n_rows, max(_SAMPLED_ROWS, per_column * width))).astype(np.intp)
+            inverted = width // features.n_parts
+            per_column = _SAMPLED_ROWS_PER_COLUMN if inverted <= _MOST_AXES else 0
+            sample = np.linspace(0, n_rows - 1, min(n_rows, max(_SAMPLED_ROWS, per_column * inverted))).astype(np.intp)
             rows = np.empty((len(sample), width), dtype=np.float32)
             _fill(rows, features, sample)
             rows, mean, scale = _centred(rows, np.float32, in_place=True)
             rotation: Rotation | None = None
-            if width <= _MOST_AXES:
-                curvature: Curvature = Sampled.of(rows)
+            if inverted <= _MOST_AXES:
+                curvature: Curvature = Sampled.of(rows, features.n_parts)
             else:
                 rotation, spread = leading_rotation(rows)
                 curvature = Diagonal(np.append(spread, np.float32(1.0)))

@@ -6,8 +6,8 @@ once. There are two ways to have it:
 
 * ``Diagonal``: the coordinates are principal axes of the rows, or nearly so. ``weight * S + ridge`` is inverted number by
   number.
-* ``Sampled``: the coordinates are the features themselves, and S comes from a sample of rows. Its inverse is a matrix, which
-  cannot be made anew for every weight and ridge. So ``weight * (S + level)`` stands for ``weight * S + ridge``, with one level
+* ``Sampled``: the coordinates are the features themselves, and S comes from a sample of rows. Its inverse (``inverses``) cannot
+  be made anew for every weight and ridge. So ``weight * (S + level)`` stands for ``weight * S + ridge``, with one level
   for walkers whose ridge over weight is not too far from it. All principal axes would do no better, and take ten times as long
   to find.
 """
@@ -19,9 +19,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
-from medsenteval.cores import added, in_parts
+from medsenteval.probes.inverses import Inverse, PairSample, RowSample, Sample
 
 __all__ = ["Curvature", "Diagonal", "Sampled", "dots", "per_walker", "relative_logit_sizes"]
 
@@ -36,8 +35,6 @@ _MOST_SERVED: Final = 4.0
 _LEAST_SERVED: Final = 1 / 64
 #: Lower levels than this share of all spread together make no difference.
 _LEAST_LEVEL: Final = 1e-12
-#: What is added to each column's spread for every column, as a share of it: with less, float32 could not invert the matrix.
-_LEAST_SHARE: Final = 1e-6
 #: What each class's weight is taken for at the intercept, at least, as a share of the largest.
 _LEAST_WEIGHT: Final = 1e-6
 #: Rows that tell how large logits are, at most.
@@ -107,21 +104,19 @@ class Sampled:
 
     #: Some rows that tell how large logits are.
     measured: Floats
-    #: The mean of x x' over the rows.
-    gram: Floats
+    sample: Sample
     #: The levels beyond which less, or more, makes no difference but that of a factor.
     least: float
     most: float
-    inverses: dict[float, Floats] = field(default_factory=dict)
+    inverses: dict[float, Inverse] = field(default_factory=dict)
     dense = True
 
     @classmethod
-    def of(cls, rows: Floats) -> Sampled:
-        n_rows = len(rows)
-        gram = added(in_parts(n_rows, lambda part: rows[part].T @ rows[part])) / np.float32(n_rows)
-        total = float(gram.trace())
-        least = max(_LEAST_LEVEL * total, float(np.finfo(np.float32).tiny) * 2**20)
-        return cls(rows[:: -(-n_rows // _MEASURED_ROWS)].copy(), gram, least, max(4 * total, least))
+    def of(cls, rows: Floats, n_parts: int = 1) -> Sampled:
+        """Take rows, which may be pair features of so many parts, for a sample of all."""
+        sample = RowSample(rows) if n_parts == 1 else PairSample(rows, n_parts)
+        least = max(_LEAST_LEVEL * sample.spread, float(np.finfo(np.float32).tiny) * 2**20)
+        return cls(rows[:: -(-len(rows) // _MEASURED_ROWS)].copy(), sample, least, max(4 * sample.spread, least))
 
     def levels(self, weight: Floats, ridge: Scalars, before: Scalars | None = None) -> Scalars:
         # Walkers choose by themselves: what one does must not depend on which others there are.
@@ -142,7 +137,7 @@ class Sampled:
         for level in np.unique(levels).tolist():
             chosen = np.flatnonzero(levels == level)
             inner = vectors[chosen, :n_solved, :-1].astype(np.float32, copy=False)
-            flat = inner.reshape(-1, inner.shape[-1]) @ self._inverse(level)
+            flat = self._inverse(level)(inner.reshape(-1, inner.shape[-1]))
             solved[chosen, :n_solved, :-1] = flat.reshape(inner.shape)
         if n_solved < vectors.shape[1]:
             solved[:, -1, :-1] = -solved[:, :-1, :-1].sum(axis=1)
@@ -167,9 +162,9 @@ class Sampled:
         """Return this one: what only steers may be less precise than what it steers."""
         return self
 
-    def _inverse(self, level: float) -> Floats:
+    def _inverse(self, level: float) -> Inverse:
         if level not in self.inverses:
-            self.inverses[level] = _inverse_of(self.gram, level)
+            self.inverses[level] = self.sample.inverse(level)
         return self.inverses[level]
 
 
@@ -182,31 +177,14 @@ def _intercept_curvature(weight: Floats) -> Floats:
     return curvature
 
 
-def _inverse_of(gram: Floats, level: float) -> Floats:
-    """Return the inverse of a Gram matrix with something added to its diagonal."""
-    # With ones on the diagonal, so that columns of any size are worth the same.
-    roots = np.sqrt(gram.diagonal() + np.float32(level))
-    matrix = gram / roots
-    matrix /= roots[:, None]
-    matrix.flat[:: len(matrix) + 1] = 1 + _LEAST_SHARE * len(matrix)
-    # The other order of a symmetric matrix is the same matrix, and LAPACK's own.
-    factor, failed = lapack.spotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
-    assert not failed, "what is added makes it positive definite"
-    lower, _ = lapack.spotri(factor, lower=1, overwrite_c=1)
-    inverse: Floats = np.tril(lower)
-    inverse += np.tril(inverse, -1).T
-    inverse /= roots
-    inverse /= roots[:, None]
-    return inverse
-
-
-def relative_logit_sizes(curvature: Curvature, steps: Floats, points: Floats, tolerance: float) -> Scalars:
-    """Return how large the logits of each walker's step are, relative to those that its weights give."""
+def relative_logit_sizes(curvature: Curvature, points: Floats, tolerance: float, *steps: Floats) -> Scalars:
+    """Return how large the logits of each walker's steps are, at most, relative to those that its weights give."""
     weights = points.copy()
     weights[..., -1] = 0
     # Where features say next to nothing, an error within the intercept's own rounding is as good as none.
     smallest = 4 * np.finfo(points.dtype).eps / tolerance
-    relative: Scalars = curvature.logit_sizes(steps) / np.maximum(curvature.logit_sizes(weights), smallest)
+    largest = np.max([curvature.logit_sizes(step) for step in steps], axis=0)
+    relative: Scalars = largest / np.maximum(curvature.logit_sizes(weights), smallest)
     return relative
 
 

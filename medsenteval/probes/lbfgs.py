@@ -19,7 +19,8 @@ training rows. What is particular about the method:
 * A rejected trial still teaches curvature. The walker stays, learns the pair, and may then go half as far at most.
 * Curvature pairs survive a change of penalty, since the penalty's share of each pair is known exactly.
 * A fit is done when its remaining step would change the logits by less than ``tolerance`` of their own size (both as
-  root mean squares over rows). That is what decides whether predictions can still flip, whatever the scale or rank.
+  root mean squares over rows). That is what decides whether predictions can still flip, whatever the scale or rank. The
+  step is the initial inverse Hessian's, and also the next one to be taken where that Hessian comes from a sample.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ class _Walkers:
         self.gradient = np.zeros_like(start)
         #: What the curvature makes of the gradient, and below of its changes: themselves, unless it is dense.
         self.solved = self.gradient
+        #: Where a dense curvature leads; without one it is not known before it is needed.
+        self.direction = self.gradient
         self.reach = np.full(count, np.inf)
         #: Trials that are not steps from ``point`` (the start, an extrapolation) and are accepted whatever the slope.
         self.unconditional = np.ones(count, dtype=bool)
@@ -216,6 +219,8 @@ class _Walkers:
         if len(moved):
             self.stage[moved] += 1
             self._change_ridge(moved)
+            if self.curvature.dense:
+                self.direction = self._inverse_hessian()
 
     def _exhausted(self) -> NDArray[np.bool_]:
         exhausted: NDArray[np.bool_] = self.passes[self.folds, self.stage] >= self.max_passes
@@ -232,7 +237,12 @@ class _Walkers:
         self._change_ridge(parted)
 
     def _logit_error(self) -> Scalars:
-        return relative_logit_sizes(self.curvature, self._scaled(self.solved), self.point, self.tolerance)
+        steps = [self._scaled(self.solved)]
+        if self.curvature.dense:
+            # What a sample says may be steeper than what has been learnt since.
+            self.direction = self._inverse_hessian()
+            steps.append(self.direction)
+        return relative_logit_sizes(self.curvature, self.point, self.tolerance, *steps)
 
     def _keep(self, rows: Indices) -> None:
         """Go on with these walkers, some of them perhaps several times."""
@@ -242,6 +252,7 @@ class _Walkers:
             setattr(self, name, getattr(self, name)[:, rows])
         if self.curvature.dense:
             self.solved, self.solved_changes = self.solved[rows], self.solved_changes[:, rows]
+            self.direction = self.direction[rows]
         else:
             self.solved, self.solved_changes = self.gradient, self.changes
 
@@ -274,7 +285,7 @@ class _Walkers:
         self.unconditional[moved] = True
 
     def _propose(self) -> None:
-        direction = self._inverse_hessian()
+        direction = self.direction if self.curvature.dense else self._inverse_hessian()
         length = np.sqrt(dots(direction, direction))
         part = np.divide(self.reach, length, out=np.ones_like(length), where=self.reach < length)
         self.trial = self.point - per_walker(part, direction) * direction

@@ -19,8 +19,8 @@ no test item, where 3e-4 flipped one in every sixth. From ten thousand rows on i
 size is a thirtieth of a held-out accuracy's standard error.
 ``FitReport`` holds the largest value and counts the fits that fell short. Below ``1e-5`` all arithmetic is float64, and on a
 few hundred rows the Hessian itself has the last word on the step that is left. M takes all rows for equally uncertain. Where
-rows are separable and the penalty is next to nothing (sixty wide rows, C of a thousand) few of them still are, and at the default
-tolerance logits can be off by some per cent there; a tight tolerance or the certificate tells.
+rows are separable and the penalty is next to nothing (sixty wide rows, C of a thousand) few of them still are, and at the
+default tolerance logits can be off by some per cent there; a tight tolerance or the certificate tells.
 
 **No leaks.** A fit starts from class frequencies, from its own fold under another penalty, or, for a final fit, from the
 search's fits to subsets of its own training rows. Nothing that has seen a fold's held-out labels enters its path.

@@ -56,7 +56,7 @@ def finish(
     while True:
         gradient = problem.gradient(point, residuals)
         step = problem.newton_step(residuals, gradient)
-        error = float(relative_logit_sizes(curvature, step[None], point[None], tolerance)[0])
+        error = float(relative_logit_sizes(curvature, point[None], tolerance, step[None])[0])
         best, least, since = (point, error, 0) if error < least else (best, least, since + 1)
         if error <= tolerance or passes >= max_passes or (least < _NEAR and since >= _PATIENCE):
             return best, least

@@ -75,7 +75,14 @@ def test_it_gets_there_from_anywhere(k: int, missing: int | None, far: bool) -> 
 
 def test_it_stops_after_so_many_passes_with_the_best_point() -> None:
     problems, problem = problem_of(3, penalty=1e6)
-    given = problem.gradient_pass, 0, problems.start[0], problems.present[0], float(problems.ridges[0, 0]), problems.basis.curvature
+    given = (
+        problem.gradient_pass,
+        0,
+        problems.start[0],
+        problems.present[0],
+        float(problems.ridges[0, 0]),
+        problems.basis.curvature,
+    )
     errors = [finish(*given, 1e-12, passes)[1] for passes in (1, 5, 500)]
     assert errors[0] >= errors[1] >= errors[2]
     assert errors[0] > 1e-3
