@@ -170,19 +170,18 @@ class Batch:
             paths = walk(gradient, *given, curvature, tolerance, max_passes - newton_passes, parting)
             points[folds], errors[folds] = paths.points, paths.errors
 
+        def finish_fit(place: RowNumbers) -> None:
+            fold, stage = place.tolist()
+            start = points[fold, stage] if np.isfinite(points[fold, stage]).all() else self.start[fold]
+            given = start, present[fold], float(self.ridges[fold, stage])
+            points[fold, stage], errors[fold, stage] = finish(every_fold, fold, *given, curvature, tolerance, newton_passes)
+
         crew.map(walk_group, groups)
         unsettled = errors > tolerance
         if errors[walking].size * self._newton_work <= _CHECKED_WORK:
             unsettled[walking] = True
         if newton_passes and unsettled.any():
-            gradient = GradientPass(self.problems, self.engine)
-
-            def finish_fit(place: RowNumbers) -> None:
-                fold, stage = place.tolist()
-                start = points[fold, stage] if np.isfinite(points[fold, stage]).all() else self.start[fold]
-                given = start, present[fold], float(self.ridges[fold, stage])
-                points[fold, stage], errors[fold, stage] = finish(gradient, fold, *given, curvature, tolerance, newton_passes)
-
+            every_fold = GradientPass(self.problems, self.engine)
             crew.map(finish_fit, list(np.argwhere(unsettled)))
         back = np.argsort(self.order, axis=1, kind="stable")
         points = np.take_along_axis(points, back[:, :, None, None], axis=1)
