@@ -5,18 +5,18 @@ sigmoid for two classes and a softmax for more. (A softmax over two classes woul
 fold happens to contain two of several classes, C is halved to undo that.) A class without training rows is never
 predicted, as in scikit-learn, which fits the classes present; a fold with one class predicts that class for every row.
 
-The parts: ``basis`` finds coordinates, ``curvature`` says what to expect of the Hessian there, ``kernels`` computes
-gradients of many problems in one pass over the rows, ``lbfgs`` walks every fold through its penalties, ``newton`` finishes what
-is too hard for that, ``certificate`` bounds what is missing.
+The parts: ``basis`` finds coordinates (with ``span`` and ``rotations``), ``curvature`` says what to expect of the Hessian there
+(with ``inverses``), ``kernels`` computes gradients of many problems in one pass over the rows, ``lbfgs`` walks every fold
+through its penalties, ``newton`` finishes what is too hard for that, ``certificate`` bounds what is missing.
 
 **What the tolerance means.** A fit stops when the step still to be taken, estimated from its gradient g and the
 curvature M as ``M^-1 g``, would change its logits by less than ``tolerance`` of their size, both as root mean squares
 over the rows. This is a gradient norm relative to the solution, in the metric that matters for predictions: it does not
-change when features are scaled, rotated or repeated, and a value of r was seen to flip a share of at most r of the
-predictions. It is meant for the search, where hundreds of fits compete; the few final fits, whose predictions are
-reported, are three times as precise. The default is 1e-4: over thirty draws of data as small as BioC and BioASQ it flipped
-no test item, where 3e-4 flipped one in every sixth. From ten thousand rows on it is 3e-4, where a flipped share of that
-size is a thirtieth of a held-out accuracy's standard error.
+change when features are scaled, rotated or repeated, and a value of r was seen to flip a share of about r of the
+predictions, of rows with thousands of columns one or two of a thousand. It is meant for the search, where hundreds of fits
+compete; the few final fits, whose predictions are reported, are three times as precise. The default is 1e-4: over thirty
+draws of data as small as BioC and BioASQ it flipped no test item, where 3e-4 flipped one in every sixth. From ten thousand
+rows on it is 3e-4, where a flipped share of that size is a thirtieth of a held-out accuracy's standard error.
 ``FitReport`` holds the largest value and counts the fits that fell short. Below ``1e-5`` all arithmetic is float64, and on a
 few hundred rows the Hessian itself has the last word on the step that is left. M takes all rows for equally uncertain. Where
 rows are separable and the penalty is next to nothing (sixty wide rows, C of a thousand) few of them still are, and at the

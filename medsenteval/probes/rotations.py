@@ -1,8 +1,9 @@
-"""An orthonormal change of coordinates in which the curvature of wide rows is nearly diagonal.
+"""Orthonormal changes of coordinates in which the curvature of rows is diagonal, or nearly so.
 
-Of very wide rows some leading principal axes are found, exact enough from a sample and two rounds of subspace iteration; the
-coordinates beside them stay the feature columns, but for what the leading axes take from them. Such a rotation is held as a
-block reflector, ``I - W' W`` with few rows in W, so that turning a vector costs two thin products.
+All principal axes make it diagonal, but finding them takes the cube of the width. Of wide rows some leading ones are found,
+exact enough from a sample and two rounds of subspace iteration; the coordinates beside them stay the columns, but for what the
+leading axes take from them. Such a rotation is held as a block reflector, ``I - W' W`` with few rows in W, so that turning a
+vector costs two thin products.
 """
 
 from __future__ import annotations
