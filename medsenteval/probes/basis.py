@@ -50,7 +50,7 @@ _SAMPLED_ROWS: Final = 4_096
 _SAMPLED_ROWS_PER_COLUMN: Final = 6
 #: Pair features up to this size are built once and kept, for who needs them stored; larger ones are built for every pass.
 _KEPT_BYTES: Final = 512 * 2**20
-#: Rows of pair features that a thread builds at a time, few enough for its cache.
+#: Rows that a thread builds or turns at a time, few enough for its cache.
 _BUILT_ROWS: Final = 256
 #: Of more coordinates than this the dual form finds some leading axes: all of them would take longer than passes they save.
 _MOST_DUAL_AXES: Final = 384
