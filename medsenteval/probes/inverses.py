@@ -63,9 +63,11 @@ class PairSample:
         pairs = [(one, other) for one in range(n_parts) for other in range(one + 1)]
 
         def products(part: slice) -> Floats:
-            return np.stack([np.einsum("ij,ij->j", self._parts[one][part], self._parts[other][part]) for one, other in pairs])
+            parts = [whole[part] for whole in self._parts]
+            # In float64: parts that are all but equal must not seem to be more than equal.
+            return np.stack([np.einsum("ij,ij->j", parts[one], parts[other], dtype=np.float64) for one, other in pairs])
 
-        means = added(in_parts(len(rows), products)) / np.float32(len(rows))
+        means = added(in_parts(len(rows), products)) / len(rows)
         #: For each coordinate the mean products of its parts: coordinates x parts x parts.
         self._covariances = np.empty((means.shape[1], n_parts, n_parts))
         for (one, other), mean in zip(pairs, means, strict=True):

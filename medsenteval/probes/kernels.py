@@ -11,8 +11,9 @@ zeros, and its gradient is minus the sum of the others'. It has to be a class th
 without rows has no finite weights.
 
 Residuals p - y are computed without ever forming 1 - p, so that they are accurate relative to their own size however
-tiny they get; on separable rows under a weak penalty nothing else converges. Stored rows are put in the order of their
-classes for that, so that every block has one class only. Rows that stay where they are come with a one-hot mask.
+tiny they get; on separable rows under a weak penalty nothing else converges. Of several classes, stored rows are put in the
+order of these for that, so that every block has one class only. Rows that stay where they are come with a one-hot mask, and
+two classes, whose residuals differ in a sign, with that sign.
 
 The arithmetic is written once for NumPy and torch, whose functions agree in nearly all that is used here. For rows that stay
 where they are in float32 there is a compiled loop besides (``pass_kernels``), which reads them once instead of twice.

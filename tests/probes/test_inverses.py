@@ -81,6 +81,21 @@ def test_any_pairs_have_a_symmetric_positive_definite_inverse(
     assert np.linalg.eigvalsh((scaled + scaled.T) / 2)[0] > -1e-3
 
 
+@pytest.mark.parametrize("mean", [0.0, 30.0])
+@pytest.mark.parametrize("apart", [1e-2, 1e-4, 1e-6])
+def test_parts_that_are_all_but_equal_are_inverted(apart: float, mean: float) -> None:
+    rng = np.random.default_rng(8)
+    first = (rng.standard_normal((3_000, 20)) + mean).astype(np.float32)
+    matrix = np.concatenate([first, first + apart * rng.standard_normal(first.shape).astype(np.float32)])
+    rows = Features(matrix, np.arange(3_000), np.arange(3_000, 6_000)).take(slice(None))
+    rows = (rows - rows.mean(axis=0, dtype=np.float64)).astype(np.float32)
+    sample = PairSample(rows, 4)
+    vectors = rng.standard_normal((5, 80)).astype(np.float32)
+    for level in (1e-12, 1e-6, 1e-2):
+        solved = sample.inverse(level * sample.spread)(vectors)
+        assert (np.einsum("ij,ij->i", solved, vectors) > 0).all()
+
+
 def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.tile(parts_that_depend_by_coordinate(4, 8), (4, 1))
     vectors = np.random.default_rng(1).standard_normal((3, 32)).astype(np.float32)
