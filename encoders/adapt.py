@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +19,33 @@ from medsenteval.registry import load_encoder
 
 __all__ = ["BatcherEncoder", "as_encoder", "load_object"]
 
+#: What word vectors are called that come without a file.
+_UNNAMED: Final = "vectors"
+
 
 class FunctionEncoder:
     """Wraps a function from a list of texts to rows; without an identity, so nothing of it is cached unless it is named."""
 
-    def __init__(self, function: Callable[[list[str]], Any], name: str, identity: str = "") -> None:
+    keeps_threads = True
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], Any],
+        name: str,
+        identity: str = "",
+        by_role: Mapping[str, Callable[[list[str]], Any]] | None = None,
+    ) -> None:
         self.name = name
         self.identity = identity
         self._function = function
+        self._by_role = by_role or {}
+
+    def for_use(self, task: str, role: str) -> FunctionEncoder:
+        """Return the encoder of a text of this role, for objects with ``encode_query`` and ``encode_document``."""
+        if role not in self._by_role:
+            return self
+        identity = f"{self.identity}-role={role}" if self.identity else ""
+        return FunctionEncoder(self._by_role[role], self.name, identity)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # The result is returned as it came: embedding.checked_rows says what is wrong with it, and in which batch.
@@ -33,7 +54,12 @@ class FunctionEncoder:
 
 
 class BatcherEncoder:
-    """Wraps SentEval's ``batcher(params, batch)`` and ``prepare(params, samples)``, which see lists of tokens."""
+    """Wraps SentEval's ``batcher(params, batch)`` and ``prepare(params, samples)``, which see lists of tokens.
+
+    ``separator`` is what separates them: white space, or a text such as a single blank.
+    """
+
+    keeps_threads = True
 
     def __init__(
         self,
@@ -42,62 +68,120 @@ class BatcherEncoder:
         params: Any,
         name: str = "",
         identity: str = "",
+        separator: str | None = None,
     ) -> None:
         self.name = name or getattr(batcher, "__qualname__", type(batcher).__name__)
         self.identity = identity
         self._batcher = batcher
         self._prepare = prepare
         self._params = params
+        self._separator = separator
 
     def prepare(self, texts: Sequence[str]) -> None:
         if self._prepare is not None:
-            self._prepare(self._params, [text.split() for text in texts])
+            self._prepare(self._params, self._tokens(texts))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        rows: NDArray[np.float32] = self._batcher(self._params, [text.split() for text in texts])
+        rows: NDArray[np.float32] = self._batcher(self._params, self._tokens(texts))
         return rows
+
+    def _tokens(self, texts: Sequence[str]) -> list[list[str]]:
+        return [text.split(self._separator) for text in texts]
 
 
 def as_encoder(thing: Any, name: str = "", identity: str = "") -> Encoder:
-    """Coerce a specification, an Encoder, (batcher, prepare), word vectors, an object with .encode or a function.
+    """Coerce whatever can encode: a specification, an Encoder, a loaded model, word vectors, SentEval's pair, a function.
 
-    ``identity`` allows caching for functions, objects and batchers, which have none of their own.
+    A SentenceTransformer, a model of transformers (alone or with its tokeniser), of gensim or of mteb gets the name and the
+    identity that its specification would have. ``identity`` allows caching for functions, objects and batchers, which have
+    none of their own.
+
+    >>> medsenteval.as_encoder(lambda texts: [[len(text)] for text in texts], name="length").encode(["a", "bb"])
+    [[1], [2]]
     """
-    if isinstance(thing, str):
-        return load_encoder(thing)
+    encoder = load_encoder(thing) if isinstance(thing, str) else _adapted(thing)
+    identity = "" if encoder.identity else identity
+    if encoder is thing and (name or identity):
+        encoder = copy(encoder)  # the caller's own keeps its name
+    try:
+        encoder.name = name or encoder.name
+        if identity:
+            encoder.identity = identity  # type: ignore[misc]
+    except AttributeError as error:
+        raise EncoderError(f"a {type(encoder).__name__} cannot be given another name or identity: {error}") from error
+    return encoder
+
+
+def _adapted(thing: Any) -> Encoder:
+    """Wrap anything but a specification."""
     if isinstance(thing, Encoder):
         return thing
-    label = name or getattr(thing, "__qualname__", type(thing).__name__)
+    model, tokenizer = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
+    if _is_a(model, "transformers", "PreTrainedModel"):
+        from medsenteval.encoders.contextual import transformer
+
+        return transformer.from_model(model, tokenizer)
     if isinstance(thing, tuple):
         if len(thing) == 2 and callable(thing[0]) and (thing[1] is None or callable(thing[1])):
             from medsenteval.settings import SentEvalParams
 
-            return BatcherEncoder(thing[0], thing[1], SentEvalParams(), name, identity)
+            return BatcherEncoder(thing[0], thing[1], SentEvalParams())
         raise EncoderError(f"a tuple must be SentEval's (batcher, prepare), got {len(thing)} item(s): {thing!r:.80}")
     if isinstance(thing, Mapping):
-        return _from_mapping(thing, name or "vectors")
-    if hasattr(thing, "key_to_index") and hasattr(thing, "vectors"):
-        from medsenteval.encoders.vectors import from_table
-
-        # Sorted by row: a gensim vocabulary may list its keys in another order than its vectors.
-        return from_table(label, sorted(thing.key_to_index, key=thing.key_to_index.__getitem__), thing.vectors)
+        return _from_mapping(thing)
+    if _is_a(thing, "gensim.utils", "SaveLoad"):
+        return _from_gensim(thing)
     if hasattr(thing, "mteb_model_meta"):
         # Its encode takes mteb's batches, not texts.
         from medsenteval.encoders.mteb_model import MtebEncoder
 
-        return MtebEncoder(thing, name)
+        return MtebEncoder(thing)
+    owner = getattr(thing, "__self__", thing)  # model.encode says no more than the model
+    if _is_a(owner, "sentence_transformers", "SentenceTransformer"):
+        from medsenteval.encoders.contextual import sentence_transformer
+
+        return sentence_transformer.from_model(owner)
+    named = getattr(thing, "name", None)
+    label = named if isinstance(named, str) and named else getattr(thing, "__qualname__", type(thing).__name__)
     if callable(getattr(thing, "encode", None)):
-        return FunctionEncoder(thing.encode, label, identity)
-    if callable(thing):
-        return FunctionEncoder(thing, label, identity)
+        methods = {role: getattr(thing, f"encode_{role}", None) for role in ("query", "document")}
+        return FunctionEncoder(thing.encode, label, by_role={role: way for role, way in methods.items() if callable(way)})
+    if callable(thing) and not _is_a(thing, "torch.nn", "Module"):
+        return FunctionEncoder(thing, label)
     raise EncoderError(
         f"cannot encode with a {type(thing).__name__}; give a specification such as 'lexical', a function from texts to rows, "
-        "an object with .encode, word vectors (a dict or gensim KeyedVectors), or SentEval's (batcher, prepare)"
+        "an object with .encode, word vectors (a dict or a gensim model), a model of transformers with its tokeniser, "
+        "or SentEval's (batcher, prepare)"
     )
 
 
-def _from_mapping(vectors: Mapping[str, Any], name: str) -> Encoder:
-    from medsenteval.encoders.vectors import from_table
+def _is_a(thing: Any, module: str, name: str) -> bool:
+    """Whether a thing is of a library's class; a library that nobody has imported has made none of it."""
+    return module in sys.modules and isinstance(thing, getattr(sys.modules[module], name, ()))
+
+
+def _from_gensim(model: Any) -> Encoder:
+    """Wrap KeyedVectors or the model that holds them, named by the file that it was loaded from."""
+    from medsenteval.encoders.static import fasttext
+    from medsenteval.encoders.static.vectors import from_table
+
+    vectors = getattr(model, "wv", model)
+    if hasattr(model, "infer_vector") or not hasattr(vectors, "key_to_index"):
+        raise EncoderError(
+            f"gensim's {type(model).__name__} has no vectors for words alone; give a function from texts to its vectors"
+        )
+    events = [event for holder in (model, vectors) for event in getattr(holder, "lifecycle_events", None) or ()]
+    files = [str(event.get("fname") or event.get("msg", "")) for event in events if event["event"].startswith("load")]
+    name = Path(files[-1].rpartition(" from ")[2]).stem if files else _UNNAMED
+    # Sorted by row: a gensim vocabulary may list its keys in another order than its vectors.
+    words = sorted(vectors.key_to_index, key=vectors.key_to_index.__getitem__)
+    if hasattr(vectors, "vectors_ngrams"):
+        return fasttext.from_gensim(name, words, vectors)
+    return from_table(name, words, vectors.vectors)
+
+
+def _from_mapping(vectors: Mapping[str, Any]) -> Encoder:
+    from medsenteval.encoders.static.vectors import from_table
 
     if not vectors:
         raise EncoderError("an empty dict of word vectors encodes nothing")
@@ -105,7 +189,7 @@ def _from_mapping(vectors: Mapping[str, Any], name: str) -> Encoder:
         rows = np.stack([np.asarray(vector, dtype=np.float32) for vector in vectors.values()])
     except (ValueError, TypeError) as error:
         raise EncoderError(f"the dict's values are not vectors of one length: {error}") from error
-    return from_table(name, vectors, rows)
+    return from_table(_UNNAMED, vectors, rows)
 
 
 def load_object(argument: str) -> Encoder:
@@ -129,6 +213,7 @@ def load_object(argument: str) -> Encoder:
         if not hasattr(found, part):
             raise EncoderError(f"python:{argument}: {getattr(found, '__name__', found)!r} has no {part!r}")
         found = getattr(found, part)
-    if isinstance(found, type):
-        found = found()
-    return as_encoder(found, name=attribute)
+    encoder = as_encoder(found() if isinstance(found, type) else found)
+    if isinstance(encoder, (FunctionEncoder, BatcherEncoder)) or encoder.name == _UNNAMED:
+        encoder.name = attribute
+    return encoder

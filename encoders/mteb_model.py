@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import sys
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
+from medsenteval.encoders.contextual import sentence_transformer
+from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.errors import EncoderError, MissingExtraError
 
-__all__ = ["LANGUAGE", "MtebEncoder", "import_mteb", "load", "mteb_metadata"]
+__all__ = ["LANGUAGE", "NO_IDENTITY", "MtebEncoder", "import_mteb", "load", "mteb_metadata"]
 
 LANGUAGE: Final = "eng-Latn"
+#: The revision of an encoder of ours without an identity, and what mteb says where it knows none.
+NO_IDENTITY: Final = "no-identity"
+_NO_REVISION: Final = (None, "", NO_IDENTITY, "no_revision_available")
+#: Settings of a model's wrapper that are part of its identity.
+_PLAIN: Final = (str, int, float, dict, list, tuple, type(None))
 
 
 def import_mteb() -> Any:
@@ -43,24 +55,62 @@ def mteb_metadata(name: str, description: str, kind: str, main_score: str, revis
 
 
 class MtebEncoder:
-    """A model of mteb's as an Encoder; prompts that a model has for single tasks are not used."""
+    """A model of mteb's as an Encoder; texts with a role reach it as mteb's queries and documents.
+
+    Prompts that a model has for single tasks of mteb's are not used.
+    """
+
+    keeps_threads = True
 
     def __init__(self, model: Any, name: str = "") -> None:
-        meta = model.mteb_model_meta
-        self.name = name or (meta.name if meta is not None and meta.name else type(model).__name__)
-        revision = getattr(meta, "revision", None)
-        # Without a revision the same name can mean other weights tomorrow.
-        self.identity = f"mteb:{meta.name}@{revision}" if meta is not None and meta.name and revision else ""
+        meta, inner = model.mteb_model_meta, getattr(model, "model", None)
+        named = getattr(meta, "name", None)
+        # What mteb calls a model that came without a name; a folder is no name either.
+        if named == "no_model_name/available" or (named and os.path.isdir(named)):
+            named = None
+        weights, hashed, own_name = _weights(inner)
+        self.name = name or named or own_name or type(model).__name__
+        revision = None if getattr(meta, "revision", None) in _NO_REVISION else meta.revision
+        attributes = getattr(model, "__dict__", {}).items()
+        settings = {key: value for key, value in attributes if isinstance(value, _PLAIN) and key != "device"}
+        described = json.dumps([settings, weights], skipkeys=True, default=lambda value: type(value).__name__)
+        # With neither a revision nor all that makes its vectors in sight, the same name can mean another model tomorrow.
+        known = hashed or (named and revision)
+        self.identity = f"mteb:{named}@{revision}-{hashlib.sha256(described.encode()).hexdigest()[:32]}" if known else ""
         self._model = model
+        self._role = ""
         self._metadata = mteb_metadata("medsenteval", "texts of a MedSentEval task", "STS", "cosine_spearman", "any")
+
+    def for_use(self, task: str, role: str) -> MtebEncoder:
+        """Return the encoder of a text of this role in any task."""
+        if not role:
+            return self
+        other = copy(self)
+        other._role = role
+        other.identity = f"{self.identity}-role={role}" if self.identity else ""
+        return other
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         from datasets import Dataset
+        from mteb.types import PromptType
         from torch.utils.data import DataLoader
 
         batches = DataLoader(Dataset.from_dict({"text": list(texts)}), batch_size=len(texts))
-        rows = self._model.encode(batches, task_metadata=self._metadata, hf_split="test", hf_subset="default")
+        role = {"prompt_type": PromptType(self._role)} if self._role else {}
+        rows = self._model.encode(batches, task_metadata=self._metadata, hf_split="test", hf_subset="default", **role)
         return np.asarray(rows, dtype=np.float32)
+
+
+def _weights(inner: Any) -> tuple[str, bool, str]:
+    """Return a description of the model inside a wrapper, whether it says all about its vectors, and its name."""
+    torch, library = sys.modules.get("torch"), sys.modules.get("sentence_transformers")
+    if library is not None and isinstance(inner, library.SentenceTransformer):
+        encoder = sentence_transformer.from_model(inner)
+        described = encoder.identity or f"{sentence_transformer.describe_model(inner)}-{inner.truncate_dim}"
+        return described, bool(encoder.identity), encoder.name
+    if torch is not None and isinstance(inner, torch.nn.Module):
+        return hash_state_dict(inner), False, ""
+    return "", False, ""
 
 
 def load(argument: str, revision: str = "") -> Encoder:

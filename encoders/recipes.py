@@ -13,7 +13,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Final
 
-from medsenteval.cache import cache_folder
+from medsenteval.embedding.cache import cache_folder
 from medsenteval.errors import EncoderError
 
 __all__ = ["PublishedRow", "Recipe", "describe", "models_folder", "parse_recipes", "recipes"]
@@ -25,12 +25,16 @@ _UNKNOWN: Final = "unknown"
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """A row of a published table, named as its CSV file names it; ``doubt`` says how the recipe may differ from it."""
+    """A row of a published table, named as its CSV file names it.
+
+    ``options`` are those of the row's paper where they differ from the recipe's; ``doubt`` says how it may still differ.
+    """
 
     file: str
     row: str
     table: str = ""
     doubt: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.file}{' ' + self.table if self.table else ''}: {self.row}"
@@ -173,6 +177,8 @@ def describe(recipe: Recipe) -> str:
     for placeholder in recipe.files:
         state = "absent" if recipe._find(placeholder) is None else "present"
         lines.append(("File", f"{recipe._wanted(placeholder)}: {state}"))
-    lines += [("Published", f"{row}{f' (but: {row.doubt})' if row.doubt else ''}") for row in recipe.rows]
+    for row in recipe.rows:
+        options = "".join(f", {key}={value}" for key, value in row.options.items())
+        lines.append(("Published", f"{row}{options}{f' (but: {row.doubt})' if row.doubt else ''}"))
     lines.append(("Note", recipe.note))
     return "\n".join(f"{key + ':':<12}{value}" for key, value in lines if value)

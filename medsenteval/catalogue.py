@@ -7,10 +7,12 @@ from typing import Final
 __all__ = [
     "ANALOGY_TASKS",
     "BIO_PROBING_TASKS",
+    "CONCEPT_TASKS",
     "DIAGNOSTIC_TASKS",
     "ENCODER_KINDS",
     "GENERAL_TASKS",
     "NER_TASKS",
+    "NOT_OFFERED",
     "PROBING_TASKS",
     "SENTENCE_TASKS",
     "TASK_GROUPS",
@@ -55,6 +57,7 @@ GENERAL_TASKS: Final[TaskTable] = {
     "SNLI": ("medsenteval.tasks.general.snli:TASK", ()),
     "SICKEntailment": ("medsenteval.tasks.general.sick:ENTAILMENT", ("SICK-E",)),
     "SICKRelatedness": ("medsenteval.tasks.general.sick:RELATEDNESS", ("SICK-R",)),
+    "SICKRelatednessCosine": ("medsenteval.tasks.general.sick:COSINE", ("SICK-R-cosine",)),
     "STSBenchmark": ("medsenteval.tasks.general.stsbenchmark:SUPERVISED", ("STSB",)),
     "STSBenchmarkCosine": ("medsenteval.tasks.general.stsbenchmark:COSINE", ("STSB-cosine",)),
     "STS12": ("medsenteval.tasks.general.sts:STS12", ()),
@@ -65,26 +68,26 @@ GENERAL_TASKS: Final[TaskTable] = {
 }
 
 PROBING_TASKS: Final[TaskTable] = {
-    "Length": ("medsenteval.tasks.general.probing:LENGTH", ("SentLen",)),
-    "WordContent": ("medsenteval.tasks.general.probing:WORD_CONTENT", ("WC",)),
-    "Depth": ("medsenteval.tasks.general.probing:DEPTH", ("TreeDepth",)),
-    "TopConstituents": ("medsenteval.tasks.general.probing:TOP_CONSTITUENTS", ("TopConst",)),
-    "BigramShift": ("medsenteval.tasks.general.probing:BIGRAM_SHIFT", ("BShift",)),
-    "Tense": ("medsenteval.tasks.general.probing:TENSE", ()),
-    "SubjNumber": ("medsenteval.tasks.general.probing:SUBJ_NUMBER", ("SubjNum",)),
-    "ObjNumber": ("medsenteval.tasks.general.probing:OBJ_NUMBER", ("ObjNum",)),
-    "OddManOut": ("medsenteval.tasks.general.probing:ODD_MAN_OUT", ("SOMO",)),
-    "CoordinationInversion": ("medsenteval.tasks.general.probing:COORDINATION_INVERSION", ("CoordInv",)),
+    "Length": ("medsenteval.tasks.general.linguistic_probing:LENGTH", ("SentLen",)),
+    "WordContent": ("medsenteval.tasks.general.linguistic_probing:WORD_CONTENT", ("WC",)),
+    "Depth": ("medsenteval.tasks.general.linguistic_probing:DEPTH", ("TreeDepth",)),
+    "TopConstituents": ("medsenteval.tasks.general.linguistic_probing:TOP_CONSTITUENTS", ("TopConst",)),
+    "BigramShift": ("medsenteval.tasks.general.linguistic_probing:BIGRAM_SHIFT", ("BShift",)),
+    "Tense": ("medsenteval.tasks.general.linguistic_probing:TENSE", ()),
+    "SubjNumber": ("medsenteval.tasks.general.linguistic_probing:SUBJ_NUMBER", ("SubjNum",)),
+    "ObjNumber": ("medsenteval.tasks.general.linguistic_probing:OBJ_NUMBER", ("ObjNum",)),
+    "OddManOut": ("medsenteval.tasks.general.linguistic_probing:ODD_MAN_OUT", ("SOMO",)),
+    "CoordinationInversion": ("medsenteval.tasks.general.linguistic_probing:COORDINATION_INVERSION", ("CoordInv",)),
 }
 
 #: Probing tasks made from any text in PubMed20K's format.
 BIO_PROBING_TASKS: Final[TaskTable] = {
-    "BioLength": ("medsenteval.tasks.diagnostics.probing:BIO_LENGTH", ()),
-    "BioWordContent": ("medsenteval.tasks.diagnostics.probing:BIO_WORD_CONTENT", ()),
-    "BioBigramShift": ("medsenteval.tasks.diagnostics.probing:BIO_BIGRAM_SHIFT", ()),
-    "BioTense": ("medsenteval.tasks.diagnostics.probing:BIO_TENSE", ()),
-    "BioNumbers": ("medsenteval.tasks.diagnostics.probing:BIO_NUMBERS", ()),
-    "BioAbbreviation": ("medsenteval.tasks.diagnostics.probing:BIO_ABBREVIATION", ()),
+    "BioLength": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_LENGTH", ()),
+    "BioWordContent": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_WORD_CONTENT", ()),
+    "BioBigramShift": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_BIGRAM_SHIFT", ()),
+    "BioTense": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_TENSE", ()),
+    "BioNumbers": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_NUMBERS", ()),
+    "BioAbbreviation": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_ABBREVIATION", ()),
 }
 
 DIAGNOSTIC_TASKS: Final[TaskTable] = {
@@ -101,45 +104,68 @@ DIAGNOSTIC_TASKS: Final[TaskTable] = {
 }
 
 WORD_TASKS: Final[TaskTable] = {
-    "Bio-SimLex": ("medsenteval.tasks.word.biomedical:BIO_SIMLEX", ()),
-    "Bio-SimVerb": ("medsenteval.tasks.word.biomedical:BIO_SIMVERB", ()),
-    "UMNSRS-sim": ("medsenteval.tasks.word.biomedical:UMNSRS_SIM", ("UMN-sim", "UMNSRS-similarity")),
-    "UMNSRS-rel": ("medsenteval.tasks.word.biomedical:UMNSRS_REL", ("UMN-rel", "UMNSRS-relatedness")),
-    "UMNSRS-sim-mod": ("medsenteval.tasks.word.biomedical:UMNSRS_SIM_MOD", ("UMNSRS-sim-449",)),
-    "UMNSRS-rel-mod": ("medsenteval.tasks.word.biomedical:UMNSRS_REL_MOD", ("UMNSRS-rel-458",)),
-    "MayoSRS": ("medsenteval.tasks.word.biomedical:MAYOSRS", ()),
-    "MiniMayoSRS": ("medsenteval.tasks.word.biomedical:MINIMAYOSRS", ("Pedersen",)),
-    "Hliaoutakis": ("medsenteval.tasks.word.biomedical:HLIAOUTAKIS", ()),
+    "Bio-SimLex": ("medsenteval.tasks.word.biomedical_words:BIO_SIMLEX", ()),
+    "Bio-SimVerb": ("medsenteval.tasks.word.biomedical_words:BIO_SIMVERB", ()),
+    "UMNSRS-sim": ("medsenteval.tasks.word.biomedical_words:UMNSRS_SIM", ("UMN-sim", "UMNSRS-similarity")),
+    "UMNSRS-rel": ("medsenteval.tasks.word.biomedical_words:UMNSRS_REL", ("UMN-rel", "UMNSRS-relatedness")),
+    "UMNSRS-sim-mod": ("medsenteval.tasks.word.biomedical_words:UMNSRS_SIM_MOD", ("UMNSRS-sim-449",)),
+    "UMNSRS-rel-mod": ("medsenteval.tasks.word.biomedical_words:UMNSRS_REL_MOD", ("UMNSRS-rel-458",)),
+    "MayoSRS": ("medsenteval.tasks.word.biomedical_words:MAYOSRS", ()),
+    "MiniMayoSRS": ("medsenteval.tasks.word.biomedical_words:MINIMAYOSRS", ("Pedersen",)),
+    "Hliaoutakis": ("medsenteval.tasks.word.biomedical_words:HLIAOUTAKIS", ()),
+    "EHR-RelA": ("medsenteval.tasks.word.biomedical_words:EHR_RELA", ()),
+    "EHR-RelB": ("medsenteval.tasks.word.biomedical_words:EHR_RELB", ("EHR-Rel",)),
 }
 
 WORD_GENERAL_TASKS: Final[TaskTable] = {
-    "SimLex-999": ("medsenteval.tasks.word.general:SIMLEX_999", ()),
-    "SimVerb-3500": ("medsenteval.tasks.word.general:SIMVERB_3500", ()),
-    "WordSim-353": ("medsenteval.tasks.word.general:WORDSIM_353", ("WS-353",)),
-    "WordSim-353-sim": ("medsenteval.tasks.word.general:WORDSIM_353_SIM", ("WS-353-SIM",)),
-    "WordSim-353-rel": ("medsenteval.tasks.word.general:WORDSIM_353_REL", ("WS-353-REL",)),
-    "RG-65": ("medsenteval.tasks.word.general:RG_65", ()),
-    "MC-30": ("medsenteval.tasks.word.general:MC_30", ()),
-    "MEN": ("medsenteval.tasks.word.general:MEN", ()),
-    "MTurk-287": ("medsenteval.tasks.word.general:MTURK_287", ()),
-    "MTurk-771": ("medsenteval.tasks.word.general:MTURK_771", ()),
-    "Rare-Word": ("medsenteval.tasks.word.general:RARE_WORD", ("RW",)),
-    "YP-130": ("medsenteval.tasks.word.general:YP_130", ()),
-    "VERB-143": ("medsenteval.tasks.word.general:VERB_143", ()),
+    "SimLex-999": ("medsenteval.tasks.word.general_words:SIMLEX_999", ()),
+    "SimVerb-3500": ("medsenteval.tasks.word.general_words:SIMVERB_3500", ()),
+    "WordSim-353": ("medsenteval.tasks.word.general_words:WORDSIM_353", ("WS-353",)),
+    "WordSim-353-sim": ("medsenteval.tasks.word.general_words:WORDSIM_353_SIM", ("WS-353-SIM",)),
+    "WordSim-353-rel": ("medsenteval.tasks.word.general_words:WORDSIM_353_REL", ("WS-353-REL",)),
+    "RG-65": ("medsenteval.tasks.word.general_words:RG_65", ()),
+    "MC-30": ("medsenteval.tasks.word.general_words:MC_30", ()),
+    "MEN": ("medsenteval.tasks.word.general_words:MEN", ()),
+    "MTurk-287": ("medsenteval.tasks.word.general_words:MTURK_287", ()),
+    "MTurk-771": ("medsenteval.tasks.word.general_words:MTURK_771", ()),
+    "Rare-Word": ("medsenteval.tasks.word.general_words:RARE_WORD", ("RW",)),
+    "YP-130": ("medsenteval.tasks.word.general_words:YP_130", ()),
+    "VERB-143": ("medsenteval.tasks.word.general_words:VERB_143", ()),
+}
+
+CONCEPT_TASKS: Final[TaskTable] = {
+    "HPO": ("medsenteval.tasks.concepts.ontology_synonyms:HPO", ("HumanPhenotypeOntology",)),
+    "SNOMED-CT": ("medsenteval.tasks.concepts.ontology_synonyms:SNOMED_CT", ("SNOMED",)),
+    "UMLS": ("medsenteval.tasks.concepts.ontology_synonyms:UMLS", ()),
+    "NCBI-disease-linking": ("medsenteval.tasks.concepts.mention_linking:NCBI_DISEASE", ()),
+    "BC5CDR-disease-linking": ("medsenteval.tasks.concepts.mention_linking:BC5CDR_DISEASE", ()),
+    "BC5CDR-chemical-linking": ("medsenteval.tasks.concepts.mention_linking:BC5CDR_CHEMICAL", ()),
+    "COMETA": ("medsenteval.tasks.concepts.mention_linking:COMETA", ()),
+    "MedMentions-linking": ("medsenteval.tasks.concepts.mention_linking:MEDMENTIONS", ("MedMentions",)),
+}
+
+#: Names of SentEval's tasks that are known and not offered, with the reason.
+NOT_OFFERED: Final = {
+    "ImageCaptionRetrieval": "it ranks images by captions, which needs SentEval's features of COCO's images beside the texts; "
+    "run it with SentEval itself",
 }
 
 #: Kind of encoder -> (module:loader, what its argument is).
 ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "lexical": ("medsenteval.encoders.lexical:load", "no argument: hashed words and character n-grams, no weights"),
-    "vectors": ("medsenteval.encoders.vectors:load", "PATH of GloVe, word2vec or fastText .vec word vectors"),
-    "fasttext": ("medsenteval.encoders.fasttext:load", "PATH of a fastText .bin model, subwords included"),
-    "transformers": ("medsenteval.encoders.transformer:load", "model ID or PATH: BERT, BioBERT, SciBERT, RoBERTa, GPT, ..."),
-    "elmo": ("medsenteval.encoders.elmo:load", "OPTIONS.json+WEIGHTS.hdf5 of AllenNLP"),
-    "flair": ("medsenteval.encoders.flair:load", "FORWARD.pt+BACKWARD.pt language models"),
-    "infersent": ("medsenteval.encoders.infersent:load", "ENCODER.pkl+VECTORS"),
-    "use": ("medsenteval.encoders.use:load", "PATH or address of a TensorFlow Hub sentence encoder"),
-    "sentence-transformers": ("medsenteval.encoders.sentence_transformer:load", "model ID or PATH"),
-    "model2vec": ("medsenteval.encoders.model2vec:load", "PATH of a static model of the model2vec kind"),
+    "vectors": ("medsenteval.encoders.static.vectors:load", "PATH of GloVe, word2vec or fastText .vec word vectors"),
+    "fasttext": ("medsenteval.encoders.static.fasttext:load", "PATH of a fastText .bin model, subwords included"),
+    "transformers": (
+        "medsenteval.encoders.contextual.transformer:load",
+        "model ID or PATH: BERT, BioBERT, SciBERT, RoBERTa, GPT, ...",
+    ),
+    "elmo": ("medsenteval.encoders.contextual.elmo:load", "OPTIONS.json+WEIGHTS.hdf5 of AllenNLP"),
+    "flair": ("medsenteval.encoders.contextual.flair:load", "FORWARD.pt+BACKWARD.pt language models"),
+    "infersent": ("medsenteval.encoders.contextual.infersent:load", "ENCODER.pkl+VECTORS"),
+    "use": ("medsenteval.encoders.contextual.use:load", "PATH or address of a TensorFlow Hub sentence encoder"),
+    "sentence-transformers": ("medsenteval.encoders.contextual.sentence_transformer:load", "model ID or PATH"),
+    "dual": ("medsenteval.encoders.dual:load", "no argument: query=SPEC and document=SPEC, two models as one encoder"),
+    "model2vec": ("medsenteval.encoders.static.model2vec:load", "PATH of a static model of the model2vec kind"),
     "endpoint": ("medsenteval.encoders.endpoint:load", "URL#MODEL of an OpenAI-compatible embeddings server"),
     "mteb": ("medsenteval.encoders.mteb_model:load", "name of a model that mteb implements"),
     "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
@@ -147,9 +173,9 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
 
 ANALOGY_TASKS: Final[TaskTable] = {
     "BMASS": ("medsenteval.tasks.analogy.bmass:TASK", ()),
-    "Google": ("medsenteval.tasks.analogy.general:GOOGLE", ("GoogleAnalogies", "questions-words")),
-    "MSR": ("medsenteval.tasks.analogy.general:MSR", ("MSRAnalogies",)),
-    "BATS": ("medsenteval.tasks.analogy.general:BATS", ()),
+    "Google": ("medsenteval.tasks.analogy.general_analogies:GOOGLE", ("GoogleAnalogies", "questions-words")),
+    "MSR": ("medsenteval.tasks.analogy.general_analogies:MSR", ("MSRAnalogies",)),
+    "BATS": ("medsenteval.tasks.analogy.general_analogies:BATS", ()),
 }
 
 #: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
@@ -161,6 +187,7 @@ TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "probing": PROBING_TASKS,
     "word": WORD_TASKS,
     "word-general": WORD_GENERAL_TASKS,
+    "concepts": CONCEPT_TASKS,
     "diagnostics": DIAGNOSTIC_TASKS,
     "bio-probing": BIO_PROBING_TASKS,
 }

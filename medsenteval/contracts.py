@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,17 +16,26 @@ if TYPE_CHECKING:
     from medsenteval.settings import Settings
 
 __all__ = [
+    "CUT_MARK",
+    "CUT_NOTE",
+    "LITTLE_KNOWN_MARK",
+    "LITTLE_KNOWN_NOTE",
+    "SCHEMA",
     "Dataset",
     "Embeddings",
     "Encoder",
     "Metric",
     "RejectedRow",
+    "Result",
     "Scores",
     "Split",
     "Task",
     "TokenEncoder",
     "TokenVectors",
 ]
+
+#: Raised whenever the meaning of a stored field changes.
+SCHEMA: Final = 1
 
 
 @runtime_checkable
@@ -36,7 +45,10 @@ class Encoder(Protocol):
     ``identity`` names everything that can change a vector (weights hash, pooling, case, maximum length, dtype); an empty
     identity means that the encoder cannot be told apart from another one, and nothing of it may be cached.
     An encoder that learns from a task's texts also has ``prepare(texts)``, as in SentEval; what it learns is not part of its
-    identity, because the engine keeps vectors under the texts as well.
+    identity, because the engine keeps vectors under the texts as well. One that treats queries and documents, or single tasks,
+    otherwise than other texts has ``for_use(task, role)``, which returns the Encoder to use (``role`` is "", "query" or
+    "document"); its own identity names all of them. ``sees`` is a dictionary of what it makes of a text (prompt, max_length,
+    pooling, dtype), and ``token_counts(texts)`` returns the tokens of each text before it is cut to ``max_length``.
     """
 
     name: str
@@ -138,9 +150,15 @@ class Dataset:
     rejected: tuple[RejectedRow, ...] = ()
     notes: tuple[str, ...] = ()
     synthetic: bool = False
+    incomplete: bool = False
 
     def __len__(self) -> int:
         return sum(map(len, self.splits.values()))
+
+    @property
+    def separator(self) -> str | None:
+        """What splits texts into SentEval's tokens: white space, or each single blank under the option ``legacy``."""
+        return " " if self.options.get("legacy") == "yes" else None
 
     def all_texts(self) -> Iterator[str]:
         """Yield every text of every split, both sides, repetitions included."""
@@ -179,15 +197,24 @@ class Dataset:
 class Embeddings:
     """The vectors of a data set's distinct texts: one matrix, and the row of each text in it.
 
-    ``n_encoded`` says how many of them were encoded just now rather than found in the cache.
+    ``n_encoded`` says how many of them were encoded just now rather than found in the cache, ``tokens`` how many tokens the
+    encoder found in each, 0 where it does not say. ``second`` has the rows of second texts where these have a role, and so
+    vectors, of their own.
     """
 
     matrix: NDArray[np.float32]
     row_of: Mapping[str, int]
     n_encoded: int = 0
+    tokens: NDArray[np.uint32] | None = None
+    second: Mapping[str, int] | None = None
 
     def rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
         return np.fromiter((self.row_of[text] for text in texts), dtype=np.intp, count=len(texts))
+
+    def rows2(self, texts: Sequence[str]) -> NDArray[np.intp]:
+        """Return the rows of second texts."""
+        row_of = self.row_of if self.second is None else self.second
+        return np.fromiter((row_of[text] for text in texts), dtype=np.intp, count=len(texts))
 
     @property
     def zero_rows(self) -> NDArray[np.bool_]:
@@ -249,9 +276,16 @@ class Task:
     ``metrics`` are those of the paper's table; a ``positive_label`` adds F1 to what is computed.
     ``options`` lists the reading options with their allowed values, the default first.
     ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
-    ``pair_features`` names how two sentence vectors become one row of probe input (``medsenteval.features``).
+    ``pair_features`` names how two sentence vectors become one row of probe input (``medsenteval.probes.features``).
+    ``roles`` are those of the first and the second texts: "query", "document", or "" where texts are on equal terms.
+    ``sorted_by_second`` says that the original sorts pairs by the second text before it trains.
+    ``row_options`` names the options that choose rows: published counts hold for their defaults only.
     ``protocol_options`` names the options that are part of the protocol's name, because their scores do not compare.
     ``uses_probe`` is False where no shared probe is trained on the vectors (similarities, analogies, taggers of their own).
+    ``own_data`` says which column is what in a user's own table; such a task looks at no data folder. Empty for all others.
+
+    >>> isinstance(medsenteval.registry.task("RQE"), medsenteval.Task)
+    True
     """
 
     name: str
@@ -273,9 +307,13 @@ class Task:
     training: Mapping[str, Any] = field(default_factory=dict)
     senteval_name: str = ""
     groups_are: str = ""
+    row_options: tuple[str, ...] = ()
     protocol_options: tuple[str, ...] = ()
     uses_probe: bool = True
     pair_features: str = "u,v,|u-v|,u*v"
+    sorted_by_second: bool = False
+    roles: tuple[str, str] = ("", "")
+    own_data: str = ""
 
     def protocol_under(self, settings: Settings) -> str:
         """Return the protocol's full name; scores under different names are not comparable."""
@@ -284,7 +322,7 @@ class Task:
             chosen = {name: given.get(name, self.options[name][0]) for name in self.protocol_options}
             return "-".join(name if value == "yes" else value for name, value in chosen.items() if value != "no")
         if not self.uses_probe:
-            return self.protocol if settings.similarity is None or self.protocol != "cosine" else "own-similarity"
+            return self.protocol if settings.similarity is None or self.protocol != "cosine" else OWN_SIMILARITY
         if settings.few_shot == "mteb":
             return settings.part_of_training
         name = self.protocol if self.protocol == "split" else f"{self.protocol}-{settings.folds}"
@@ -293,3 +331,75 @@ class Task:
         if settings.grid != "senteval":
             name += "-wide-grid"
         return f"{name}-{settings.part_of_training}" if settings.part_of_training else name
+
+
+#: The protocol under which a caller's own similarity replaces the cosine.
+OWN_SIMILARITY: Final = "own-similarity"
+#: Stands behind every score of an encoder that knows less than half of a task's words, with the note below the table.
+LITTLE_KNOWN_MARK: Final = "‡"
+LITTLE_KNOWN_NOTE: Final = "‡ the encoder knows less than half of this task's words"
+#: Stands behind every score of an encoder that saw only the beginning of more than 1 % of a task's texts.
+CUT_MARK: Final = "§"
+CUT_NOTE: Final = "§ more than 1 % of the texts were longer than the encoder reads, and cut"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """One encoder on one task: scores at full precision, per-item predictions, provenance.
+
+    ``signature`` is one line that holds everything that can move the score; two results are comparable when theirs differ
+    only in the encoder. ``headline`` names the metrics that the paper's table shows. ``timings`` are seconds for each phase;
+    ``performance`` says how many texts were encoded in them, the peak memory of the process and, where a server counted them,
+    the tokens used. ``made`` is the time (UTC).
+    ``input`` says what the encoder saw: texts cut at its ``max_length``, the share of tokens lost, prompts, pooling, dtype,
+    and the bytes of a vector.
+    """
+
+    task: str
+    encoder: str
+    encoder_identity: str
+    dimension: int
+    metrics: tuple[Metric, ...]
+    headline: tuple[str, ...]
+    n_train: int
+    n_test: int
+    protocol: str
+    probe: str
+    seed: int
+    signature: str
+    synthetic: bool
+    notes: tuple[str, ...]
+    rejected: tuple[str, ...]
+    files: tuple[str, ...]
+    label_names: tuple[str, ...]
+    coverage: Mapping[str, float]
+    timings: Mapping[str, float]
+    performance: Mapping[str, float]
+    versions: Mapping[str, str]
+    items: Mapping[str, Any]
+    details: Mapping[str, Any]
+    senteval: Mapping[str, Any]
+    made: str = ""
+    input: Mapping[str, Any] = field(default_factory=dict)
+
+    def metric(self, name: str) -> Metric:
+        return next(metric for metric in self.metrics if metric.name == name)
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{each.name} {each.value:.4g} [{each.low:.4g}, {each.high:.4g}]" for each in self.metrics)
+        synthetic = ", synthetic data" if self.synthetic else ""
+        return f"<Result of {self.encoder} on {self.task}: {scores}, n {self.n_test:,}{synthetic}>"
+
+    @property
+    def little_known(self) -> bool:
+        """Whether the encoder knows less than half of the tokens of this task; tables then carry LITTLE_KNOWN_MARK."""
+        return self.coverage.get("tokens", 1.0) < 0.5
+
+    @property
+    def much_cut(self) -> bool:
+        """Whether more than 1 % of the texts were cut at the encoder's length limit; tables then carry CUT_MARK."""
+        share = self.input.get("texts_cut_share", 0.0)
+        return isinstance(share, float) and share > 0.01
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **asdict(self)}

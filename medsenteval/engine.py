@@ -2,26 +2,62 @@
 
 from __future__ import annotations
 
+import hashlib
+import logging
+import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.metadata import version
+from types import CodeType
+from typing import Any, Final, Protocol
 
-from medsenteval import registry
-from medsenteval.cache import EmbeddingCache
-from medsenteval.contracts import Dataset, Encoder, Task
-from medsenteval.datasets import data_root, load_dataset
-from medsenteval.embedding import embed_texts
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval import __version__, registry
+from medsenteval.contracts import OWN_SIMILARITY, Dataset, Embeddings, Encoder, Result, Scores, Task
+from medsenteval.datasets.locate import data_root, load_dataset
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.embedding.embed import RemoteEncoder, embed_texts
 from medsenteval.encoders.adapt import BatcherEncoder
-from medsenteval.errors import SettingsError
-from medsenteval.executors import Executor
-from medsenteval.executors.worker import peak_memory_mb
-from medsenteval.memory import return_freed_memory
-from medsenteval.progress import Progress
-from medsenteval.results import Result, make_result
+from medsenteval.encoders.token_budget import TokenBudget
+from medsenteval.errors import EncoderError, SettingsError
+from medsenteval.probes import describe_probe
 from medsenteval.settings import SentEvalParams, Settings
+from medsenteval.support.memory import peak_memory_mb, return_freed_memory
+from medsenteval.support.progress import Progress
+from medsenteval.tasks.probe_rows import stacked_parts
 
-__all__ = ["SE", "evaluate_task"]
+__all__ = ["SE", "Workers", "evaluate_task", "make_result", "signature_of", "texts_in_roles"]
+
+_log: Final = logging.getLogger(__name__)
+
+#: An encoder that knows a smaller share of a task's tokens is not scored.
+_LEAST_COVERAGE: Final = 0.05
+
+
+class Workers(Protocol):
+    """Processes that encode and score in place of this one; ``medsenteval.running.executors`` has them."""
+
+    @property
+    def peak_memory_mb(self) -> float: ...
+
+    def encoding(self, encoder: Encoder, task: str, role: str) -> AbstractContextManager[RemoteEncoder]:
+        """Make an encoder known to the workers, as it encodes texts of this role in this task, for the time of a block."""
+        ...
+
+    def score(
+        self,
+        task: Task,
+        dataset: Dataset,
+        embeddings: Embeddings,
+        settings: Settings,
+        title: str,
+        after_fit: Callable[[], object],
+    ) -> Scores: ...
 
 
 def evaluate_task(
@@ -33,36 +69,35 @@ def evaluate_task(
     cache: EmbeddingCache | None = None,
     progress: Progress | None = None,
     seconds_reading: float = 0.0,
-    executor: Executor | None = None,
-    spec: str = "",
+    workers: Workers | None = None,
+    turn: AbstractContextManager[object] | None = None,
 ) -> Result:
     """Encode a data set's texts and score the task; the whole way from texts to Result.
 
-    With an ``executor`` its workers do both; ``spec`` is what they load the encoder from.
+    With ``workers`` these do both. ``turn`` is held while texts are encoded.
     """
     started = time.perf_counter()
     progress = progress or Progress()
     asked = dataset.for_encoder(encoder)
     common: dict[str, Any] = {"batch_size": settings.batch_size, "task_name": task.name, "cache": cache, "progress": progress}
-    if executor is None:
-        embeddings = embed_texts(encoder, list(asked.all_texts()), **common)
-        return_freed_memory()
-        encoded = time.perf_counter()
+    meter: TokenBudget | None = getattr(encoder, "token_budget", None)
+    # Workers cannot make a server faster, and would each count its tokens on their own.
+    elsewhere = workers if meter is None else None
+    with nullcontext() if workers is None or turn is None else turn, nullcontext() if meter is None else meter.alone:
+        used_before = (meter.used if meter else None) or 0
+        embeddings, seen = _embed(task, asked, encoder, elsewhere, **common)
+        tokens = {} if meter is None or meter.used is None else {"tokens": meter.used - used_before}
+    encoded = time.perf_counter()
+    return_freed_memory()
+    coverage = _coverage(encoder, embeddings, task)
+    begun = time.perf_counter()
+    if workers is None:
         scores = task.evaluate(task, asked, embeddings, settings)
     else:
-        from medsenteval.executors.encoding import EncoderElsewhere
-        from medsenteval.executors.scoring import score_elsewhere
-
-        with closing(EncoderElsewhere.of(encoder, spec, executor)) as elsewhere:
-            embeddings = embed_texts(encoder, list(asked.all_texts()), **common, elsewhere=elsewhere)
-        encoded = time.perf_counter()
         title = f"{task.name}: {encoder.name}"
-        scores = score_elsewhere(task, asked, embeddings, settings, executor, title, progress.fitted)
+        scores = workers.score(task, asked, embeddings, settings, title, progress.fitted)
     scored = time.perf_counter()
     return_freed_memory()
-    measure_coverage = getattr(encoder, "coverage", None)
-    coverage: Mapping[str, float] = {} if measure_coverage is None else measure_coverage(embeddings.row_of)
-    zero_rows = int(embeddings.zero_rows.sum())
     n_encoded = embeddings.n_encoded
     return make_result(
         task,
@@ -70,15 +105,208 @@ def evaluate_task(
         scores,
         settings,
         encoder,
-        dimension=int(embeddings.matrix.shape[1]),
-        coverage={**coverage, "zero_vectors": zero_rows / len(embeddings.matrix)},
-        timings={"read": seconds_reading, "encode": encoded - started, "fit": scored - encoded},
+        vectors=embeddings.matrix,
+        coverage=coverage,
+        timings={"read": seconds_reading, "encode": encoded - started, "fit": scored - begun},
         performance={
             "texts": len(embeddings.matrix),
             "texts_encoded": n_encoded,
             "texts_per_second": n_encoded / (encoded - started),
-            "peak_memory_mb": max(peak_memory_mb(), 0.0 if executor is None else executor.peak_memory_mb),
+            "peak_memory_mb": max(peak_memory_mb(), 0.0 if workers is None else workers.peak_memory_mb),
+            **tokens,
         },
+        seen=seen,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TextsInRole:
+    """Texts of a data set that one encoder encodes in the same way; ``role`` is "", "query" or "document"."""
+
+    encoder: Encoder
+    role: str
+    texts: list[str]
+
+
+def texts_in_roles(task: Task, dataset: Dataset, encoder: Encoder) -> list[TextsInRole]:
+    """Return all texts as one part, or first and second texts as two where the encoder treats their roles differently."""
+    choose: Callable[[str, str], Encoder] | None = getattr(encoder, "for_use", None)
+    if choose is None:
+        return [TextsInRole(encoder, "", list(dataset.all_texts()))]
+    first, second = (choose(task.name, role) for role in task.roles)
+    if task.roles[0] == task.roles[1] or first is second or (first.identity and first.identity == second.identity):
+        return [TextsInRole(first, task.roles[0], list(dataset.all_texts()))]
+    splits = dataset.splits.values()
+    return [
+        TextsInRole(first, task.roles[0], [text for split in splits for text in split.texts]),
+        TextsInRole(second, task.roles[1], [text for split in splits for text in split.texts2 or ()]),
+    ]
+
+
+def _embed(
+    task: Task, dataset: Dataset, encoder: Encoder, workers: Workers | None, **common: Any
+) -> tuple[Embeddings, dict[str, Any]]:
+    """Encode a data set's texts, each in the role that the task gives it, and say what the encoder saw of them."""
+    parts = texts_in_roles(task, dataset, encoder)
+    found = []
+    for part in parts:
+        remote = nullcontext() if workers is None else workers.encoding(encoder, task.name, part.role)
+        with remote as on_workers:
+            found.append(embed_texts(part.encoder, part.texts, **common, remote=on_workers))
+    seen = _what_was_seen(encoder, found, [dict(getattr(part.encoder, "sees", {})) for part in parts])
+    if len(found) == 1:
+        return found[0], seen
+    one, other = found
+    if one.matrix.shape[1] != other.matrix.shape[1]:
+        widths = f"{one.matrix.shape[1]} for queries, {other.matrix.shape[1]} for documents"
+        raise EncoderError(f"{task.name}: {encoder.name} gives vectors of different widths: {widths}")
+    second = {text: len(one.matrix) + row for text, row in other.row_of.items()}
+    matrix = np.concatenate([one.matrix, other.matrix])
+    return Embeddings(matrix, one.row_of, one.n_encoded + other.n_encoded, second=second), seen
+
+
+def _what_was_seen(encoder: Encoder, parts: list[Embeddings], seen: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return how the encoder read the texts, and how many of them it read only in part."""
+    described = dict(seen[0])
+    if len(seen) > 1:
+        prompts = [each.get("prompt", "") for each in seen]
+        described |= {"prompt": "", "query_prompt": prompts[0], "document_prompt": prompts[1]}
+    width = int(parts[0].matrix.shape[1])
+    size: Callable[[int], int] = getattr(encoder, "bytes_per_vector", lambda width: 4 * width)
+    described["bytes_per_vector"] = size(width)
+    limit = described.get("max_length")
+    tokens = np.concatenate([part.tokens for part in parts if part.tokens is not None] or [np.empty(0, dtype=np.uint32)])
+    if limit is not None and tokens.any():
+        lost = np.maximum(tokens.astype(np.int64) - limit, 0)
+        cut = int(np.count_nonzero(lost))
+        described |= {
+            "texts_cut": cut,
+            "texts_cut_share": cut / len(tokens),
+            "tokens_lost_share": float(lost.sum() / tokens.sum()),
+        }
+    return described
+
+
+def _coverage(encoder: Encoder, embeddings: Embeddings, task: Task) -> dict[str, float]:
+    """Return what share of the texts an encoder knows; one that knows next to nothing is refused before it is scored.
+
+    This holds for every task. What word tasks do about single unknown words begins above it.
+    """
+    measure = getattr(encoder, "coverage", None)
+    coverage: dict[str, float] = {} if measure is None else dict(measure(embeddings.row_of))
+    if coverage.get("tokens", 1.0) < _LEAST_COVERAGE:
+        raise EncoderError(
+            f"{task.name}: {encoder.name} knows {coverage['tokens']:.1%} of the words in the texts, and below "
+            f"{_LEAST_COVERAGE:.0%} a score would say nothing of it. Are the vectors of this language, does their case fit "
+            "(option case), and is the file what it should be?"
+        )
+    return {**coverage, "zero_vectors": int(embeddings.zero_rows.sum()) / len(embeddings.matrix)}
+
+
+def _versions() -> dict[str, str]:
+    return {"medsenteval": __version__, **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")}}
+
+
+def _probe_name(task: Task, settings: Settings) -> str:
+    if not task.uses_probe:
+        return "none"
+    # mteb's few-shot protocol brings its own logistic regression, whatever probe is set.
+    return "mteb" if settings.few_shot == "mteb" else settings.probe
+
+
+def signature_of(
+    task: Task,
+    dataset: Dataset,
+    encoder: Encoder,
+    settings: Settings,
+    vectors: NDArray[np.float32] | None = None,
+    predicted: Sequence[float] | None = None,
+) -> str:
+    """Return the signature that a result will have; it is known before anything is encoded.
+
+    In the result of an encoder without an identity, a hash of its vectors stands in for one; likewise one of the predicted
+    similarities where these are the caller's own.
+    """
+    described = encoder.identity
+    if not described:
+        described = f"{encoder.name} (no identity{'' if vectors is None else f', vectors {_digest(vectors)}'})"
+    # Two functions can have the same code and other constants around it: what they return tells them apart.
+    own = settings.similarity if task.protocol_under(settings) == OWN_SIMILARITY else None
+    if own is not None and predicted is not None:
+        described += f" (similarities {_digest(np.asarray(predicted, dtype=np.float64))})"
+    trained, stacked = _probe_name(task, settings) != "none", stacked_parts(task, settings)
+    parts = [
+        f"{task.name}@{task.version}",
+        *(f"{name}={value}" for name, value in sorted(dataset.options.items())),
+        task.protocol_under(settings),
+        describe_probe(settings, task.training, len(dataset)) if trained else "none",
+        *([f"similarity={_similarity_name(own)}"] if own else []),
+        *([f"parts={stacked}"] if trained and stacked != task.pair_features else []),
+        f"seed={settings.seed}",
+        *([f"limit={settings.limit}"] if settings.limit else []),
+        *(["incomplete"] if dataset.incomplete else []),
+        *([f"roles={'/'.join(task.roles)}"] if any(task.roles) else []),
+        f"{'synthetic' if dataset.synthetic else 'data'}={dataset.fingerprint[:12]}",
+        f"encoder={described}",
+        ",".join(f"{name}={number}" for name, number in _versions().items()),
+    ]
+    return "|".join(parts)
+
+
+def _digest(values: NDArray[Any]) -> str:
+    return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=8).hexdigest()
+
+
+def _similarity_name(similarity: Callable[[Any, Any], float]) -> str:
+    """Name a caller's own similarity by what it is called and, if it is written in Python, a hash of its code."""
+    name, code = getattr(similarity, "__qualname__", type(similarity).__name__), getattr(similarity, "__code__", None)
+    if code is None:
+        return name
+    described = repr((code.co_code, code.co_names, [each for each in code.co_consts if not isinstance(each, CodeType)]))
+    return f"{name} {hashlib.blake2b(described.encode(), digest_size=4).hexdigest()}"
+
+
+def make_result(
+    task: Task,
+    dataset: Dataset,
+    scores: Scores,
+    settings: Settings,
+    encoder: Encoder,
+    *,
+    vectors: NDArray[np.float32],
+    coverage: Mapping[str, float],
+    timings: Mapping[str, float],
+    performance: Mapping[str, float],
+    seen: Mapping[str, Any] | None = None,
+) -> Result:
+    """Join scores with where they came from."""
+    return Result(
+        task=task.name,
+        encoder=encoder.name,
+        encoder_identity=encoder.identity,
+        dimension=int(vectors.shape[1]),
+        metrics=scores.metrics,
+        headline=task.metrics,
+        n_train=scores.n_train,
+        n_test=scores.n_test,
+        protocol=task.protocol_under(settings),
+        probe=_probe_name(task, settings),
+        seed=settings.seed,
+        signature=signature_of(task, dataset, encoder, settings, vectors, scores.items.get("predicted")),
+        synthetic=dataset.synthetic,
+        notes=(*dataset.notes, *scores.notes),
+        rejected=tuple(map(str, dataset.rejected)),
+        files=dataset.files,
+        label_names=dataset.label_names,
+        coverage=coverage,
+        timings=timings,
+        performance=performance,
+        versions={**_versions(), "python": platform.python_version()},
+        items=scores.items,
+        details=scores.details,
+        senteval=scores.senteval,
+        made=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+        input=seen or {},
     )
 
 
@@ -87,8 +315,15 @@ class SE:
 
     ``params`` is a dictionary with SentEval's keys; ``task_path`` is required, every other key has SentEval's default, and
     keys that SentEval does not know reach ``prepare`` and ``batcher`` untouched. The one difference: without
-    ``usepytorch`` the probe is the exact solver. Results are SentEval's dictionaries; the last one is kept in ``results``, and
-    the full Result objects (intervals, baselines, per-item predictions) in ``details``.
+    ``usepytorch`` the probe is the exact solver. ``task_options`` maps task names to their reading options. Results are
+    SentEval's dictionaries, with the keys that SimCSE's fork adds; the last one is kept in ``results``, and the full Result
+    objects (intervals, baselines, per-item predictions) in ``details``. What SentEval logs is logged here too.
+
+    >>> from medsenteval.datasets.locate import sample_root
+    >>> batcher = lambda params, batch: [[len(tokens), 1.0] for tokens in batch]
+    >>> se = medsenteval.engine.SE({"task_path": sample_root()}, batcher)
+    >>> sorted(se.eval("BIOSSES")), se.details["BIOSSES"].metric("pearson").n
+    (['BIOSSES', 'all'], 100)
     """
 
     def __init__(
@@ -115,21 +350,55 @@ class SE:
         self.details: dict[str, Result] = {}
 
     def eval(self, name: str | Sequence[str]) -> dict[str, Any]:
-        """Evaluate one task and return its dictionary, or several and return a dictionary of dictionaries."""
-        if not isinstance(name, str):
-            collected: dict[str, Any] = {}
-            for each in name:
-                collected[each] = self.eval(each)
-                # Kept as it grows, so that a task that fails does not take the finished ones with it.
-                self.results = dict(collected)
-            return collected
-        task = registry.task(name)
+        """Evaluate one task and return its dictionary, or several and return a dictionary of dictionaries.
+
+        Every name is looked up before the first task is scored.
+        """
+        if isinstance(name, str):
+            self.results = self._evaluate(name, registry.task(name))
+            return self.results
+        collected: dict[str, Any] = {}
+        for each, task in [(each, registry.task(each)) for each in name]:
+            collected[each] = self._evaluate(each, task)
+            # Kept as it grows, so that a task that fails does not take the finished ones with it.
+            self.results = dict(collected)
+        return collected
+
+    def _evaluate(self, name: str, task: Task) -> dict[str, Any]:
+        _log.debug("***** Transfer task : %s *****", name)
         dataset = load_dataset(task, data_root(self.params.task_path), self.settings)
         self.params.current_task = name
         # A batcher has no identity of its own; a user who names it in params takes the promise that it does not change.
         identity = str(self.params.get("encoder_identity") or "")
-        encoder = BatcherEncoder(self.batcher, self.prepare, self.params, identity=identity)
-        result = evaluate_task(task, dataset, encoder, self.settings, cache=EmbeddingCache())
+        encoder = BatcherEncoder(self.batcher, self.prepare, self.params, identity=identity, separator=dataset.separator)
+        progress = _LoggedProgress()
+        result = evaluate_task(task, dataset, encoder, self.settings, cache=EmbeddingCache(), progress=progress)
         self.details[name] = result
-        self.results = dict(result.senteval)
-        return self.results
+        scores = dict(result.senteval)
+        if "yhat" in scores:
+            scores["yhat"] = np.array(scores["yhat"])
+        if penalties := result.details.get("penalties"):
+            _log.info("Best param found is reg = %s with score %s", ", ".join(map(str, penalties)), scores.get("devacc"))
+        for part, found in scores.items():
+            if isinstance(found, dict) and "nsamples" in found:
+                _log.debug("%s : pearson = %.4f, spearman = %.4f", part, found["pearson"][0], found["spearman"][0])
+        numbers = {key: value for key, value in scores.items() if isinstance(value, (int, float))}
+        _log.debug("%s for %s", ", ".join(f"{key} : {value}" for key, value in numbers.items()), name)
+        return scores
+
+
+class _LoggedProgress(Progress):
+    """Logs what part of the texts is encoded at every tenth, as SentEval does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._expected = self._encoded = 0
+
+    def expect_texts(self, count: int) -> None:
+        self._expected += count
+
+    def encoded(self, count: int) -> None:
+        with self._lock:
+            before, self._encoded = self._encoded, self._encoded + count
+            if 10 * self._encoded // self._expected > 10 * before // self._expected:
+                _log.info("PROGRESS (encoding): %.2f%%", 100 * self._encoded / self._expected)

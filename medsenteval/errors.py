@@ -7,31 +7,42 @@
     │   └── DataMissingError    its files are not there (a run skips the task and says how to get them)
     ├── EncoderError            weights that cannot be loaded, or an encoder that broke its contract
     │   └── MissingExtraError   a package that the encoder or probe needs is not installed
+    ├── BudgetError             the tokens that a run may use are used up (the run ends; what is done is kept)
     ├── ProbeError              a classifier that cannot be fitted to these rows
     └── ExecutorError           workers that cannot be reached or started
         └── WorkerDiedError     work that ended the process it ran in, every time it was tried
 
-Each message says what happened, shows the offending value with its file and line, and names the remedy.
+Warnings are of the class MedSentEvalWarning: something was left out or done again, and the work goes on. Each message says
+what happened, shows the offending value with its file and line, and names the remedy.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
+    "BudgetError",
     "DataError",
     "DataMissingError",
     "EncoderError",
     "ExecutorError",
     "MedSentEvalError",
+    "MedSentEvalWarning",
     "MissingExtraError",
     "ProbeError",
     "SettingsError",
     "UnknownNameError",
     "WorkerDiedError",
+    "caused_by",
 ]
 
 
 class MedSentEvalError(Exception):
     """Base of all errors that a user can act upon."""
+
+
+class MedSentEvalWarning(UserWarning):
+    """Base of all warnings: something was left out or done again, and the work goes on."""
 
 
 class UnknownNameError(MedSentEvalError, AssertionError):
@@ -57,11 +68,18 @@ class EncoderError(MedSentEvalError, ValueError):
 class MissingExtraError(EncoderError, ImportError):
     """A package that an optional part needs is not installed."""
 
-    def __init__(self, needed_for: str, package: str, extra: str) -> None:
+    def __init__(self, needed_for: str, package: str = "", extra: str = "") -> None:
+        # The message alone is what it is made from again on its way home from a worker.
         super().__init__(
-            f"{needed_for} needs the package {package!r}, which is not installed; "
+            needed_for
+            if not package
+            else f"{needed_for} needs the package {package!r}, which is not installed; "
             f"install it with: pip install 'medsenteval[{extra}]'"
         )
+
+
+class BudgetError(MedSentEvalError, RuntimeError):
+    """The tokens that requests to a server may use are used up; no more is asked of it."""
 
 
 class ProbeError(MedSentEvalError, ValueError):
@@ -74,3 +92,17 @@ class ExecutorError(MedSentEvalError, RuntimeError):
 
 class WorkerDiedError(ExecutorError):
     """A piece of work whose worker died each time it was tried."""
+
+
+def caused_by(error: BaseException, kinds: Any) -> bool:
+    """Whether an error is of one of these kinds, or came about through one that is."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, kinds):
+            return True
+        if id(each) not in seen:
+            seen.add(id(each))
+            waiting += [cause for cause in (each.__cause__, each.__context__) if cause is not None]
+    return False

@@ -10,47 +10,74 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
-from medsenteval.catalogue import ENCODER_KINDS, TASK_GROUPS, TaskTable
+from medsenteval.catalogue import ENCODER_KINDS, NOT_OFFERED, TASK_GROUPS, TaskTable
 from medsenteval.contracts import Encoder, Task
 from medsenteval.errors import EncoderError, SettingsError, UnknownNameError
 
-if TYPE_CHECKING:
-    from medsenteval.encoders.recipes import Recipe
-
 __all__ = [
+    "PublishedEncoder",
+    "add_options",
     "canonical_task_name",
     "encoder_kinds",
     "encoder_loader",
     "encoder_name",
     "load_encoder",
     "name_key",
+    "own_task",
     "parse_encoder_spec",
     "resolve_name",
+    "same_names",
+    "select_names",
     "select_tasks",
     "task",
     "task_names",
 ]
 
+#: Specifications that begin so name a user's own data: a file or folder, or a data set of the model hub.
+_OWN_DATA: Final = ("file:", "hf:")
+#: Before the name of a task of mteb's, as in ``mteb:NFCorpus``.
+_OF_MTEB: Final = "mteb:"
 _TASKS: Final[TaskTable] = {name: entry for table in TASK_GROUPS.values() for name, entry in table.items()}
 _GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "all": tuple(_TASKS),
     **{group: tuple(table) for group, table in TASK_GROUPS.items()},
 }
+#: As many names are listed in an error message.
+_FEW: Final = 20
+
+
+class PublishedEncoder(Protocol):
+    """What the registry asks of a recipe (``medsenteval.encoders.recipes``)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+
+    def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
+        """Return kind, argument and options, ``overrides`` winning over the recipe's own."""
+        ...
 
 
 @dataclass(frozen=True)
 class _Names:
-    """Spellings of one kind of thing, compared without case, blanks or punctuation; ``known`` shortens a long list."""
+    """Spellings of one kind of thing, compared without case, blanks or punctuation; ``known`` shortens a long list.
+
+    ``not_offered`` has the reasons why names that a user may expect are not there, ``also`` other names to suggest.
+    """
 
     what: str
     canonical: Mapping[str, str]
     known: str = ""
+    not_offered: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
     @staticmethod
     def key(name: str) -> str:
@@ -60,11 +87,18 @@ class _Names:
         found = self.canonical.get(self.key(name))
         if found is not None:
             return found
-        near = difflib.get_close_matches(self.key(name), self.canonical, n=3, cutoff=0.6)
-        suggestions = list(dict.fromkeys(self.canonical[key] for key in near))
+        for refused, reason in self.not_offered.items():
+            if self.key(refused) == self.key(name):
+                raise UnknownNameError(f"{self.what} {refused!r} is not offered: {reason}")
+        names = list(dict.fromkeys(self.canonical.values()))
+        spellings = {**self.canonical, **{self.key(each): each for each in self.also}}
+        near = difflib.get_close_matches(self.key(name), spellings, n=9, cutoff=0.6)
+        suggestions = list(dict.fromkeys(spellings[key] for key in near))[:3]
         hint = f"did you mean {' or '.join(map(repr, suggestions))}? " if suggestions else ""
-        known = self.known or ", ".join(dict.fromkeys(self.canonical.values()))
-        raise UnknownNameError(f"no {self.what} is called {name!r}; {hint}Known: {known}")
+        # Nobody reads a list of eighty names.
+        listed = f"`medsenteval {self.what}s` lists all {len(names)}"
+        known = self.known or (f"Known: {', '.join(names)}" if len(names) <= _FEW else listed)
+        raise UnknownNameError(f"no {self.what} is called {name!r}; {hint}{known}")
 
 
 def name_key(name: str) -> str:
@@ -75,6 +109,12 @@ def name_key(name: str) -> str:
 def resolve_name(what: str, name: str, canonical: Mapping[str, str]) -> str:
     """Look a spelling up among keys made by ``name_key``; an unknown one suggests the nearest."""
     return _Names(what, canonical).resolve(name)
+
+
+def same_names(wanted: str, known: Iterable[str]) -> list[str]:
+    """Return the known names that a user may mean: the very same one if it is there, else those that differ in case only."""
+    listed = list(known)
+    return [wanted] if wanted in listed else [name for name in listed if name.casefold() == wanted.casefold()]
 
 
 def _plugins(group: str) -> dict[str, EntryPoint]:
@@ -93,7 +133,7 @@ def _task_spellings() -> _Names:
     # Built-in names win over plug-ins, so that a score called MedNLI is always the same MedNLI.
     for name, (_, aliases) in _TASKS.items():
         canonical.update({_Names.key(spelling): name for spelling in (name, *aliases)})
-    return _Names("task", canonical)
+    return _Names("task", canonical, not_offered=NOT_OFFERED, also=tuple(_GROUPS))
 
 
 def task_names() -> tuple[str, ...]:
@@ -107,28 +147,116 @@ def canonical_task_name(name: str) -> str:
 
 
 def task(name: str) -> Task:
-    """Return the task of this name or alias, in any case; an unknown name suggests the nearest known ones."""
-    canonical = canonical_task_name(name)
+    """Return the task of this name or alias, in any case, or that of a file such as ``file:notes.csv,label=severity``.
+
+    An unknown name suggests the nearest known ones.
+
+    >>> medsenteval.registry.task("mednli").labels
+    ('entailment', 'neutral', 'contradiction')
+    """
+    if name.strip().startswith(_OWN_DATA):
+        return own_task(name.strip())
+    if name.strip().startswith(_OF_MTEB):
+        bridged: Task = _import("medsenteval.interop.mteb_tasks:mteb_task")(name.strip().removeprefix(_OF_MTEB))
+        return bridged
+    try:
+        canonical = canonical_task_name(name)
+    except UnknownNameError as error:
+        if not Path(name).expanduser().exists():
+            raise
+        raise UnknownNameError(f"{name!r} is a file or folder; to score it write file:{name}") from error
     found = _import(_TASKS[canonical][0]) if canonical in _TASKS else _plugins("medsenteval.tasks")[canonical].load()
     if not isinstance(found, Task):
         raise SettingsError(f"the task {canonical!r} is a {type(found).__name__}, not a medsenteval Task")
     return found
 
 
-def select_tasks(selection: str | Iterable[str | Task]) -> list[Task]:
-    """Resolve "sentence", "MedNLI,RQE", ["sentence", MY_TASK] and the like to tasks, each once, in the order given."""
-    spellings = _task_spellings()
+def own_task(source: Any, **options: str) -> Task:
+    """Return the task of a user's own data, with the options that name its columns: ``own_task(frame, label="severity")``.
+
+    ``source`` is a path, a specification (``file:notes.csv``, ``hf:OWNER/NAME``), a DataFrame, a list of dicts, a dict of
+    columns or (texts, labels). See docs/own-data.md.
+
+    >>> medsenteval.own_task((["no pain", "much pain", "pain free", "in pain"], ["well", "ill"] * 2)).own_data
+    'text <- text, label <- label (2 labels: ill 2, well 2), 4 rows, 0 rejected'
+    """
+    kind: str = "table"
+    if isinstance(source, str) and source.startswith(_OWN_DATA):
+        kind, source, written = parse_encoder_spec(source)
+        options = written | options
+    elif isinstance(source, (str, Path)):
+        kind = "file"
+    found: Task = _import("medsenteval.tasks.own.own_task:make_task")(kind, source, options)
+    return found
+
+
+def _is_table(selection: Any) -> bool:
+    """Tell data itself from names of tasks."""
+    if isinstance(selection, (list, tuple)):
+        first = selection[0] if selection else ""
+        return isinstance(first, Mapping) or (isinstance(selection, tuple) and not isinstance(first, (str, Path, Task)))
+    return isinstance(selection, Mapping) or hasattr(selection, "columns") or hasattr(selection, "column_names")
+
+
+def _split_selection(selection: str) -> list[str]:
+    """Split names at commas; the options after a user's own file belong to it."""
+    parts: list[str] = []
+    for part in selection.split(","):
+        if parts and "=" in part and parts[-1].strip().startswith(_OWN_DATA):
+            parts[-1] += f",{part}"
+        else:
+            parts.append(part)
+    return parts
+
+
+def select_tasks(selection: Any) -> list[Task]:
+    """Resolve "sentence", "MedNLI,file:notes.csv", ["sentence", MY_TASK], a path, a DataFrame and the like to tasks.
+
+    Each task is there once, in the order given.
+
+    >>> [task.name for task in medsenteval.registry.select_tasks("rqe,BIOSSES")]
+    ['RQE', 'BIOSSES']
+    """
+    if isinstance(selection, str):
+        selection = _split_selection(selection)
+    elif isinstance(selection, (Path, Task)) or _is_table(selection):
+        selection = [selection]
     chosen: dict[str, Task] = {}
-    for part in selection.split(",") if isinstance(selection, str) else selection:
-        if isinstance(part, Task):  # one that no package has made known by name
-            chosen.setdefault(part.name, part)
-        elif stripped := part.strip():
-            for name in map(spellings.resolve, _GROUPS.get(stripped.casefold(), (stripped,))):
-                if name not in chosen:
-                    chosen[name] = task(name)
+    for part in selection:
+        if isinstance(part, str):
+            names = _tasks_named(part.strip())
+            found = [task(name) for name in names if name and name not in chosen]
+        else:
+            found = [part if isinstance(part, Task) else own_task(part)]
+        for each in found:
+            if each.own_data and each.name in chosen:
+                raise SettingsError(f"two tasks are called {each.name}; give one of them another name with name=")
+            chosen.setdefault(each.name, each)
     if not chosen:
         raise SettingsError(f"no task was selected by {selection!r}; try 'sentence' or a task's name")
     return list(chosen.values())
+
+
+def _tasks_named(name: str) -> tuple[str, ...]:
+    """Return the names of a group's tasks, or of those that read a data set of another name (SICK), or the name itself."""
+    if name.startswith(_OWN_DATA) or _Names.key(name) in _task_spellings().canonical:
+        return (name,)
+    if (group := _GROUPS.get(name.casefold())) is not None:
+        return group
+    data_sets: Mapping[str, Any] = _import("medsenteval.datasets.manifest:manifests")()
+    known = set(task_names())
+    read_by = {_Names.key(each): tuple(task for task in found.task_names if task in known) for each, found in data_sets.items()}
+    return read_by.get(_Names.key(name)) or (name,)
+
+
+def select_names(selection: str, stored: Iterable[str]) -> set[str]:
+    """Resolve names of tasks and groups of which results are stored; those of a user's own data are taken as they stand."""
+    known = {name.casefold(): name for name in stored}
+    chosen: set[str] = set()
+    for part in filter(None, map(str.strip, selection.split(","))):
+        named = known.get(part.casefold())
+        chosen.update([named] if named else map(canonical_task_name, _tasks_named(part)))
+    return chosen
 
 
 def encoder_kinds() -> dict[str, str]:
@@ -147,40 +275,64 @@ def encoder_loader(kind: str) -> Callable[..., Encoder]:
     return loader
 
 
-def encoder_name(name: str) -> tuple[str, Recipe | None]:
+def encoder_name(name: str) -> tuple[str, PublishedEncoder | None]:
     """Return the canonical name of a kind of encoder, or of a published encoder with its recipe."""
     kinds = {_Names.key(kind): kind for kind in encoder_kinds()}
     # Kinds win over recipes, so that a specification means the same whatever recipes are added.
     if (kind := kinds.get(_Names.key(name))) is not None:
         return kind, None
-    recipes: Mapping[str, Recipe] = _import("medsenteval.encoders.recipes:recipes")()
+    recipes: Mapping[str, PublishedEncoder] = _import("medsenteval.encoders.recipes:recipes")()
     spellings = {_Names.key(alias): found.name for found in recipes.values() for alias in (found.name, *found.aliases)}
-    known = f"{', '.join(kinds.values())}, and the published encoders that `medsenteval encoders` lists"
+    known = f"Known: {', '.join(kinds.values())}, and the published encoders that `medsenteval encoders` lists"
     canonical = _Names("encoder", spellings | kinds, known).resolve(name)
     return canonical, recipes[canonical]
 
 
+#: The last option of a specification; a value in double quotes holds anything, with \", \\ and \n escaped by a backslash.
+_LAST_OPTION: Final = re.compile(r',([A-Za-z_][\w-]*)=("(?:[^"\\]|\\[\s\S])*"|[^,]*)\Z')
+
+
 def parse_encoder_spec(spec: str) -> tuple[str, str, dict[str, str]]:
-    """Split ``kind:argument,option=value,...`` into its parts; commas inside the argument stay where no ``=`` follows."""
+    """Split ``kind:argument,option=value,...`` into its parts; commas inside the argument stay where no ``=`` follows.
+
+    A value may stand in double quotes: ``prompt="a, b=c: \\n"``.
+    """
     kind, _, rest = spec.partition(":")
     if "," in kind:
         kind, _, options = kind.partition(",")
-        rest = "," + options + (":" + rest if rest else "")
+        rest = "," + options + (":" + spec.partition(":")[2] if ":" in spec else "")
     options_found: dict[str, str] = {}
-    while match := re.search(r",([A-Za-z_][\w-]*)=([^,]*)$", rest):
-        options_found[match[1].replace("-", "_")] = match[2]
+    while match := _LAST_OPTION.search(rest):
+        value = match[2]
+        if len(value) > 1 and value[0] == value[-1] == '"':
+            value = re.sub(r"\\([\s\S])", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), value[1:-1])
+        options_found[match[1].replace("-", "_")] = value
         rest = rest[: match.start()]
     return kind.strip(), rest.strip(), dict(reversed(options_found.items()))
+
+
+def add_options(spec: str, options: Mapping[str, str]) -> str:
+    """Return a specification with more options, quoted where their values need it; ``parse_encoder_spec`` undoes it."""
+    for name, value in options.items():
+        if re.search(r'[,"\\\n\t]', value):
+            escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\t", "\\t")
+            value = f'"{escaped}"'
+        spec += f",{name}={value}"
+    return spec
 
 
 def load_encoder(spec: str) -> Encoder:
     """Load the encoder that a specification such as ``vectors:glove.txt,case=lower`` names.
 
     A recipe's name such as ``biobert`` loads that published encoder; options after it win over the recipe's own.
-    Every kind takes the option ``name``, under which the encoder then appears in tables.
+    Every kind takes the options ``name``, under which the encoder then appears in tables, and ``precision`` (float32, int8 or
+    ubinary), to which its vectors are rounded after encoding.
+
+    >>> medsenteval.registry.load_encoder("lexical,dimension=64,name=small").name
+    'small'
     """
     kind, argument, options = parse_encoder_spec(spec)
-    name = options.pop("name", "")
+    name, precision = options.pop("name", ""), options.pop("precision", "float32")
     try:
         kind, recipe = encoder_name(kind)
     except UnknownNameError as error:
@@ -203,10 +355,12 @@ def load_encoder(spec: str) -> Encoder:
         wrong = re.search(r"unexpected keyword argument '(\w+)'", str(error))
         if wrong is None:
             raise
-        known = ", ".join([*list(inspect.signature(loader).parameters)[1:], "name"])
+        known = ", ".join([*list(inspect.signature(loader).parameters)[1:], "name", "precision"])
         raise EncoderError(f"the encoder kind {kind!r} has no option {wrong[1]!r} (in {spec!r}); it has {known}") from error
     if not isinstance(encoder, Encoder):
         raise EncoderError(f"{spec!r} loaded a {type(encoder).__name__} that has no name, identity and encode")
+    if precision != "float32":
+        encoder = _import("medsenteval.encoders.derived:DerivedEncoder")(encoder, precision=precision)
     if name:
         encoder.name = name
     return encoder

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Any, Final
 
 from medsenteval.errors import SettingsError
 
-__all__ = ["PROBES", "SentEvalParams", "Settings"]
+__all__ = ["CONFIDENCE", "PROBES", "SentEvalParams", "Settings"]
 
+#: Intervals are of this level everywhere, so that none can be taken for another.
+CONFIDENCE: Final = 0.95
 #: ``exact`` solves the logistic regression to convergence, ``sklearn`` calls scikit-learn as SentEval's usepytorch=False
 #: does, ``senteval`` runs SentEval's torch loop, ``mlp`` the same loop with a hidden layer.
 PROBES: Final = ("exact", "sklearn", "senteval", "mlp")
 
+#: Declared type of a setting -> the types that it takes, in Python's words and in ours.
+_TYPES: Final[dict[str, tuple[Any, str]]] = {
+    "str": (str, "a text"),
+    "int": (Integral, "a whole number"),
+    "float": (Real, "a number"),
+    "bool": (bool, "true or false"),
+    "Mapping": (Mapping, "a table"),
+    "Callable": (Callable, "a function"),
+}
 _TRAINING_KEYS: Final = ("nhid", "optim", "tenacity", "epoch_size", "max_epoch", "dropout", "batch_size")
 
 
@@ -42,7 +56,12 @@ class Settings:
     classifier options for the probes ``senteval`` and ``mlp``.
     ``train_fraction`` or ``shots`` (rows a class) train on a part of the training rows only, ``draws`` times; ``few_shot`` is
     "own", or "mteb" for that toolkit's protocol.
+    ``allow_incomplete`` scores data sets too that are far from their published size or lost many rows in reading.
     ``task_options`` maps a task name to its reading options, for example {"BioASQ": {"snippets": "all"}}.
+
+    >>> settings = medsenteval.Settings(folds=5, grouped=True)
+    >>> settings.folds, settings.seed
+    (5, 1111)
     """
 
     probe: str = "exact"
@@ -54,23 +73,25 @@ class Settings:
     batch_size: int = 128
     limit: int | None = None
     resamples: int = 2000
-    confidence: float = 0.95
     similarity: Callable[[Any, Any], float] | None = None
     training: Mapping[str, Any] = field(default_factory=dict)
     train_fraction: float | None = None
     shots: int | None = None
     draws: int = 10
     few_shot: str = "own"
+    allow_incomplete: bool = False
     task_options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            _check_type(each.name, str(each.type), getattr(self, each.name))
+        _require(self.seed < 2**32, f"seed is {self.seed}; it must be below 2^32, as random generators have it")
         _require(self.probe in PROBES, f"probe is {self.probe!r}; it can be {', '.join(PROBES)}")
         _require(self.grid in ("senteval", "wide"), f"grid is {self.grid!r}; it can be senteval or wide")
         _require(self.folds >= 2, f"folds is {self.folds}; cross-validation needs at least 2")
         _require(self.batch_size >= 1, f"batch_size is {self.batch_size}; it must be at least 1")
         _require(self.limit is None or self.limit >= 1, f"limit is {self.limit}; it must be at least 1")
         _require(self.resamples >= 100, f"resamples is {self.resamples}; an interval needs at least 100")
-        _require(0 < self.confidence < 1, f"confidence is {self.confidence}; it must lie between 0 and 1")
         _require(self.tolerance is None or self.tolerance > 0, f"tolerance is {self.tolerance}; it must be positive")
         _require(
             self.train_fraction is None or 0 < self.train_fraction <= 1,
@@ -96,40 +117,75 @@ class Settings:
         return "" if self.train_fraction is None else f"fraction-{self.train_fraction:g}-draws-{self.draws}"
 
     def with_changes(self, **changes: Any) -> Settings:
+        """Return the same settings but for these.
+
+        >>> medsenteval.Settings().with_changes(folds=5).folds
+        5
+        """
+        known = [each.name for each in fields(self)]
+        for name in changes:
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            _require(name in known, f"no setting is called {name!r}; {hint}")
         return replace(self, **changes)
+
+    @classmethod
+    def of(cls, given: Settings | Mapping[str, Any] | None, changes: Mapping[str, Any]) -> Settings:
+        """Read Settings, a dict of settings or nothing, with ``changes`` winning over it."""
+        if given is None or isinstance(given, Mapping):
+            return cls().with_changes(**{**(given or {}), **changes})
+        _require(isinstance(given, Settings), f"settings is {given!r}; expected Settings or a dict such as {{'folds': 5}}")
+        return given.with_changes(**changes)
 
     @classmethod
     def from_senteval_params(cls, params: Mapping[str, Any]) -> Settings:
         """Read SentEval's params with SentEval's own defaults (5 folds, seed 1111, batches of 128).
 
         ``usepytorch`` absent takes the exact solver, False scikit-learn, True SentEval's torch loop. The exact solver is
-        linear, so a hidden layer (``nhid`` above 0) asks for the torch loop unless scikit-learn was named.
+        linear, so a hidden layer (``nhid`` above 0) asks for the torch loop; scikit-learn ignores it, as in SentEval.
         """
         classifier = params.get("classifier") or {"nhid": 0}
         if "nhid" not in classifier:
             # SentEval raises AssertionError here; SettingsError says the same with the remedy.
             raise SettingsError("params['classifier'] must say nhid, the number of hidden units (0 for logistic regression)")
         training = {key: classifier[key] for key in _TRAINING_KEYS if key in classifier}
-        hidden = int(classifier["nhid"]) > 0
+        _check_type("classifier['nhid']", "int", classifier["nhid"])
+        hidden = classifier["nhid"] > 0
         usepytorch = params.get("usepytorch")
         if usepytorch is None:
             probe = "mlp" if hidden else "exact"
         elif usepytorch:
             probe = "mlp" if hidden else "senteval"
-        elif hidden:
-            raise SettingsError(
-                f"nhid={classifier['nhid']} needs SentEval's torch loop, but usepytorch is False; "
-                "set usepytorch to True, or nhid to 0 for logistic regression"
-            )
         else:
             probe = "sklearn"
+            if hidden:
+                message = f"nhid={classifier['nhid']} is ignored, as in SentEval: usepytorch=False trains logistic regression"
+                warnings.warn(message, stacklevel=3)
         return cls(
             probe=probe,
-            folds=int(params.get("kfold", 5)),
-            seed=int(params.get("seed", 1111)),
-            batch_size=int(params.get("batch_size", 128)),
+            folds=params.get("kfold", 5),
+            seed=params.get("seed", 1111),
+            batch_size=params.get("batch_size", 128),
             similarity=params.get("similarity"),
+            allow_incomplete=bool(params.get("allow_incomplete")),
+            task_options=params.get("task_options") or {},
             training=training if probe in ("senteval", "mlp") else {},
+        )
+
+
+def _check_type(name: str, declared: str, value: Any) -> None:
+    """Refuse a value that is not of the type that its field declares, before anything compares or counts with it."""
+    if value is None and declared.endswith("| None"):
+        return
+    kind, expected = _TYPES[declared.partition("[")[0].partition(" |")[0]]
+    fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    _require(fits, f"{name} is {value!r}; expected {expected}")
+    if isinstance(value, Real) and kind is not bool:
+        number: Any = value  # a whole number may be too large for a float
+        _require(0 <= number < 2**62, f"{name} is {value!r}; it must be finite and not negative")
+    if name == "task_options":
+        _require(
+            all(isinstance(each, Mapping) for each in value.values()), f"{name} is {value!r}; expected a table for each task"
         )
 
 

@@ -1,1 +1,4 @@
-"""Tasks: one adapter per data set; an adapter says which files and labels, ``families`` what is done with them."""
+"""Tasks: one adapter per data set.
+
+An adapter says which files and labels, ``classification`` and ``similarity`` what is done with them.
+"""

@@ -1,38 +1,112 @@
-"""Everything that must hold before a change lands: style, types, tests with coverage. Run it as ``python -m tests``.
+"""Everything that must hold before a change lands: style, types, layers, tests. Run it as ``python -m tests``.
 
-Arguments go to pytest: ``python -m tests -m "not slow"``.
+``--fast`` leaves out what takes long: tests marked slow, browser, install or realdata. ``--coverage`` counts the lines that
+tests reach, which makes them slower. Other arguments go to pytest: ``python -m tests -m "not slow"``.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from tests.report.browser import install_chromium
+
 REPOSITORY = Path(__file__).resolve().parents[1]
-_PARALLEL = ["--numprocesses", "auto", "--maxprocesses", "4", "--dist", "loadfile"]
+#: Files side by side, but no more than memory has room for torch and TensorFlow; conftest.py puts the long ones first.
+_PARALLEL = ["--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
+#: A test that hangs is ended by pytest-timeout; this ends what hangs outside of any test.
+_LONGEST_SECONDS = 70 * 60
+_FAST = ["-m", "not slow and not browser and not install and not realdata"]
+
+
+def assemble(folder: Path) -> None:
+    """Lay the clone's parts out as setup.py maps them, so that tools see this tree and not an installed copy."""
+    unwanted = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(REPOSITORY / "medsenteval", folder / "medsenteval", ignore=unwanted)
+    for source, part in (("tasks", "tasks"), ("encoders", "encoders"), ("data/sample", "sample")):
+        shutil.copytree(REPOSITORY / source, folder / "medsenteval" / part, ignore=unwanted)
+    for scripts in ("tests", "benchmarks", "examples", "docs", "data"):
+        shutil.copytree(
+            REPOSITORY / scripts, folder / scripts, ignore=shutil.ignore_patterns("__pycache__", "sample", "fixtures")
+        )
+
+
+def real_glove() -> Path | None:
+    """Return the real GloVe vectors, made by the program beside the real data sets if they are not named or made yet."""
+    maker = REPOSITORY.parent / "shared" / "tools" / "real-glove"
+    named = os.environ.get("MEDSENTEVAL_GLOVE")
+    vectors = Path(named) if named else Path.home() / ".cache" / "medsenteval-tests" / "glove.6B.100d.vec"
+    if vectors.is_file() or not maker.is_file():
+        return vectors if vectors.is_file() else None
+    vectors.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = vectors.with_suffix(f".{os.getpid()}")
+    if subprocess.run([str(maker), str(unfinished)]).returncode != 0:
+        return None
+    unfinished.replace(vectors)
+    return vectors
+
+
+def run(command: list[str], folder: Path, environment: dict[str, str], captured: bool = False) -> tuple[bool, str]:
+    """Return whether a command succeeded, and what it printed if that was captured."""
+    if not captured:
+        print("$", " ".join(command[1:]), flush=True)
+    output, errors = (subprocess.PIPE, subprocess.STDOUT) if captured else (None, None)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment, stdout=output, stderr=errors, text=True, timeout=_LONGEST_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{' '.join(command[1:3])} was ended after {_LONGEST_SECONDS} s", flush=True)
+        return False, ""
+    return done.returncode == 0, done.stdout or ""
 
 
 def main(arguments: list[str]) -> int:
     python = sys.executable
+    fast, coverage = "--fast" in arguments, "--coverage" in arguments
+    arguments = [argument for argument in arguments if argument not in ("--fast", "--coverage")]
+    settings = str(REPOSITORY / "pyproject.toml")
+    # Threads that wait for work must not take the cores from the other processes that test.
+    environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+    missing: list[str] = []
     failed: list[str] = []
-    with tempfile.TemporaryDirectory() as elsewhere:
-        steps: list[tuple[list[str], Path]] = [
-            ([python, "-m", "ruff", "check", "."], REPOSITORY),
-            ([python, "-m", "ruff", "format", "--check", "."], REPOSITORY),
-            # From elsewhere, so that mypy sees the installed package with its folders mapped, not the clone's bare one.
-            ([python, "-m", "mypy", "--config-file", str(REPOSITORY / "pyproject.toml"), "-p", "medsenteval"], Path(elsewhere)),
-            ([python, "-m", "mypy", "-p", "data.synthesis"], REPOSITORY),
-            # Files side by side, but no more than memory has room for torch and TensorFlow.
-            ([python, "-m", "pytest", *_PARALLEL, "--cov", "--cov-report=term", *arguments], REPOSITORY),
+    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(1) as aside:
+        assembled = Path(place)
+        assemble(assembled)
+        style = ([python, "-m", "ruff", "check", "."], [python, "-m", "ruff", "format", "--check", "."])
+        failed += [" ".join(command[2:4]) for command in style if not run(command, REPOSITORY, environment)[0]]
+        # The types take one core a minute or more: meanwhile what tests need is fetched, and they begin.
+        packages = ["-p", "medsenteval", "-p", "tests", "-p", "benchmarks", "-p", "examples"]
+        packages += ["-p", "docs", "-p", "data.synthesis"]
+        types = [python, "-m", "mypy", "--config-file", settings, "--cache-dir", str(REPOSITORY / ".mypy_cache")]
+        checks = [
+            [*types, *packages],
+            [python, "-m", "importlinter.cli", "--config", settings, "--no-cache"],
         ]
-        for command, folder in steps:
-            print("$", " ".join(command[1:]), flush=True)
-            # All steps run even if one fails, so that one run tells everything.
-            if subprocess.run(command, cwd=folder).returncode != 0:
+        checking = aside.submit(lambda: [run(command, assembled, environment, captured=True) for command in checks])
+        if not fast:
+            if install_chromium() is None:
+                missing.append("no Chromium was found, and neither playwright nor the package manager could install one")
+            if (vectors := real_glove()) is None:
+                missing.append("the real GloVe vectors could not be made (MEDSENTEVAL_GLOVE names a file of them)")
+            else:
+                environment["MEDSENTEVAL_GLOVE"] = str(vectors)
+        chosen = [*(_FAST if fast else []), *(["--cov", "--cov-report=term"] if coverage else []), *arguments]
+        # All steps run even if one fails, so that one run tells everything.
+        if not run([python, "-m", "pytest", *_PARALLEL, *chosen], REPOSITORY, environment)[0]:
+            failed.append("pytest")
+        for command, (passed, printed) in zip(checks, checking.result(), strict=True):
+            print("$", " ".join(command[1:]), printed, sep="\n", flush=True)
+            if not passed:
                 failed.append(command[2])
-    print("failed: " + ", ".join(failed) if failed else "style, types and tests passed", flush=True)
+    for reason in missing:
+        print(f"TESTS WERE SKIPPED: {reason}", flush=True)
+    print("failed: " + ", ".join(failed) if failed else "style, types, layers and tests passed", flush=True)
     return 1 if failed else 0
 
 

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from numpy.typing import NDArray
+
+# No example fails for being slow: how long one takes says more about the machine.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -19,11 +24,18 @@ os.environ.setdefault("USE_TF", "0")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that have slow tests, so that no process is left alone with one at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the user's cache and data folder out of the tests."""
+    """Keep the user's cache and data folder, and the width of the terminal, out of the tests."""
     monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
     monkeypatch.delenv("MEDSENTEVAL_DATA", raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +45,14 @@ def realdata() -> Path:
     if not folder.is_dir():
         pytest.skip(f"real data sets are not at {folder}; set MEDSENTEVAL_REALDATA to test on them")
     return folder
+
+
+def needs_libarchive() -> None:
+    """Skip the test that calls this where RAR archives cannot be opened."""
+    try:
+        import libarchive  # noqa: F401
+    except Exception as error:  # libarchive-c without the system's library raises whatever ctypes does
+        pytest.skip(f"RAR needs libarchive-c and the system's libarchive: {error}")
 
 
 @pytest.fixture

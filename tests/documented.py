@@ -30,8 +30,9 @@ import click
 from click.testing import CliRunner
 
 from medsenteval import registry
-from medsenteval.cli import main
-from medsenteval.datasets import sample_root
+from medsenteval.cli.main import main
+from medsenteval.datasets.locate import sample_root
+from medsenteval.encoders.recipes import Recipe
 
 FENCE = re.compile(r"^(```+)(\w*)\s*$")
 MARK = re.compile(r"^<!-- (not run|file|printed by|exit code \d+): (.+) -->$")
@@ -84,7 +85,8 @@ class Block:
 def blocks(page: Path) -> Iterator[Block]:
     """Yield the blocks of a page in order; an indented block or a wrong fence is an error with its line."""
     lines = page.read_text("utf-8").splitlines()
-    number, marks = 0, {}
+    number = 0
+    marks: dict[str, str] = {}
     while number < len(lines):
         line, number = lines[number], number + 1
         start = number
@@ -144,6 +146,11 @@ def page_folder(folder: Path) -> Path:
         )
     ]
     (folder / "frequency.tsv").write_text("".join(f"{word}\t{20 - len(word)}\n" for word in sorted(words)), "utf-8")
+    notes = [
+        (f"P{i // 2}", f"case {i} {'stable, sent home' if i % 2 else 'in shock'}", ("high", "low")[i % 2]) for i in range(48)
+    ]
+    lines = ["patient,note,severity", *(f'{patient},"{note}",{severity}' for patient, note, severity in notes)]
+    (folder / "notes.csv").write_text("\n".join(lines) + "\n", "utf-8")
     (folder / "my_scores.csv").write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,4,3.5\nd,5,6\n", "utf-8")
     for name, findings in zip(("near", "close", "distant"), FINDINGS.values(), strict=True):
         (folder / f"{name}.txt").write_text("".join(f"{g} {what}\n" for g in GRADES for what in findings), "utf-8")
@@ -176,7 +183,7 @@ def run_block(block: Block, namespace: dict[str, object]) -> None:
         raise AssertionError(f"{block.place}: a block of {block.language or 'no language'!r} is neither run nor checked")
 
 
-def run_page(page: Path) -> None:
+def assert_page_runs(page: Path) -> None:
     """Run every block of a page in the current folder."""
     namespace: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
@@ -188,7 +195,7 @@ def run_page(page: Path) -> None:
 def _run(block: Block, words: list[str]) -> None:
     line = shlex.join(words)
     if words[0] == "medsenteval":
-        check_command(block.place, words[1:])
+        assert_command_exists(block.place, words[1:])
         if block.not_run:
             return
         finished = CliRunner().invoke(main, words[1:])
@@ -203,7 +210,7 @@ def _run(block: Block, words: list[str]) -> None:
         assert block.not_run, f"{block.place}: `{line}` is neither run nor marked `<!-- not run: REASON -->`"
 
 
-def check_command(place: str, words: list[str]) -> None:
+def assert_command_exists(place: str, words: list[str]) -> None:
     """Fail unless this command and all its options exist, their choices are allowed, and its tasks and encoders are known."""
     command: click.Command = main
     context = main.make_context("medsenteval", [], resilient_parsing=True)
@@ -233,5 +240,6 @@ def _check_value(place: str, parameter: click.Parameter, value: object) -> None:
         if kind in ("...", "ENCODER", "SPEC"):
             return
         name, recipe = registry.encoder_name(kind)
-        known = set(inspect.signature(registry.encoder_loader(recipe.kind if recipe else name)).parameters) | {"name"}
+        loader = registry.encoder_loader(recipe.kind if isinstance(recipe, Recipe) else name)
+        known = {*inspect.signature(loader).parameters, "name"}
         assert set(options) <= known, f"{place}: {kind} has no option {sorted(set(options) - known)}"

@@ -12,18 +12,20 @@ import numpy as np
 import pytest
 
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.commands import COMMANDS
-from medsenteval.datasets import load_dataset
+from medsenteval.cli.commands import COMMANDS
+from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import DataMissingError, UnknownNameError
 from medsenteval.registry import task
 from medsenteval.settings import Settings
 from tests.conftest import REPOSITORY
-from tests.documented import INLINE, blocks, check_command, commands, page_folder, run_page
+from tests.documented import INLINE, assert_command_exists, assert_page_runs, blocks, commands, page_folder
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 TASK_PAGES = sorted((REPOSITORY / "docs" / "tasks").glob("*.md"))
 #: Pages whose blocks take more than a few seconds.
-SLOW = {"analogies", "compare", "ner", "reproducing", "suites", "terms"}
+SLOW = {
+    "README", "analogies", "compare", "diagnostics", "index", "ner", "report", "reproducing", "suites", "terms", "word-tasks",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -41,14 +43,14 @@ def test_every_block_of_a_page_runs_or_says_why_not(
         (tmp_path / name).symlink_to((prepared / name).resolve())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "environ", os.environ.copy())
-    run_page(page)
+    assert_page_runs(page)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *TASK_PAGES], ids=lambda page: page.stem)
 def test_commands_within_sentences_exist(page: Path) -> None:
     for found in INLINE.findall(page.read_text("utf-8")):
         for words in commands(found.replace("\n", " ")):
-            check_command(f"{page.name}: `{found}`", words[1:])
+            assert_command_exists(f"{page.name}: `{found}`", words[1:])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_a_block_that_is_wrong_fails(text: str, said: str, tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "page.md").write_text(text, "utf-8")
     with pytest.raises(AssertionError, match=said):
-        run_page(tmp_path / "page.md")
+        assert_page_runs(tmp_path / "page.md")
 
 
 def test_unknown_tasks_and_broken_python_fail_even_where_they_are_not_run(tmp_path: Path) -> None:
@@ -83,9 +85,10 @@ def test_unknown_tasks_and_broken_python_fail_even_where_they_are_not_run(tmp_pa
     ]:
         page.write_text(text, "utf-8")
         with pytest.raises(error):
-            run_page(page)
+            assert_page_runs(page)
 
 
+@pytest.mark.slow
 def test_task_pages_are_what_their_tasks_say() -> None:
     finished = subprocess.run(
         [sys.executable, "-m", "docs.task_pages", "--check"],
@@ -133,10 +136,11 @@ def test_every_file_that_the_documents_link_to_exists() -> None:
                 assert (document.parent / target.split("#")[0]).exists(), f"{document.name} -> {target}"
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_warning_and_loads_nothing_from_the_network(tmp_path: Path) -> None:
-    pytest.importorskip("mkdocs")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
-    finished = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    finished = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     built = sorted((tmp_path / "site").rglob("*.html"))
     assert {page.stem for page in PAGES[1:]} <= {page.stem for page in built}
@@ -150,3 +154,29 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_the_network(tm
     home = (tmp_path / "site" / "index.html").read_text("utf-8")
     for page in PAGES[1:]:
         assert f'href="{page.stem}.html"' in home or page.stem == "index", f"{page.name} is not in the nav of mkdocs.yml"
+
+
+def test_every_environment_variable_is_documented() -> None:
+    page = (REPOSITORY / "docs" / "environment.md").read_text("utf-8")
+    sources = [path for folder in ("medsenteval", "tasks", "encoders", "tests") for path in (REPOSITORY / folder).rglob("*.py")]
+    named = {name for path in sources for name in re.findall(r"MEDSENTEVAL_[A-Z]+", path.read_text("utf-8"))}
+    assert named
+    assert named == set(re.findall(r"MEDSENTEVAL_[A-Z]+", page))
+
+
+def test_the_workflows_run_the_two_commands_of_the_readme() -> None:
+    yaml = pytest.importorskip("yaml")
+    folder = REPOSITORY / ".github" / "workflows"
+    flows = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in folder.glob("*.yml")}
+    assert set(flows) == {"tests", "release"}
+    steps = flows["tests"]["jobs"]["commands"]["steps"]
+    ran = [
+        step["run"].replace('"$BIN/', ".venv/bin/").replace('" ', " ").replace("python -m venv", "python3 -m venv")
+        for step in steps
+        if "run" in step
+    ]
+    readme = (REPOSITORY / "README.md").read_text("utf-8").replace('".[test]"', '".[test]')
+    assert len(ran) == 2
+    for command in ran:
+        assert command in readme, command
+    assert flows["release"]["jobs"]["publish"]["permissions"] == {"id-token": "write"}

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import medsenteval
-from medsenteval.datasets import load_dataset, sample_root
+from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.encoders.adapt import as_encoder
+from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataMissingError, EncoderError, SettingsError, UnknownNameError
 from medsenteval.registry import task
 from medsenteval.settings import SentEvalParams, Settings
+from medsenteval.statistics.intervals import Correlated
 
 PARAMS = {"task_path": str(sample_root()), "kfold": 2, "usepytorch": False}
 
@@ -107,11 +113,117 @@ def test_errors_name_task_batch_and_shapes() -> None:
         medsenteval.engine.SE(PARAMS, lambda params, batch: np.zeros((1, 2))).eval("BIOSSES")
 
 
-def test_finished_tasks_survive_a_failing_one() -> None:
-    engine = medsenteval.engine.SE(PARAMS, batcher)
-    with pytest.raises(UnknownNameError):
-        engine.eval(["BIOSSES", "NoSuchTask"])
+def test_finished_tasks_survive_a_failing_one(tmp_path: Path) -> None:
+    (tmp_path / "BIOSSES").symlink_to(sample_root() / "BIOSSES")
+    engine = medsenteval.engine.SE(PARAMS | {"task_path": str(tmp_path)}, batcher)
+    with pytest.raises(DataMissingError):
+        engine.eval(["BIOSSES", "RQE"])
     assert list(engine.results) == ["BIOSSES"]
+
+
+def test_every_name_is_looked_up_before_the_first_task_is_scored() -> None:
+    def refuse(params: Any, batch: list[list[str]]) -> Any:
+        raise AssertionError("nothing is encoded")
+
+    engine = medsenteval.engine.SE(PARAMS, refuse)
+    with pytest.raises(UnknownNameError, match="no task is called 'NoSuchTask'"):
+        engine.eval(["BIOSSES", "NoSuchTask"])
+    with pytest.raises(UnknownNameError, match=r"'ImageCaptionRetrieval' is not offered: .*COCO"):
+        engine.eval(["BIOSSES", "imageCaptionRetrieval"])
+    assert engine.results == {}
+
+
+def test_correlations_are_tuples_with_scipys_names() -> None:
+    found = medsenteval.engine.SE(PARAMS, batcher).eval("BIOSSES")
+    for kind in ("pearson", "spearman"):
+        result = found["BIOSSES"][kind]
+        assert isinstance(result, Correlated)
+        assert isinstance(result, tuple)
+        assert result.correlation == result.statistic == result[0] == found["all"][kind]["all"]
+        assert result.pvalue == result[1] < 1e-3
+
+
+def test_simcse_keys_are_the_correlations_of_cosines(tmp_path: Path) -> None:
+    engine = medsenteval.engine.SE(PARAMS, batcher)
+    subsets, benchmark = engine.eval("STS12"), engine.eval("STSBenchmark")
+    gold, predicted = (engine.details["STS12"].items[key] for key in ("gold", "predicted"))
+    assert subsets["all"]["spearman"]["all"] == pytest.approx(stats.spearmanr(gold, predicted)[0], abs=1e-12)
+    assert subsets["all"]["pearson"]["all"] == engine.details["STS12"].metric("pearson_pooled").value
+    assert isinstance(benchmark["yhat"], np.ndarray)
+    dataset = load_dataset(task("STSBenchmark"), sample_root(), Settings())
+    everything: list[tuple[float, float]] = []
+    for name, split in dataset.splits.items():
+        assert split.texts2 is not None
+        assert split.scores is not None
+        u, v = (batcher(None, [text.split() for text in column]) for column in (split.texts, split.texts2))
+        cosines = [medsenteval.utils.cosine(first, second) for first, second in zip(u, v, strict=True)]
+        everything += zip(np.round(cosines, 12), split.scores, strict=True)
+        assert benchmark[name]["nsamples"] == len(split)
+        for kind, reference in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+            expected = reference(np.round(cosines, 12), split.scores)
+            assert benchmark[name][kind].correlation == pytest.approx(expected.statistic, abs=1e-9)
+            assert benchmark[name][kind].pvalue == pytest.approx(expected.pvalue, rel=1e-6)
+    ours, given = np.array(everything).T
+    assert benchmark["all"]["pearson"]["all"] == pytest.approx(stats.pearsonr(ours, given).statistic, abs=1e-9)
+    assert benchmark["all"]["spearman"]["all"] == pytest.approx(stats.spearmanr(ours, given).statistic, abs=1e-9)
+
+
+def test_what_senteval_logs_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, logger="medsenteval")
+    engine = medsenteval.engine.SE(PARAMS | {"batch_size": 8}, batcher)
+    results = engine.eval(["BioASQ", "BIOSSES"])
+    messages = [record.getMessage() for record in caplog.records]
+    assert [message for message in messages if message.startswith("*")] == [
+        "***** Transfer task : BioASQ *****",
+        "***** Transfer task : BIOSSES *****",
+    ]
+    progress = [message for message in messages if message.startswith("PROGRESS (encoding)")]
+    assert len(progress) == 20
+    assert progress[9] == progress[19] == "PROGRESS (encoding): 100.00%"
+    found = results["BioASQ"]
+    (penalty,) = engine.details["BioASQ"].details["penalties"]
+    assert f"Best param found is reg = {penalty} with score {found['devacc']}" in messages
+    assert any(message.startswith(f"devacc : {found['devacc']}, acc : {found['acc']}") for message in messages)
+    scores = results["BIOSSES"]["BIOSSES"]
+    assert f"BIOSSES : pearson = {scores['pearson'][0]:.4f}, spearman = {scores['spearman'][0]:.4f}" in messages
+
+
+def test_utils_offer_sentevals_helpers() -> None:
+    from medsenteval.utils import cosine, dotdict
+
+    assert cosine([1, 2], np.array([2.0, 4.0])) == pytest.approx(1)
+    assert cosine([1, 0], [-3, 3]) == pytest.approx(-np.sqrt(0.5))
+    assert cosine([0, 0], [1, 1]) == 0
+    params = dotdict({"a": 1})
+    params.b = 2
+    del params.a
+    assert (params, params.missing) == ({"b": 2}, None)
+
+
+def test_reading_options_reach_the_tasks() -> None:
+    tokens: list[list[str]] = []
+
+    def watching(params: Any, batch: list[list[str]]) -> Any:
+        tokens.extend(batch)
+        return batcher(params, batch)
+
+    params = PARAMS | {"task_options": {"RQE": {"legacy": "yes"}}}
+    engine = medsenteval.engine.SE(params, watching)
+    engine.eval("RQE")
+    assert "|legacy=yes|" in engine.details["RQE"].signature
+    assert [] not in tokens
+    with pytest.raises(SettingsError, match="legacy is 'maybe'"):
+        medsenteval.engine.SE(PARAMS | {"task_options": {"RQE": {"legacy": "maybe"}}}, batcher).eval("RQE")
+
+
+def test_the_order_of_pair_features_is_part_of_the_signature_where_it_can_move_a_score() -> None:
+    dataset = load_dataset(task("RQE"), sample_root(), Settings())
+    signatures = {
+        probe: medsenteval.engine.signature_of(task("RQE"), dataset, as_encoder(len, name="n"), Settings(probe=probe))
+        for probe in ("exact", "sklearn", "senteval", "mlp")
+    }
+    marked = {probe for probe, signature in signatures.items() if "|parts=u,v,u*v,|u-v||" in signature}
+    assert marked == {"sklearn", "senteval", "mlp"}
 
 
 def test_params_are_checked_as_senteval_does() -> None:
@@ -135,16 +247,39 @@ def test_usepytorch_chooses_the_probe_and_defaults_are_sentevals(params: dict[st
     assert (settings.probe, settings.folds, settings.seed, settings.batch_size) == (probe, 5, 1111, 128)
 
 
-def test_a_hidden_layer_without_torch_mode_is_refused() -> None:
-    with pytest.raises(SettingsError, match="usepytorch is False"):
-        Settings.from_senteval_params(SentEvalParams({"usepytorch": False, "classifier": {"nhid": 50}}))
+def test_a_hidden_layer_without_torch_mode_is_ignored_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="nhid=50 is ignored, as in SentEval"):
+        settings = Settings.from_senteval_params(SentEvalParams({"usepytorch": False, "classifier": {"nhid": 50}}))
+    assert (settings.probe, settings.training) == ("sklearn", {})
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"probe": "svm"}, {"grid": "huge"}, {"folds": 1}, {"batch_size": 0}, {"limit": 0}, {"resamples": 3}, {"confidence": 1.0},
+    [{"probe": "svm"}, {"grid": "huge"}, {"folds": 1}, {"batch_size": 0}, {"limit": 0}, {"resamples": 3},
      {"tolerance": 0.0}, {"training": {"momentum": 1}}, {"probe": "mlp", "grid": "wide"}],
 )  # fmt: skip
 def test_settings_outside_their_range_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
         Settings(**wrong)
+
+
+def test_an_encoder_that_knows_next_to_nothing_is_not_scored() -> None:
+    biosses = task("BIOSSES")
+    dataset = load_dataset(biosses, sample_root(), Settings(resamples=100))
+    with pytest.raises(EncoderError, match=r"BIOSSES: .* knows [0-4]\.\d% of the words in the texts"):
+        evaluate_task(biosses, dataset, as_encoder({"heart\t0.1": [1.0, 2.0]}), Settings())
+    words = sorted({word for text in dataset.all_texts() for word in text.split()})
+    rows = np.random.default_rng(0).standard_normal((len(words), 8))
+    some = as_encoder(dict(zip(words[::3], rows[::3], strict=True)))
+    result = evaluate_task(biosses, dataset, some, Settings(resamples=100))
+    assert 0.05 <= result.coverage["tokens"] < 0.5
+    assert result.little_known
+    whole = evaluate_task(biosses, dataset, as_encoder(dict(zip(words, rows, strict=True))), Settings(resamples=100))
+    assert not whole.little_known
+
+
+def test_an_encoder_without_a_vocabulary_is_scored_and_not_marked() -> None:
+    biosses = task("BIOSSES")
+    dataset = load_dataset(biosses, sample_root(), Settings())
+    result = evaluate_task(biosses, dataset, as_encoder(lambda texts: np.array([[len(t), 1.0] for t in texts])), Settings())
+    assert not result.little_known

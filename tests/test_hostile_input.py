@@ -15,19 +15,21 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from medsenteval.cli import main
-from medsenteval.datasets import locate
-from medsenteval.encoders.elmo import _read_options
-from medsenteval.encoders.vector_formats import FileOptions, read_vectors
+from medsenteval.cli.main import main
+from medsenteval.datasets.locate import locate
+from medsenteval.encoders.contextual.elmo_options import read_options
+from medsenteval.encoders.contextual.sentence_transformer import _check_folder
+from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.errors import DataError, DataMissingError, EncoderError, SettingsError
 from medsenteval.registry import task
-from medsenteval.store import ResultStore
-from medsenteval.suitefile import read_suite
-from medsenteval.tasks import files
-from medsenteval.tasks.files import read_json, read_lines, read_word_tables, read_xml
+from medsenteval.running.suite_file import read_suite
+from medsenteval.support import files
+from medsenteval.support.files import read_json, read_lines, read_word_tables, read_xml
+from medsenteval.words.terms import sets
 
 Write = Callable[..., Path]
 DIGITS = "9" * 5000
@@ -119,7 +121,7 @@ def test_a_gigantic_line_is_named(write: Write, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(DataError, match=r"a\.txt:2: a line of 2,000 characters"):
         read_lines(folder / "a.txt")
     assert len(read_lines(folder / "b.txt")[0]) == 500
-    monkeypatch.setattr(files, "_LARGEST_FILE", 100)
+    monkeypatch.setattr(files, "LARGEST_FILE", 100)
     with pytest.raises(DataError, match=r"a\.txt: more than 100 bytes"):
         read_lines(folder / "a.txt")
 
@@ -189,7 +191,7 @@ def test_word_documents_with_damaged_insides(write: Write) -> None:
 
 @pytest.mark.parametrize("snippets", [5, "text", {"text": "a"}, [5], [{"text": 5}], None])
 def test_snippets_of_the_wrong_shape_make_no_pair(write: Write, snippets: object) -> None:
-    questions = [
+    questions: list[dict[str, object]] = [
         {"id": "1", "type": "yesno", "body": "Is it?", "exact_answer": "yes", "snippets": snippets},
         {"id": "2", "type": "yesno", "body": "Was it?", "exact_answer": "no", "snippets": [{"text": "No."}]},
     ]
@@ -203,35 +205,6 @@ def test_snippets_of_the_wrong_shape_make_no_pair(write: Write, snippets: object
     dataset = task("BioASQ").read(folder, {"snippets": "first"})
     assert len(dataset) == 6
     assert "without snippets" in dataset.rejected[0].reason
-
-
-def test_stored_results_of_the_wrong_shape_are_refused(tmp_path: Path) -> None:
-    metric = {"name": "acc", "value": 50.0, "low": 40.0, "high": 60.0, "baseline": 45.0, "unit": "percent", "n": 10}
-    texts = dict.fromkeys(("task", "encoder", "encoder_identity", "protocol", "probe", "signature"), "x")
-    lists = {name: [] for name in ("notes", "rejected", "files", "label_names")}
-    tables = {name: {} for name in ("coverage", "timings", "performance", "versions", "items", "details", "senteval")}
-    numbers = {"dimension": 3, "n_train": 0, "n_test": 10, "seed": 1, "synthetic": False}
-    from medsenteval.results import SCHEMA
-
-    good = {"schema": SCHEMA, "metrics": [metric], "headline": ["acc"], **texts, **lists, **tables, **numbers}
-    path = tmp_path / "r.json"
-    path.write_text(json.dumps(good))
-    assert len(ResultStore(tmp_path).results()) == 1
-    for change in (
-        {"metrics": [{**metric, "value": "50"}]},
-        {"metrics": [{**metric, "n": None}]},
-        {"metrics": [{**metric, "unit": "apples"}]},
-        {"headline": ["f1"]},
-        {"task": 5},
-        {"seed": "1"},
-        {"metrics": 3},
-    ):
-        path.write_text(json.dumps({**good, **change}))
-        with pytest.raises(DataError, match=r"r\.json: not a result of this toolkit"):
-            ResultStore(tmp_path).results()
-    path.write_text("[" * 100_000)
-    with pytest.raises(DataError, match=r"r\.json: not a result"):
-        ResultStore(tmp_path).results()
 
 
 # ---------------------------------------------------------------- vector files
@@ -253,14 +226,14 @@ def test_headers_that_lie(write: Write) -> None:
         ("wide.bin", r"wide\.bin:1: its first line promises vectors of 999999999 numbers"),  # 8
         ("many.vec", r"promises 9 words, it holds 1"),
         ("short.bin", r"short\.bin: ends or loses its way at word 2 of the 3"),
-        ("narrow.vec", r"narrow\.vec:2: expected a word and 3"),
+        ("narrow.vec", r"narrow\.vec:1: promises 3 numbers a word, but the lines after it hold 2"),
     ):
         with pytest.raises(EncoderError, match=complaint):
             vectors(folder / name)
 
 
 def test_vector_lines_without_an_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    from medsenteval.encoders import vector_formats
+    from medsenteval.encoders.static import vector_formats
 
     monkeypatch.setattr(vector_formats, "_BYTES_A_BLOCK", 64)
     folder = write(
@@ -301,6 +274,22 @@ def test_elmo_options_beyond_all_numbers(write: Write) -> None:
     cnn = {"max_characters_per_token": 50, "embedding": {"dim": 4}, "filters": [[1, 4]], "activation": "relu", "n_highway": 1}
     folder = write({"o.json": json.dumps({"char_cnn": cnn, "lstm": lstm}), "deep.json": "[" * 100_000})
     with pytest.raises(EncoderError, match=r"o\.json: not the options of a character-based biLM"):  # 12
-        _read_options(folder / "o.json")
+        read_options(folder / "o.json")
     with pytest.raises(EncoderError, match=r"deep\.json: not readable as JSON"):
-        _read_options(folder / "deep.json")
+        read_options(folder / "deep.json")
+
+
+def test_a_module_whose_name_no_file_can_have_is_missing(tmp_path: Path) -> None:
+    library = "sentence_transformers.models."
+    (tmp_path / "modules.json").write_text(json.dumps([{"type": f"{library}Router", "path": ""}]))
+    (tmp_path / "router_config.json").write_text(json.dumps({"types": {"9" * 300: f"{library}Dense"}}))
+    with pytest.raises(EncoderError, match=r"is missing, but router_config\.json lists it"):
+        _check_folder(tmp_path, weights=True)
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"PK\x03\x04" + b"x" * 40])
+def test_a_damaged_piece_of_a_search_is_searched_again(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "0.npz").write_bytes(content)
+    assert list(sets._load(tmp_path / "0.npz")) == []
+    np.savez(tmp_path / "0.npz", lengths=np.array([{}], dtype=object))  # a pickle, which is not opened
+    assert list(sets._load(tmp_path / "0.npz")) == []

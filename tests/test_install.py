@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -16,10 +17,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 
 CHECK = """
 import importlib.util, pathlib, sys
-import medsenteval, medsenteval.tasks.sentence.rqe, medsenteval.encoders.adapt, medsenteval.datasets
-from medsenteval.published import read_table
+import medsenteval, medsenteval.tasks.sentence.rqe, medsenteval.encoders.adapt, medsenteval.datasets.locate
+from medsenteval.comparison.published import read_table
 assert len(read_table("medsenteval_table3")) == 252
-root = medsenteval.datasets.sample_root()
+root = medsenteval.datasets.locate.sample_root()
 assert (root / "BIOSSES" / "Annotation-Pairs.docx").is_file(), root
 assert (root / "SYNTHETIC.txt").is_file(), root
 assert (pathlib.Path(medsenteval.__file__).parent / "py.typed").is_file()
@@ -42,8 +43,8 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(folder: Path) -> Path:
-    """A new environment that borrows this one's libraries by links, but not its medsenteval."""
-    venv.create(folder, with_pip=True)
+    """A new environment that borrows this one's libraries by links, pip among them, but not its medsenteval."""
+    venv.create(folder, with_pip=False)
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     site = subprocess.run(
         [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
@@ -62,7 +63,9 @@ def environment(folder: Path) -> Path:
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    finished = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True)
+    # What PYTHONPATH names would come before what is installed.
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    finished = subprocess.run([str(part) for part in command], cwd=cwd, env=clean, capture_output=True, text=True)
     assert finished.returncode == 0, finished.stderr
     return finished.stdout
 

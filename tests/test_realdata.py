@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from medsenteval.cli import main
-from medsenteval.datasets import load_dataset
+from medsenteval.cli.main import main
+from medsenteval.datasets.locate import load_dataset
 from medsenteval.registry import task
 from medsenteval.settings import Settings
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.layouts import read_abstracts
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import read_abstracts
 from medsenteval.tasks.sentence.pubmed20k import LABELS as PUBMED_LABELS
 
 pytestmark = pytest.mark.realdata

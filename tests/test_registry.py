@@ -40,6 +40,11 @@ def test_a_path_without_its_kind_says_which_kinds_there_are(tmp_path: Path) -> N
 def test_groups_and_names_select_each_task_once_in_order() -> None:
     assert [task.name for task in registry.select_tasks("RQE,sentence")][:3] == ["RQE", "MedNLI", "PubMed20K"]
     assert len(registry.select_tasks(["sentence", "ClinicalSA"])) == 10
+    sick = ["SICKEntailment", "SICKRelatedness", "SICKRelatednessCosine"]
+    assert [task.name for task in registry.select_tasks("SICK,RQE")] == [*sick, "RQE"]
+    assert registry.select_names("sick", []) == set(sick)
+    with pytest.raises(UnknownNameError, match="no task is called 'NoSuchSet'"):
+        registry.select_tasks("NoSuchSet")
     own = replace(registry.task("RQE"), name="Own")
     assert registry.select_tasks(["BIOSSES", own, "BIOSSES"]) == [registry.task("BIOSSES"), own]
     with pytest.raises(SettingsError, match="no task was selected"):
@@ -76,11 +81,9 @@ def test_every_task_describes_itself_whole() -> None:
         assert ("f1" not in task.metrics) or task.positive_label in task.labels
 
 
-def test_importing_is_light_and_quick() -> None:
+def test_importing_is_light() -> None:
     code = (
-        "import sys, time; t = time.perf_counter(); import medsenteval; t = time.perf_counter() - t;"
-        "heavy = {'torch', 'tensorflow', 'transformers', 'sklearn', 'scipy'} & set(sys.modules); print(t, *heavy)"
+        "import sys; import medsenteval;"
+        "print(*{'numpy', 'torch', 'tensorflow', 'transformers', 'sklearn', 'scipy'} & set(sys.modules))"
     )
-    seconds, *heavy = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not heavy
-    assert float(seconds) < 0.3
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from medsenteval.published import TABLES, read_table
+from medsenteval.comparison.published import TABLES, read_table
 from tests.conftest import REPOSITORY
 
 

@@ -11,6 +11,7 @@ from .everyday import build_general_files
 from .formats import abstracts_tabbed, bioc_xml, json_document, lines, mednli_jsonl, rqe_xml, tagged_tokens, word_table
 from .mentions import MENTION_CORPORA, write_mentions
 from .notes import write_inferences
+from .ontology import ontology_files
 from .opinions import write_citations, write_tweets
 from .questions import Snippet, write_closed_question, write_open_question, write_question_pairs, write_reviews
 from .similarity import SimilarPair, write_clinical_pairs, write_literature_pairs
@@ -30,6 +31,7 @@ def build_files(seed: int) -> dict[str, bytes]:
     for build in (_mednli, _rqe, _pubmed20k, _pico, _clinicalsa, _citationsa, _bioasq, _bioc, _clinicalsts, _biosses):
         files.update(build(seed))
     files |= word_similarity_files(seed) | _ner(seed) | build_general_files(seed) | build_analogy_files(seed)
+    files |= ontology_files(seed)
     return files
 
 

@@ -72,7 +72,23 @@ def word_similarity_files(seed: int) -> dict[str, bytes]:
     mesh = _pairs(Writer(seed, "wordsim/Hliaoutakis"), 36, single=False)
     rows_mesh = [f"{first},{second},,,{close:.3f}" for first, second, close in mesh]
     files["wordsim/Hliaoutakis2005_mesh.csv"] = lines(["term 1,term 2,mesh 1,mesh 2,score", *rows_mesh]).replace(b"\n", b"\r\n")
+    for part, n, raters in (("A", 60, 5), ("B", 240, 3)):
+        files[f"wordsim/EHR-Rel{part}.tsv"] = _ratings(Writer(seed, f"wordsim/EHR-Rel{part}"), n, raters)
     return files
+
+
+def _ratings(writer: Writer, n: int, raters: int) -> bytes:
+    """Return pairs in EHR-Rel's layout: ratings of 0 to 3 by some of five doctors, and their mean."""
+    header = ["snomed_id_1", "snomed_label_1", "snomed_id_2", "snomed_label_2", *(f"rater_{name}" for name in "ABCDE")]
+    rows = ["\t".join([*header, "mean_rating", "CUI_1", "CUI_2"])]
+    for number, (first, second, close) in enumerate(_pairs(writer, n, single=False)):
+        given = [float(min(3, max(0, round(3 * close + writer.jitter(0.6))))) for _ in range(raters)]
+        cells = [str(rating) for rating in given] + [""] * (5 - raters)
+        # The real file quotes a label that holds quotation marks, and doubles them.
+        labelled = f'"{first} ""so called"""' if number == 7 else first
+        ids = (f"9{number:06d}001", f"9{number:06d}002")
+        rows.append("\t".join([ids[0], labelled, ids[1], second, *cells, repr(sum(given) / raters), "", ""]))
+    return lines(rows)
 
 
 def _row(first: str, second: str, score: float) -> str:

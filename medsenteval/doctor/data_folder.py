@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from medsenteval.contracts import Task
-from medsenteval.datasets import load_dataset
+from medsenteval.datasets.locate import load_dataset
 from medsenteval.doctor.findings import Finding
 from medsenteval.errors import DataMissingError, MedSentEvalError
 from medsenteval.settings import Settings

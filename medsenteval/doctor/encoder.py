@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
 from medsenteval.doctor.findings import Finding
-from medsenteval.embedding import checked_rows
+from medsenteval.embedding.embed import checked_rows
 from medsenteval.errors import EncoderError
 
 __all__ = ["PROBE_TEXTS", "examine_encoder"]
@@ -57,7 +57,7 @@ def examine_encoder(encoder: Encoder) -> list[Finding]:
     except Exception as error:  # whatever a stranger's code raises is a finding about it
         return [*findings, _raised(error)]
     findings.append(_type_of(returned, rows))
-    for look in (_determinism, _batches, _difficult_texts, _zero_vectors, _word_order, _speed):
+    for look in (_determinism, _batches, _difficult_texts, _zero_vectors, _word_order, _truncation, _speed):
         findings.extend(_looked(look, encoder, rows))
     return findings
 
@@ -201,6 +201,22 @@ def _word_order(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding
         )  # fmt: skip
     else:
         yield Finding("word order", "ok", "is seen")
+
+
+def _truncation(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+    """Find the length from which two texts that differ in their last word alone have the same vector."""
+    for n_words in (32, 64, 128, 256, 512, 1024, 2048):
+        beginning = "The patient was seen again. " * (n_words // 5)
+        left, right = (_encoded(encoder, [beginning + end]) for end in ("Cancer was found.", "No disease."))
+        if _relative_gap(left, right) < _UNTROUBLED:
+            limit = getattr(encoder, "sees", {}).get("max_length")
+            told = f" (max_length is {limit} tokens)" if limit else ""
+            yield Finding(
+                "length", "note", f"texts of {n_words} words that differ only at their end have the same vector: cut{told}",
+                "results count the texts that are cut, and tables mark scores with more than 1 % of them; raise max_length",
+            )  # fmt: skip
+            return
+    yield Finding("length", "ok", "2,048 words are read to their end")
 
 
 def _speed(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:

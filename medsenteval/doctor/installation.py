@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval import __version__
-from medsenteval.cache import EmbeddingCache
-from medsenteval.cores import available_cores
 from medsenteval.doctor.findings import Finding
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.support.cores import available_cores
 
 __all__ = ["examine_installation"]
 
@@ -24,6 +24,7 @@ _EXTRAS: Final = {
     "transformers": ("transformers", "BERT, BioBERT, SciBERT, GPT and sentence-transformers"),
     "elmo": ("h5py", "ELMo"),
     "use": ("tensorflow", "the Universal Sentence Encoder"),
+    "endpoint": ("httpx", "OpenAI-compatible embeddings servers"),
     "dask": ("distributed", "clusters"),
     "mteb": ("mteb", "mteb's models and tasks"),
     "report": ("matplotlib", "figures and the report page"),

@@ -18,25 +18,29 @@ from numpy.typing import NDArray
 
 from medsenteval import registry
 from medsenteval.contracts import Dataset, Task
-from medsenteval.datasets import data_root, load_dataset
+from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.encoders.adapt import as_encoder
-from medsenteval.encoders.mteb_model import LANGUAGE, MtebEncoder, import_mteb, mteb_metadata
+from medsenteval.encoders.mteb_model import LANGUAGE, NO_IDENTITY, MtebEncoder, import_mteb, mteb_metadata
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import SettingsError
-from medsenteval.interop.mteb_results import METRIC_NAMES, mteb_scores
+from medsenteval.interop.mteb_results import metric_in_mteb, mteb_scores, name_in_mteb
 from medsenteval.settings import Settings
+from medsenteval.tasks.similarity import concatenate_splits
 
 __all__ = ["MtebEncoder", "as_mteb_model", "as_mteb_task"]
 
 
-def _metadata(task: Task, kind: str, main_score: str, dataset: Dataset) -> Any:
-    """Describe a task to mteb; the revision is the hash of what was read."""
+def _metadata(task: Task, kind: str, main_score: str, dataset: Dataset, *, same: bool = False) -> Any:
+    """Describe a task to mteb, by mteb's own name only if the score means the ``same``; the revision hashes what was read."""
     described = f"{task.name} of MedSentEval: {task.family}, {task.protocol}."
-    return mteb_metadata(task.name, described, kind, main_score, dataset.fingerprint[:12])
+    return mteb_metadata(name_in_mteb(task.name, same=same), described, kind, main_score, dataset.fingerprint[:12])
 
 
 def as_mteb_model(encoder: Any, name: str = "") -> Any:
-    """Give mteb anything that this toolkit can encode with; the model's name there is ``medsenteval/NAME``."""
+    """Give mteb anything that this toolkit can encode with; the model's name there is ``medsenteval/NAME``.
+
+    An encoder with prompts for queries, documents or single tasks hears of mteb's ``prompt_type`` and the task's name.
+    """
     import_mteb()
     import torch
     from mteb.models import ModelMeta
@@ -47,7 +51,7 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
     meta = ModelMeta.create_empty(
         overwrites={
             "name": f"medsenteval/{label}",
-            "revision": ours.identity or "no-identity",
+            "revision": ours.identity or NO_IDENTITY,
             "similarity_fn_name": ScoringFunction.COSINE,
             "languages": [LANGUAGE],
         }
@@ -60,7 +64,10 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
 
         def encode(self, inputs: Any, **options: Any) -> NDArray[np.float32]:
             texts = [text for batch in inputs for text in batch["text"]]
-            return np.concatenate([ours.encode(texts[start : start + 128]) for start in range(0, len(texts), 128)])
+            kind = getattr(options.get("prompt_type"), "value", options.get("prompt_type")) or ""
+            task = getattr(options.get("task_metadata"), "name", "")
+            used = ours.for_use(task, kind) if hasattr(ours, "for_use") else ours
+            return np.concatenate([used.encode(texts[start : start + 128]) for start in range(0, len(texts), 128)])
 
         def similarity(self, first: Any, second: Any) -> torch.Tensor:
             return _unit(first) @ _unit(second).T
@@ -78,19 +85,19 @@ def as_mteb_task(name: str, data: str | Path | None = None, settings: Settings |
     """Return one of our tasks as an mteb task, which ``mteb.evaluate`` runs with any of its models.
 
     With ``protocol`` "medsenteval" (the default for tasks that train a probe) the score is ours: our probe under the task's own
-    protocol. With "mteb" it is mteb's: the cosine for similarity tasks (where both agree), its few-shot logistic regression for
-    single texts.
+    protocol. With "mteb" it is mteb's: the cosine over all pairs for similarity tasks (where both agree), its few-shot logistic
+    regression for single texts. A task has mteb's name where mteb has the same question, on all rows of real data.
     """
     task = registry.task(name)
     chosen = settings or Settings()
     dataset = load_dataset(task, data_root(data), chosen)
-    way = protocol or ("mteb" if task.family == "similarity" and len(dataset.splits) == 1 else "medsenteval")
+    way = protocol or ("mteb" if task.family == "similarity" else "medsenteval")
     if way == "medsenteval":
         return _own_task(task, dataset, chosen)
     if way != "mteb":
         raise SettingsError(f"the protocol is {protocol!r}; it can be medsenteval or mteb")
     if task.family == "similarity":
-        return _sts_task(task, dataset)
+        return _sts_task(task, dataset, same=not (dataset.synthetic or dataset.incomplete or chosen.limit))
     if task.family == "classification" and {"train", "test"} <= set(dataset.splits):
         return _classification_task(task, dataset)
     raise SettingsError(f"mteb has no protocol of its own for {task.name} ({task.family}, {task.protocol}); use 'medsenteval'")
@@ -100,7 +107,7 @@ def _own_task(task: Task, dataset: Dataset, settings: Settings) -> Any:
     import_mteb()
     from mteb.abstasks.abstask import AbsTask
 
-    main_score = METRIC_NAMES.get(task.metrics[0], task.metrics[0])
+    main_score = metric_in_mteb(task.name, task.protocol_under(settings), task.metrics[0])
     kind = "Classification" if task.labels or dataset.label_names else "STS"
 
     class OwnTask(AbsTask):  # type: ignore[misc]
@@ -128,11 +135,11 @@ def _own_task(task: Task, dataset: Dataset, settings: Settings) -> Any:
     return OwnTask()
 
 
-def _sts_task(task: Task, dataset: Dataset) -> Any:
+def _sts_task(task: Task, dataset: Dataset, *, same: bool) -> Any:
     import datasets
     from mteb.abstasks import AbsTaskSTS
 
-    (split,) = dataset.splits.values()
+    split = concatenate_splits(list(dataset.splits.values()))
     assert split.scores is not None
     rows = datasets.Dataset.from_dict(
         {"sentence1": list(split.texts), "sentence2": list(split.texts2 or ()), "score": split.scores.tolist()}
@@ -142,7 +149,7 @@ def _sts_task(task: Task, dataset: Dataset) -> Any:
     class STSTask(AbsTaskSTS):  # type: ignore[misc]
         """A similarity task of MedSentEval's, scored by mteb."""
 
-        metadata = _metadata(task, "STS", "cosine_spearman", dataset)
+        metadata = _metadata(task, "STS", "cosine_spearman", dataset, same=same)
         min_score, max_score = low, high
 
         def load_data(self, *arguments: Any, **options: Any) -> None:

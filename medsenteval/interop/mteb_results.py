@@ -15,29 +15,87 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from medsenteval.comparison.published.numbers import PublishedNumber
+from medsenteval.contracts import Result
 from medsenteval.errors import DataError
-from medsenteval.published.numbers import PublishedNumber
-from medsenteval.results import Result
-from medsenteval.writing import write_atomically
+from medsenteval.support.atomic_files import write_atomically
+from medsenteval.support.file_names import file_name_of
 
-__all__ = ["METRIC_NAMES", "MtebScore", "export_results", "mteb_scores", "read_mteb_folder", "read_mteb_result", "to_mteb"]
+__all__ = [
+    "MtebScore",
+    "export_results",
+    "metric_in_mteb",
+    "mteb_scores",
+    "name_in_mteb",
+    "read_mteb_folder",
+    "read_mteb_result",
+    "to_mteb",
+]
 
 #: The version whose form we write.
 _WRITTEN_AS: Final = "2.0.0"
 
-#: Our metrics and mteb's names for them; mteb counts accuracy and F1 from 0 to 1.
-METRIC_NAMES: Final = {"acc": "accuracy", "f1": "f1", "pearson": "cosine_pearson", "spearman": "cosine_spearman"}
-
 #: Similarities as mteb called them before 1.11, and since.
 _OLD_NAMES: Final = {"cos_sim": "cosine", "dot": "dot", "euclidean": "euclidean", "manhattan": "manhattan", "max": "max"}
 
-#: mteb's tasks on data that we have too, with our name; its scores are of its own protocols.
-_SAME_DATA: Final = {
-    "BIOSSES": "BIOSSES",
-    "STSBenchmark": "STSBenchmarkCosine",
-    "SICK-R": "SICKRelatedness",
-    **{f"STS{year}": f"STS{year}" for year in range(12, 17)},
+#: What mteb's loader asks of a model_meta.json and results do not tell.
+_UNKNOWN_TO_US: Final[dict[str, Any]] = {
+    **dict.fromkeys(
+        (
+            "loader", "release_date", "languages", "n_parameters", "memory_usage_mb", "max_tokens", "license", "open_weights",
+            "public_training_code", "public_training_data", "use_instructions", "training_datasets",
+        )
+    ),
+    "framework": [],
+    "similarity_fn_name": "cosine",
+}  # fmt: skip
+
+#: Before the names of ours that mteb gives to something else: tasks, and metrics.
+_OUR_TASK: Final = "MedSentEval-"
+_OUR_METRIC: Final = "medsenteval_"
+
+
+@dataclass(frozen=True)
+class _Counterpart:
+    """Our task that asks what one of mteb's asks: the ending of our metrics that mteb means, and how the data differ."""
+
+    task: str
+    ending: str = ""
+    differs: str = ""
+
+
+#: mteb's tasks under cosine similarity that we have too.
+_COUNTERPARTS: Final = {
+    "BIOSSES": _Counterpart(
+        "BIOSSES",
+        differs="mteb's copy is not the authors' documents: 31,313 characters and a mean rating of 2.196 there, 31,496 and "
+        "2.198 here; all-MiniLM-L6-v2 has a Spearman of .8164 there and .8125 here",
+    ),
+    "STSBenchmark": _Counterpart(
+        "STSBenchmarkCosine", differs="mteb has the original sentences, SentEval's copy is lower-cased and tokenised"
+    ),
+    "SICK-R": _Counterpart("SICKRelatednessCosine"),
+    **{f"STS{year}": _Counterpart(f"STS{year}", ending="_pooled") for year in range(12, 17)},
 }
+
+
+def name_in_mteb(task: str, *, same: bool) -> str:
+    """Return the name that a task of ours has in mteb: mteb's own only where the score means the ``same`` there."""
+    theirs = next((name for name, counterpart in _COUNTERPARTS.items() if counterpart.task == task), "")
+    if same and theirs:
+        return theirs
+    return f"{_OUR_TASK}{task}" if task in _COUNTERPARTS else task
+
+
+def metric_in_mteb(task: str, protocol: str, metric: str) -> str:
+    """Return mteb's name of a metric of ours; one that mteb computes otherwise (its F1 is a macro mean) is marked as ours."""
+    if metric == "acc":
+        return "accuracy"
+    ending = next((each.ending for each in _COUNTERPARTS.values() if each.task == task), "")
+    kind = metric.removesuffix(ending)
+    if protocol == "cosine" and kind in ("pearson", "spearman") and metric == kind + ending:
+        return f"cosine_{kind}"
+    return f"{_OUR_METRIC}{metric}"
 
 
 @dataclass(frozen=True)
@@ -53,18 +111,24 @@ class MtebScore:
     scores: Mapping[str, float]
     mteb_version: str
     dataset_revision: str
+    signature: str = ""
 
 
 def mteb_scores(result: Result) -> dict[str, Any]:
     """Return a result's numbers under mteb's names and in mteb's units, the headline as ``main_score``."""
-    scores: dict[str, Any] = {}
-    for metric in result.metrics:
-        value = metric.value / 100 if metric.unit == "percent" else metric.value
-        scores[METRIC_NAMES.get(metric.name, metric.name)] = value
+    scores = {
+        metric_in_mteb(result.task, result.protocol, metric.name): metric.value / (100 if metric.unit == "percent" else 1)
+        for metric in result.metrics
+    }
     # mteb ranks similarity by Spearman.
-    names = [METRIC_NAMES.get(name, name) for name in result.headline]
-    main = "cosine_spearman" if "cosine_spearman" in names else names[0]
-    return {**scores, "main_score": scores[main]}
+    first = metric_in_mteb(result.task, result.protocol, result.headline[0])
+    return {**scores, "main_score": scores.get("cosine_spearman", scores[first])}
+
+
+def _same_in_mteb(result: Result) -> bool:
+    """Whether a score is what mteb computes: by the cosine, of the whole of real data."""
+    whole = "|limit=" not in result.signature and "|incomplete|" not in result.signature
+    return result.protocol == "cosine" and not result.synthetic and whole
 
 
 def to_mteb(result: Result) -> dict[str, Any]:
@@ -80,7 +144,7 @@ def to_mteb(result: Result) -> dict[str, Any]:
     }
     return {
         "dataset_revision": data[1] if data else "unknown",
-        "task_name": result.task,
+        "task_name": name_in_mteb(result.task, same=_same_in_mteb(result)),
         "mteb_version": _WRITTEN_AS,
         "scores": {"test": [scores]},
         "evaluation_time": sum(result.timings.values()),
@@ -92,27 +156,22 @@ def export_results(results: Iterable[Result], folder: Path) -> list[Path]:
     """Write results as mteb lays them out: MODEL/REVISION/TASK.json and a model_meta.json beside them."""
     written = []
     for result in results:
-        name = f"medsenteval__{_safe(result.encoder)}"
-        # An identity is too long for a folder's name; its hash is in our own store's names, its start suffices here.
-        revision = _safe(result.encoder_identity)[:60] or "no-identity"
-        place = folder / name / revision
-        place.mkdir(parents=True, exist_ok=True)
-        meta = {"name": f"medsenteval/{_safe(result.encoder)}", "revision": revision, "embed_dim": result.dimension}
-        write_atomically(place / "model_meta.json", json.dumps(meta, indent=2))
-        write_atomically(place / f"{result.task}.json", json.dumps(to_mteb(result), indent=2, allow_nan=False))
-        written.append(place / f"{result.task}.json")
+        name, revision = file_name_of(result.encoder), file_name_of(result.encoder_identity or "no-identity")
+        content = to_mteb(result)
+        path = folder / f"medsenteval__{name}" / revision / f"{file_name_of(content['task_name'])}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        meta = {**_UNKNOWN_TO_US, "name": f"medsenteval/{name}", "revision": revision, "embed_dim": result.dimension}
+        write_atomically(path.parent / "model_meta.json", json.dumps(meta, indent=2))
+        write_atomically(path, json.dumps(content, indent=2, allow_nan=False))
+        written.append(path)
     return written
-
-
-def _safe(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", text).strip("._")
 
 
 def read_mteb_result(path: Path) -> list[MtebScore]:
     """Read a result file of any generation; the folders are named after the model and its revision, as mteb lays them out."""
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{path}: not an mteb result: {error}") from error
     if not isinstance(content, dict):
         raise DataError(f"{path}: a JSON {type(content).__name__} where an mteb result is an object")
@@ -132,6 +191,7 @@ def read_mteb_result(path: Path) -> list[MtebScore]:
             scores=dict(_flat(scores)),
             mteb_version=str(scores.get("mteb_version") or content.get("mteb_version") or "unknown"),
             dataset_revision=str(content.get("dataset_revision") or "unknown"),
+            signature=str(scores.get("medsenteval_signature") or ""),
         )
         for split, subset, scores in entries
     ]
@@ -141,7 +201,9 @@ def read_mteb_result(path: Path) -> list[MtebScore]:
 
 
 def _current_entries(scores: Any, path: Path) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    if not isinstance(scores, dict) or not all(isinstance(entries, list) for entries in scores.values()):
+    if not isinstance(scores, dict) or not all(
+        isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries) for entries in scores.values()
+    ):
         raise DataError(f"{path}: 'scores' is not {{split: [subset, ...]}}")
     for split, entries in scores.items():
         for entry in entries:
@@ -159,16 +221,17 @@ def _old_entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping
 
 
 def _flat(scores: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
-    """Yield all numbers, nested ones under joined names, old names of similarities as the new ones."""
+    """Yield all numbers, those one or two levels deep under joined names, old names of similarities as the new ones."""
     for key, value in scores.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and prefix.count("_") < 2:
             yield from _flat(value, f"{prefix}{_OLD_NAMES.get(key, key)}_")
         elif (number := _number(value)) is not None and key not in ("evaluation_time", "main_score"):
             yield prefix + key, number
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    # Text that says NaN is no JSON, yet Python reads it; a whole number may be too large for a float.
+    return float(value) if type(value) in (int, float) and abs(value) < 1e300 else None
 
 
 def read_mteb_folder(folder: Path) -> list[PublishedNumber]:
@@ -183,24 +246,30 @@ def read_mteb_folder(folder: Path) -> list[PublishedNumber]:
 
 
 def _as_published(score: MtebScore, path: Path) -> Iterator[PublishedNumber]:
-    ours = {theirs: name for name, theirs in METRIC_NAMES.items()}
-    pooled = re.fullmatch(r"STS1[2-6]", score.task) is not None
+    same = _COUNTERPARTS.get(score.task) or _Counterpart(score.task.removeprefix(_OUR_TASK))
+    ours = {
+        **{f"cosine_{kind}": kind + same.ending for kind in ("pearson", "spearman")},
+        **{_OUR_METRIC + name: name for name in ("f1", "pearson", "spearman")},
+        "accuracy": "acc",
+        "f1": "f1_macro",
+    }
     for name, value in score.scores.items():
         if name not in ours:
             continue
-        metric = ours[name] + ("_pooled" if pooled and name.startswith("cosine_") else "")
-        percent = metric in ("acc", "f1")
+        metric = ours[name]
+        percent = metric in ("acc", "f1", "f1_macro")
         yield PublishedNumber(
             table="mteb",
             encoder=score.model,
-            task=_SAME_DATA.get(score.task, score.task),
+            task=same.task,
             metric=metric,
             value=100 * value if percent else value,
             printed=f"{value:g}",
             unit="percent" if percent else "fraction",
-            protocol="cosine" if name.startswith("cosine_") else "mteb",
-            how="mteb's own protocol",
+            protocol="cosine" if name.startswith("cosine_") else "" if score.signature else "mteb",
+            how="a score of this toolkit's" if score.signature else "mteb's own protocol",
             source=f"{path.name}, mteb {score.mteb_version}",
             setting=", ".join(part for part in (score.split, score.subset) if part != "default"),
             note=f"data revision {score.dataset_revision[:12]}",
+            differs="" if score.signature else same.differs,
         )

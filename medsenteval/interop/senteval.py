@@ -13,24 +13,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval import registry
 from medsenteval.contracts import Dataset, Split, Task
-from medsenteval.datasets import data_root, load_dataset
+from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.errors import SettingsError
-from medsenteval.features import COMBINATIONS
+from medsenteval.probes.features import COMBINATIONS
 from medsenteval.settings import Settings
-from medsenteval.statistics import correlation, f1_from_counts
-from medsenteval.tasks.families import senteval_order
+from medsenteval.statistics import f1_from_counts
+from medsenteval.support.arrays import Reals
+from medsenteval.tasks.probe_rows import probe_splits, stacked_parts
+from medsenteval.tasks.similarity import correlate_parts
 
 __all__ = ["UpstreamEvaluation", "engine"]
 
+#: Any setting whose probe follows SentEval in the order of rows and of pair features.
+_PARITY: Final = Settings(probe="sklearn")
+
 Batcher = Callable[[Any, list[list[str]]], NDArray[np.floating]]
-Rows = NDArray[np.floating]
 
 
 def engine(params: Mapping[str, Any], batcher: Batcher, prepare: Callable[[Any, list[list[str]]], Any] | None = None) -> Any:
@@ -47,7 +51,8 @@ def engine(params: Mapping[str, Any], batcher: Batcher, prepare: Callable[[Any, 
             if name in self.list_tasks:
                 return super().eval(name)
             task = registry.task(name)
-            dataset = load_dataset(task, data_root(self.params.task_path), Settings())
+            chosen = Settings(allow_incomplete=bool(self.params.get("allow_incomplete")))
+            dataset = load_dataset(task, data_root(self.params.task_path), chosen)
             self.evaluation = UpstreamEvaluation(task, dataset, self.params.seed)
             self.params.current_task = name
             self.evaluation.do_prepare(self.params, self.prepare)
@@ -75,7 +80,8 @@ class UpstreamEvaluation:
         self.task = task
         self.seed = seed
         self.label_names = dataset.label_names
-        self.splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
+        self.parts = stacked_parts(task, _PARITY)
+        self.splits = probe_splits(task, dataset, _PARITY)
 
     def do_prepare(self, params: Any, prepare: Callable[[Any, list[list[str]]], Any]) -> Any:
         texts = [text.split() for split in self.splits.values() for text in split.all_texts()]
@@ -119,7 +125,7 @@ class UpstreamEvaluation:
     def _run_similarity(self, params: Any, batcher: Batcher) -> dict[str, Any]:
         """Score each split as upstream scores a subset of STS12 to STS16."""
         similarity = params.similarity or _upstream("senteval.utils").cosine
-        results: dict[str, Any] = {}
+        parts = {}
         for name, split in self.splits.items():
             left, right = (_encode(column, params, batcher) for column in (split.texts, split.texts2 or ()))
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -128,20 +134,14 @@ class UpstreamEvaluation:
                 )
             assert split.scores is not None
             key = self.task.senteval_name or self.task.name if len(self.splits) == 1 else name
-            found = {kind: correlation(kind, predicted, split.scores) for kind in ("pearson", "spearman")}
-            results[key] = {**found, "nsamples": len(split)}
-        sizes = [entry["nsamples"] for entry in results.values()]
-        summary = {}
-        for kind in ("pearson", "spearman"):
-            values = [entry[kind][0] for entry in results.values()]
-            summary[kind] = {"mean": float(np.mean(values)), "wmean": float(np.average(values, weights=sizes))}
-        return {**results, "all": summary}
+            parts[key] = (predicted, split.scores)
+        return correlate_parts(parts)
 
-    def _features(self, split: Split, params: Any, batcher: Batcher) -> Rows:
+    def _features(self, split: Split, params: Any, batcher: Batcher) -> Reals:
         rows = _encode(split.texts, params, batcher)
         if split.texts2 is None:
             return rows
-        return COMBINATIONS[self.task.pair_features][1](rows, _encode(split.texts2, params, batcher))
+        return COMBINATIONS[self.parts][1](rows, _encode(split.texts2, params, batcher))
 
 
 def _labels(split: Split) -> NDArray[np.int64]:
@@ -154,7 +154,7 @@ def _f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
     return round(100 * float(f1_from_counts(np.array(cells, dtype=np.float64))), 2)
 
 
-def _encode(texts: Sequence[str], params: Any, batcher: Batcher) -> Rows:
+def _encode(texts: Sequence[str], params: Any, batcher: Batcher) -> Reals:
     tokens = [text.split() for text in texts]
     size = params.batch_size
     return np.vstack([batcher(params, tokens[start : start + size]) for start in range(0, len(tokens), size)])

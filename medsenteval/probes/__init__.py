@@ -9,7 +9,7 @@ from medsenteval.probes.backend import FITTED_TOGETHER, Backend
 from medsenteval.settings import Settings
 
 if TYPE_CHECKING:
-    from medsenteval.probes.sgd import ClassifierSettings
+    from medsenteval.probes.training_settings import ClassifierSettings
 
 __all__ = ["WIDE_GRID", "choose_backend", "choose_penalties", "describe_probe", "fits_fold_by_fold"]
 
@@ -24,10 +24,10 @@ def choose_backend(settings: Settings, training: Mapping[str, Any]) -> Backend:
 
         return ScikitBackend(seed=settings.seed)
     if settings.probe == "exact":
-        from medsenteval.probes.logistic import ExactBackend
+        from medsenteval.probes.exact.logistic import ExactBackend
 
         return ExactBackend(tolerance=settings.tolerance)
-    from medsenteval.probes.sgd import SentEvalBackend
+    from medsenteval.probes.senteval_loop import SentEvalBackend
 
     # Models are stacked by the number of threads, and a model's last bits depend on its stack; one thread is the same
     # everywhere. It costs nothing: at CitationSA's size ten folds took 0.34 s stacked on one thread, 0.75 s on two.
@@ -46,7 +46,7 @@ def describe_probe(settings: Settings, training: Mapping[str, Any], n_rows: int)
     if settings.probe == "sklearn":
         return "sklearn"
     if settings.probe == "exact":
-        from medsenteval.probes.logistic import default_tolerance
+        from medsenteval.probes.exact.logistic import default_tolerance
 
         tolerance = default_tolerance(n_rows) if settings.tolerance is None else settings.tolerance
         return f"exact(tol={tolerance:g})"
@@ -55,7 +55,7 @@ def describe_probe(settings: Settings, training: Mapping[str, Any], n_rows: int)
 
 
 def _classifier_settings(settings: Settings, training: Mapping[str, Any]) -> ClassifierSettings:
-    from medsenteval.probes.sgd import ClassifierSettings
+    from medsenteval.probes.training_settings import ClassifierSettings
 
     default_width = {"nhid": 50} if settings.probe == "mlp" else {}
     overrides = {key: value for key, value in training.items() if key != "noreg"}

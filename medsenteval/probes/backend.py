@@ -9,7 +9,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.features import Features
+from medsenteval.probes.features import Features
+from medsenteval.support.arrays import Labels, Rows
 
 __all__ = ["C_GRIDS", "FITTED_TOGETHER", "Backend", "FitReport", "Fold", "Prediction"]
 
@@ -23,17 +24,14 @@ C_GRIDS: Final[dict[str, tuple[float, ...]]] = {
 #: Back ends that fit all folds of a protocol in the same matrix products: apart, ten outer folds cost 1.7 to 5 times as much.
 FITTED_TOGETHER: Final = frozenset({"exact"})
 
-Labels = NDArray[np.int64]
-RowNumbers = NDArray[np.intp]
-
 
 @dataclass(frozen=True, eq=False)
 class Fold:
     """Rows to train on and rows to score; ``validation`` rows stop early training where a back end does that."""
 
-    train: RowNumbers
-    held_out: RowNumbers
-    validation: RowNumbers | None = None
+    train: Rows
+    held_out: Rows
+    validation: Rows | None = None
 
 
 @dataclass(frozen=True)

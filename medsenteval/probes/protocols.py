@@ -18,11 +18,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import one_thread_per_product
 from medsenteval.errors import ProbeError
-from medsenteval.features import Features
-from medsenteval.probes.backend import FITTED_TOGETHER, Backend, FitReport, Fold, Labels, Prediction, RowNumbers
-from medsenteval.probes.spreading import spread_folds
+from medsenteval.probes.backend import FITTED_TOGETHER, Backend, FitReport, Fold, Prediction
+from medsenteval.probes.features import Features
+from medsenteval.probes.fold_placement import spread_folds
+from medsenteval.support.arrays import Labels, Rows
+from medsenteval.support.cores import one_thread_per_product
 
 __all__ = ["FoldOutcome", "Outcome", "fit_outer_fold", "run_kfold", "run_nested", "run_split", "stratified_folds"]
 
@@ -34,7 +35,7 @@ NESTED_SEED: Final = 1111
 class FoldOutcome:
     """What a probe predicted for the rows it had not seen, and the penalty it was given."""
 
-    rows: RowNumbers
+    rows: Rows
     probabilities: NDArray[np.float64]
     predicted: Labels
     penalty: float
@@ -54,7 +55,7 @@ class Outcome:
 
 def stratified_folds(
     labels: Labels, n_folds: int, seed: int, groups: NDArray[np.intp] | None = None
-) -> list[tuple[RowNumbers, RowNumbers]]:
+) -> list[tuple[Rows, Rows]]:
     """Return (train, held out) row numbers of shuffled stratified folds; rows of one group never part."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
@@ -84,9 +85,9 @@ def run_split(
     labels: Labels,
     n_classes: int,
     *,
-    train: RowNumbers,
-    dev: RowNumbers,
-    test: RowNumbers,
+    train: Rows,
+    dev: Rows,
+    test: Rows,
     penalties: Sequence[float] | None = None,
 ) -> Outcome:
     """Choose the penalty on ``dev``, train on ``train``, predict ``test``."""
@@ -108,8 +109,8 @@ def run_kfold(
     labels: Labels,
     n_classes: int,
     *,
-    train: RowNumbers,
-    test: RowNumbers,
+    train: Rows,
+    test: Rows,
     n_folds: int,
     seed: int,
     groups: NDArray[np.intp] | None = None,

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from medsenteval.features import Features
-from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction
+from medsenteval.probes.features import Features
+from medsenteval.support.arrays import Labels
 
 __all__ = ["ScikitBackend"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from medsenteval.contracts import Result
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
-from medsenteval.results import Result
 
 __all__ = ["draw_comparison", "draw_metrics"]
 
@@ -49,7 +49,7 @@ def draw_comparison(results: Sequence[Result], metric: str, path: Path) -> None:
 
 def _relations(result: Result) -> Mapping[str, Any]:
     relations = result.details.get("relations")
-    if not relations:
+    if not relations or not all(set(_LABELS) <= scores.keys() for scores in relations.values()):
         raise DataError(f"the result of {result.encoder} on {result.task} holds no relations; draw results of analogy tasks")
     found: Mapping[str, Any] = relations
     return found

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from medsenteval.domain_gap import share_of_way
 from medsenteval.errors import SettingsError
 from medsenteval.report.charts import (
     Drawing,
@@ -17,12 +15,14 @@ from medsenteval.report.charts import (
     interval_plot,
     subset_curves,
 )
-from medsenteval.report.charts.files import FIGURE_FORMATS, write_drawing
+from medsenteval.report.charts.chart_files import FIGURE_FORMATS, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell
-from medsenteval.report.charts.intervals import number
-from medsenteval.report.output import ready_folder
+from medsenteval.report.charts.interval_chart import number
+from medsenteval.report.output_folder import ready_folder
 from medsenteval.report.page import Page, TaskView
+from medsenteval.report.sections.headline import share_of
 from medsenteval.statistics import FriedmanOutcome
+from medsenteval.support.file_names import file_name_of
 
 __all__ = ["check_formats", "draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
 
@@ -33,13 +33,13 @@ def named_figures(page: Page) -> Iterator[tuple[str, Drawing]]:
     if isinstance(page.rank, FriedmanOutcome):
         yield "critical-difference", draw_ranks(page)
     for view in page.views:
-        yield f"intervals-{_file_name(view.label)}", draw_intervals(view)
+        yield f"intervals-{file_name_of(view.label)}", draw_intervals(view)
     if page.gaps:
         yield "domain-gap", gap_panels(page.gaps)
     for found in page.analogies:
-        yield f"analogies-{_file_name(found.task)}", analogy_bars(found.task, found.metric, found.series)
+        yield f"analogies-{file_name_of(found.task)}", analogy_bars(found.task, found.metric, found.series)
     for subsets in page.subsets:
-        yield f"subsets-{_file_name(subsets.task)}", subset_curves(subsets, page.subsets_by)
+        yield f"subsets-{file_name_of(subsets.task)}", subset_curves(subsets, page.subsets_by)
 
 
 def check_formats(formats: Sequence[str]) -> None:
@@ -49,21 +49,22 @@ def check_formats(formats: Sequence[str]) -> None:
         raise SettingsError(f"figures come as {', '.join(FIGURE_FORMATS)}; got {', '.join(unknown) or 'no format'}")
 
 
-def write_figures(page: Page, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write each figure in each format and return the files."""
+def write_figures(page: Page, folder: Path, formats: Sequence[str], inches: float | None = None) -> dict[Path, float]:
+    """Write each figure in each format and return the files with their widths in inches.
+
+    ``inches`` is the width that is asked for; a figure whose letters would be smaller than 7 points is wider.
+    """
     check_formats(formats)
     ready_folder(folder)
-    written = []
-    for name, drawing in named_figures(page):
-        for kind in formats:
-            path = folder / f"{name}.{kind}"
-            write_drawing(drawing, path)
-            written.append(path)
-    return written
+    return {
+        folder / f"{name}.{kind}": write_drawing(drawing, folder / f"{name}.{kind}", inches)
+        for name, drawing in named_figures(page)
+        for kind in formats
+    }
 
 
 def draw_heat_map(page: Page) -> Drawing:
-    """Draw the first headline metric of each task for all encoders, best mean share of the way first."""
+    """Draw the first headline metric of each task for all encoders, in the order of the page."""
     columns = page.comparison.headline_columns()
     rows: dict[str, list[HeatCell | None]] = {}
     for encoder in page.comparison.encoders:
@@ -73,18 +74,9 @@ def draw_heat_map(page: Page) -> Drawing:
             if score is None:
                 cells.append(None)
                 continue
-            share = share_of_way(score.value, column.baseline, column.unit)
-            if not column.higher_is_better:
-                # A perfect error is 0.
-                share = 1 - score.value / column.baseline if column.baseline else 0.0
-            cells.append(HeatCell(number(score.value, column.unit), share))
+            cells.append(HeatCell(number(score.value, column.unit), share_of(column, encoder) or 0.0))
         rows[encoder] = cells
-
-    def mean_share(encoder: str) -> float:
-        shares = [cell.share for cell in rows[encoder] if cell is not None]
-        return sum(shares) / len(shares) if shares else 0.0
-
-    ordered = sorted(rows, key=mean_share, reverse=True)
+    ordered = page.headline.order
     return heat_map(ordered, [column.label for column in columns], [rows[encoder] for encoder in ordered])
 
 
@@ -99,7 +91,3 @@ def draw_intervals(view: TaskView) -> Drawing:
     """Draw one task's scores with intervals, best first."""
     column = view.column
     return interval_plot(column.label, column.metric, column.unit, column.baseline, dict(column.best_first()))
-
-
-def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text).strip("-.") or "task"

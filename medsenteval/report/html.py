@@ -5,29 +5,40 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
+from medsenteval.comparison.compare import without_hope
 from medsenteval.errors import MissingExtraError
 from medsenteval.report.charts import analogy_bars, gap_panels, subset_curves
 from medsenteval.report.charts.drawing import COLOURS, Drawing, clean
 from medsenteval.report.charts.svg import inline_svg
-from medsenteval.report.figures import draw_heat_map, draw_intervals, draw_ranks
+from medsenteval.report.figures import draw_intervals, draw_ranks
 from medsenteval.report.page import Page
+from medsenteval.report.sections.headline import Judged
 from medsenteval.statistics import FriedmanOutcome, Significance
 
 __all__ = ["embedded_json", "render_page"]
 
 #: Columns of the table of scores that go side by side on a printed page.
-_PRINTED_COLUMNS: Final = 6
+_PRINTED_COLUMNS: Final = 12
+#: Tints of the table's cells; ink stays readable on each.
+_TINTS: Final = 5
 #: Colours of the page that no figure has.
-_LIGHT: Final = {"tint": "#f6f7f9", "warn": "#fff4d6", "warn-ink": "#5c3d00", "good": "#0d652d", "focus": "#0b5cad"}
+_LIGHT: Final = {
+    "tint": "#f6f7f9",
+    "warn": "#fff4d6",
+    "warn-ink": "#5c3d00",
+    "good": "#0d652d",
+    "focus": "#0b5cad",
+    "bad": "#fbe0cf",
+}
 #: Every role on a dark screen.
 _DARK: Final = {
     "ink": "#e6e9ed", "muted": "#a3acb7", "grid": "#343b44", "paper": "#15191e", "accent": "#6cb2f2", "second": "#f0a06a",
     "soft": "#56616d", "worse": "#23282f", "tint": "#1d2228", "warn": "#3a2f12", "warn-ink": "#ffdf94", "good": "#6fd08f",
-    "focus": "#8cc5ff",
+    "focus": "#8cc5ff", "bad": "#4a2a17",
     "ramp0": "#1b2733", "ramp1": "#1c3247", "ramp2": "#1d3f5d", "ramp3": "#1f4d75", "ramp4": "#24598a", "ramp5": "#2c6ba0",
     "ramp6": "#6aa3d1", "ramp7": "#9cc8ea", "ramp8": "#c8e2f7",
     "line0": "#4aa8e0", "line1": "#f0803c", "line2": "#35c79a", "line3": "#e3a1c6", "line4": "#8fd0f5", "line5": "#f2bb4b",
@@ -56,6 +67,7 @@ def render_page(page: Page) -> str:
         finalize=lambda value: clean(value) if type(value) is str else value,
     )
     environment.filters["p"] = _p
+    environment.filters["p_short"] = lambda value: _p(value).removeprefix("= ")
     style = _style()
     script = _asset("page.js")
     return environment.get_template("page.html").render(
@@ -63,7 +75,6 @@ def render_page(page: Page) -> str:
         comparison=page.comparison,
         letters=page.letters,
         chart=chart,
-        draw_heat_map=draw_heat_map,
         draw_ranks=draw_ranks,
         draw_intervals=draw_intervals,
         gap_panels=gap_panels,
@@ -71,8 +82,14 @@ def render_page(page: Page) -> str:
         subset_curves=subset_curves,
         friedman=page.rank if isinstance(page.rank, FriedmanOutcome) else None,
         wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
+        without_hope=without_hope(page.rank, page.comparison.level),
         wins=page.comparison.wins_ties_losses(),
-        ranks=_mean_ranks(page),
+        headline=page.headline,
+        places={row.encoder: row.interval.rank for row in page.headline.ranks},
+        tint=lambda share: "t-" if share <= 0 else f"t{min(_TINTS - 1, int(share * _TINTS))}",
+        at=_rank_scale(page),
+        reach=max((abs(end) / _unit(each) for each in page.headline.pair for end in (each.low, each.high)), default=0.0) or 1.0,
+        unit=_unit,
         printed_columns=_PRINTED_COLUMNS,
         tests=sorted({column.test for column in page.comparison.columns if column.test}),
         style=Markup(style),
@@ -112,10 +129,15 @@ def _policy(style: str, script: str) -> str:
     return f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; base-uri 'none'; form-action 'none'"
 
 
-def _mean_ranks(page: Page) -> dict[str, float]:
-    if not isinstance(page.rank, FriedmanOutcome):
-        return {}
-    return {name: float(rank) for name, rank in zip(page.comparison.encoders, page.rank.mean_ranks, strict=True)}
+def _rank_scale(page: Page) -> Callable[[float], float]:
+    """Return where a mean rank lies between the first place (0) and the last (100)."""
+    last = max(len(page.comparison.encoders) - 1, 1)
+    return lambda rank: round(100 * (rank - 1) / last, 2)
+
+
+def _unit(found: Judged) -> float:
+    """Return what a difference is divided by, so that points and correlations share an axis."""
+    return 100.0 if found.unit == "percent" else 1.0
 
 
 def _p(value: float) -> str:

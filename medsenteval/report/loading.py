@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from medsenteval import registry
+from medsenteval.comparison.word_subsets import read_word_values
+from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
-from medsenteval.intrinsic.subsets import read_word_values
 from medsenteval.report.page import Page, PageOptions, build_page
-from medsenteval.store import Failure, ResultStore, load_results
+from medsenteval.running.result_store import Failure, ResultStore, load_results
 
 __all__ = ["load_failures", "page_of"]
 
 
 def page_of(
-    places: Sequence[str], folder: Path, tasks: str | None, subsets_by: Path | None, options: PageOptions
+    places: Sequence[str], folder: Path, tasks: str | None, subsets_by: Path | None, options: PageOptions, *,
+    reference: bool = False,
 ) -> Page:  # fmt: skip
     """Load what ``medsenteval compare`` would load, with the jobs that failed, and make a page of it."""
-    results, failures = load_results(places, folder), load_failures(places, folder)
+    results = load_results(places, folder, reference=reference)
+    failures = load_failures(places, folder, results)
     if tasks is not None:
-        chosen = {task.name for task in registry.select_tasks(tasks)}
+        chosen = registry.select_names(tasks, [result.task for result in results])
         results = [result for result in results if result.task in chosen]
         failures = [failure for failure in failures if failure.task in chosen]
         if not results:
@@ -30,11 +33,13 @@ def page_of(
     return build_page(results, failures, options, read_word_values(subsets_by), subsets_by.stem.replace("_", " "))
 
 
-def load_failures(places: Sequence[str], folder: Path) -> list[Failure]:
-    """Return the failed jobs of folders, and those of encoders that are named."""
+def load_failures(places: Sequence[str], folder: Path, results: Sequence[Result] = ()) -> list[Failure]:
+    """Return the failed jobs of folders, and those of encoders that are named, as ``load_results`` reads the names."""
     failures = [failure for place in places if Path(place).is_dir() for failure in ResultStore(Path(place)).failures()]
-    named = {place.casefold() for place in places if not Path(place).exists()}
+    named = [place for place in places if not Path(place).exists()]
     if named or not places:
         stored = ResultStore(folder).failures()
-        failures += [failure for failure in stored if not places or failure.encoder.casefold() in named]
+        known = {failure.encoder for failure in stored} | {result.encoder for result in results}
+        wanted = {name for place in named for name in registry.same_names(place, known)}
+        failures += [failure for failure in stored if not places or failure.encoder in wanted]
     return list(dict.fromkeys(failures))

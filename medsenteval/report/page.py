@@ -13,31 +13,27 @@ from typing import Any
 
 from medsenteval import __version__
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.compare import (
-    Column,
-    Comparison,
-    comparability,
-    compare_results,
-    encoder_labels,
-    identity_of,
-    ranking,
-)
-from medsenteval.contracts import Metric
-from medsenteval.datasets import data_root
-from medsenteval.domain_gap import DomainGap, domain_gaps
+from medsenteval.comparison.compare import Column, Comparison, compare_results, ranking
+from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals, smallest_shown
+from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
+from medsenteval.comparison.word_subsets import Subsets, subset_scores
+from medsenteval.contracts import Metric, Result
+from medsenteval.datasets.locate import data_root
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.intrinsic.subsets import Subsets, subset_scores
-from medsenteval.report.charts.intervals import number
-from medsenteval.report.confusion import confusion_matrix
-from medsenteval.report.cost import EncoderCost, encoder_costs
-from medsenteval.report.disagreement import Disagreement, find_disagreements, with_texts, without_items
-from medsenteval.report.missing import MissingScore, missing_scores
+from medsenteval.report.charts.interval_chart import number
+from medsenteval.report.comparison_table import lettered, render_comparison
 from medsenteval.report.privacy import access_of, public_note, texts_may_be_shown
-from medsenteval.report.relations import RelationScores, relation_scores
-from medsenteval.report.texts import item_texts
-from medsenteval.results import Result
+from medsenteval.report.sections.confusion import confusion_matrix
+from medsenteval.report.sections.cost import EncoderCost, encoder_costs
+from medsenteval.report.sections.disagreement import Disagreement, find_disagreements, with_texts, without_items
+from medsenteval.report.sections.headline import Headline, headline, share_of
+from medsenteval.report.sections.missing import MissingScore, missing_scores
+from medsenteval.report.sections.relations import RelationScores, relation_scores
+from medsenteval.report.sections.texts import item_texts
+from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.running.result_store import Failure
 from medsenteval.statistics import FriedmanOutcome, Significance
-from medsenteval.store import Failure
+from medsenteval.statistics.verdicts import VERDICTS
 
 __all__ = ["Cell", "Page", "PageOptions", "ScoreRow", "TableColumn", "TaskView", "build_page", "group_of"]
 
@@ -47,7 +43,8 @@ class PageOptions:
     """What goes on a page.
 
     ``examples`` is how many disputed items a task shows with their texts, read from ``data``; 0 shows ids alone.
-    Items of data sets that are not open are shown with ``include_restricted`` only.
+    Items of data sets that are not open are shown with ``include_restricted`` only. ``rope`` is the largest difference that
+    does not matter, in points.
     """
 
     title: str = "How good are these encoders on biomedical text?"
@@ -58,6 +55,7 @@ class PageOptions:
     correction: str = "holm"
     resamples: int = 10_000
     seed: int = 1111
+    rope: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,7 @@ class Cell:
     beats: tuple[str, ...]
     best: bool
     mark: str
+    share: float
 
 
 @dataclass(frozen=True)
@@ -83,6 +82,7 @@ class TableColumn:
     view: str
     descending: bool
     baseline: str
+    digits: int
     cells: Mapping[str, Cell]
 
 
@@ -123,6 +123,7 @@ class TaskView:
     n_test: int
     synthetic: bool
     column: Column
+    smallest: str
     scores: tuple[ScoreRow, ...]
     jobs: tuple[Job, ...]
     notes: tuple[str, ...]
@@ -141,6 +142,8 @@ class Page:
     columns: tuple[TableColumn, ...]
     views: tuple[TaskView, ...]
     rank: FriedmanOutcome | Significance | str
+    headline: Headline
+    decisions: tuple[Decision, ...]
     gaps: tuple[DomainGap, ...]
     analogies: tuple[RelationScores, ...]
     subsets: tuple[Subsets, ...]
@@ -156,10 +159,32 @@ class Page:
         return self.comparison.letters()
 
     def payload(self) -> dict[str, Any]:
-        """Return what the page's script needs: confusion matrices by view and encoder."""
+        """Return what the page's script needs: confusion matrices, every pair's difference, and the table to take away.
+
+        A pair is [first, second, difference, low, high, corrected p, verdict] with the places of encoders and verdict.
+        """
+        place = {encoder: number for number, encoder in enumerate(self.comparison.encoders)}
+        pairs: dict[tuple[str, str], list[list[float]]] = {}
+        for found in self.decisions:
+            ends = (found.interval.estimate, found.interval.low, found.interval.high)
+            row = [place[found.first], place[found.second], *(round(end, 5) for end in ends), round(found.corrected, 5)]
+            pairs.setdefault((found.task, found.metric), []).append([*row, VERDICTS.index(found.verdict)])
         with_matrices = [view for view in self.views if view.confusion]
         return {
             "confusion": {v.name: {"labels": list(v.labels), "matrices": dict(v.confusion)} for v in with_matrices},
+            "encoders": list(self.comparison.encoders),
+            "verdicts": list(VERDICTS),
+            "columns": [
+                {
+                    "label": c.label,
+                    "metric": c.metric,
+                    "digits": c.digits,
+                    "view": c.view,
+                    "pairs": pairs.get((c.label, c.metric), []),
+                }
+                for c in self.columns
+            ],
+            "tables": {style: render_comparison(self.comparison, style) for style in ("markdown", "latex", "csv")},
         }
 
 
@@ -177,14 +202,14 @@ def build_page(
             results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
         )
     )
-    labels = encoder_labels(results)
     # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
-    named = [replace(result, encoder=labels[identity_of(result)]) for result in results]
+    named, _ = one_for_each_job(results)
     named.sort(key=lambda result: (_place(result.task), comparison.encoders.index(result.encoder)))
     views = _views(named, comparison, options)
     view_of = {view.column.key: view.name for view in views}
     shown = [column for column in comparison.columns if column.headline]
     subsets, without = _subsets(named, word_values)
+    decisions = decide(comparison, options.rope, power=False)
     return Page(
         options=options,
         comparison=comparison,
@@ -192,6 +217,8 @@ def build_page(
         columns=tuple(_table_column(column, shown, comparison, view_of[column.key]) for column in shown),
         views=views,
         rank=ranking(comparison),
+        headline=headline(comparison, decisions, ranks_with_intervals(comparison, seed=options.seed)),
+        decisions=tuple(decisions),
         gaps=_gaps(named, comparison),
         analogies=relation_scores(named),
         subsets=subsets,
@@ -223,12 +250,14 @@ def group_of(task: str) -> str:
 
 
 def _table_column(column: Column, shown: Sequence[Column], comparison: Comparison, view: str) -> TableColumn:
-    best = column.best() if len(column.scores) > 1 else set()
+    best = column.best()
     cells = {}
     for encoder, score in column.scores.items():
-        beats = _lettered(comparison, column.beaten_by(encoder, comparison.level))
+        beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
         ends = [number(value, column.unit) for value in (score.value, score.low, score.high)]
-        cells[encoder] = Cell(ends[0], score.value, ends[1], ends[2], beats, encoder in best, _mark(column, score))
+        ends[0] += column.marks(encoder)
+        share = share_of(column, encoder) or 0.0
+        cells[encoder] = Cell(ends[0], score.value, ends[1], ends[2], beats, encoder in best, _mark(column, score), share)
     return TableColumn(
         label=column.label,
         metric=column.metric,
@@ -236,29 +265,15 @@ def _table_column(column: Column, shown: Sequence[Column], comparison: Compariso
         view=view,
         descending=column.higher_is_better,
         baseline=number(column.baseline, column.unit),
+        digits=1 if column.unit == "percent" else 3,
         cells=cells,
-    )
-
-
-def _lettered(comparison: Comparison, encoders: Sequence[str]) -> tuple[str, ...]:
-    """Return the letters of encoders in the order of the table; three or more in a row become "d–h"."""
-    letters = list(comparison.letters().values())
-    places = sorted(comparison.encoders.index(encoder) for encoder in encoders)
-    runs: list[list[int]] = []
-    for place in places:
-        if runs and place == runs[-1][-1] + 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    return tuple(
-        text
-        for run in runs
-        for text in ([f"{letters[run[0]]}–{letters[run[-1]]}"] if len(run) > 2 else [letters[i] for i in run])
     )
 
 
 def _mark(column: Column, score: Metric) -> str:
     """Return "!" for a score not better than the constant answer, "?" for one whose interval reaches it."""
+    if column.synthetic:
+        return ""
     sign = 1 if column.higher_is_better else -1
     if sign * (score.value - column.baseline) <= 0:
         return "!"
@@ -309,6 +324,7 @@ def _view(name: str, column: Column, results: Sequence[Result], comparison: Comp
         n_test=first.n_test,
         synthetic=any(result.synthetic for result in results),
         column=column,
+        smallest="" if (found := smallest_shown(column, comparison.level)) is None else number(found, column.unit),
         scores=tuple(rows),
         jobs=tuple(Job(r.encoder, r.seed, sum(r.timings.values()), r.signature) for r in results),
         notes=tuple(notes),
@@ -320,6 +336,7 @@ def _view(name: str, column: Column, results: Sequence[Result], comparison: Comp
 
 def _score_row(encoder: str, column: Column, score: Metric) -> ScoreRow:
     value, low, high, baseline = (number(x, column.unit) for x in (score.value, score.low, score.high, score.baseline))
+    value += column.marks(encoder)
     return ScoreRow(encoder, column.metric, value, low, high, baseline, score.n)
 
 

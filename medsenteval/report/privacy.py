@@ -6,7 +6,7 @@ import re
 
 from medsenteval import registry
 from medsenteval.errors import UnknownNameError
-from medsenteval.store import Failure
+from medsenteval.running.result_store import Failure
 
 __all__ = ["access_of", "public_error", "public_note", "texts_may_be_shown"]
 
@@ -14,7 +14,7 @@ __all__ = ["access_of", "public_error", "public_note", "texts_may_be_shown"]
 def access_of(task: str) -> str:
     """Return how a task's data is had: "open", "credentialed", ...; "unknown" for a task that is not registered here."""
     try:
-        return registry.task(task).access
+        return registry.task(registry.canonical_task_name(task)).access
     except UnknownNameError:
         return "unknown"
 
@@ -25,8 +25,10 @@ def texts_may_be_shown(task: str, include_restricted: bool) -> bool:
 
 
 def public_note(note: str, may_be_shown: bool) -> str:
-    """Return a note without what it quotes: the first of the rejected rows, the ids of items with empty texts."""
-    return note if may_be_shown else re.sub(r"(; the first|(?<= kept in )(\w+)): .*", r"\2", note, flags=re.DOTALL)
+    """Return a note without what it quotes: the first of rejected rows, ids of empty texts and of contradictory rows."""
+    if may_be_shown:
+        return note
+    return re.sub(r"(; the first|(?<= kept in )(\w+)): .*| \(first: [^;]*\)", r"\2", note, flags=re.DOTALL)
 
 
 def public_error(failure: Failure, may_be_shown: bool) -> str:

@@ -2,6 +2,6 @@
 
 from medsenteval.similarity.cosine import paired_cosine
 from medsenteval.similarity.measures import CONTEXTUAL_MEASURES, MEASURES, term_similarities
-from medsenteval.similarity.terms import Terms
+from medsenteval.similarity.term_arrays import Terms
 
 __all__ = ["CONTEXTUAL_MEASURES", "MEASURES", "Terms", "paired_cosine", "term_similarities"]

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import available_cores
+from medsenteval.support.cores import available_cores
 
 __all__ = ["paired_cosine"]
 

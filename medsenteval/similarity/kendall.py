@@ -14,10 +14,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from medsenteval.support.arrays import Floats, Rows
+
 __all__ = ["SignPlanes", "doubled_ranks", "plane_bytes"]
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
 Words = NDArray[np.uint64]
 
 #: Pairs whose bits fit into a core's own cache together, and vectors whose comparisons do.

@@ -19,10 +19,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import available_cores
 from medsenteval.errors import SettingsError, UnknownNameError
-from medsenteval.similarity.kendall import Floats, Rows, SignPlanes, doubled_ranks, plane_bytes
-from medsenteval.similarity.terms import Terms
+from medsenteval.similarity.kendall import SignPlanes, doubled_ranks, plane_bytes
+from medsenteval.similarity.term_arrays import Terms
+from medsenteval.support.arrays import Floats, Reals, Rows
+from medsenteval.support.cores import available_cores
 
 __all__ = ["CONTEXTUAL_MEASURES", "MEASURES", "term_similarities"]
 
@@ -35,14 +36,13 @@ _LARGEST_PLANES: Final = 1 << 30
 
 #: From (words, terms, left terms, right terms) of a block to similarities.
 Score = Callable[[Terms, Rows, Rows], Floats]
-Matrix = NDArray[np.floating]
 
 
 @dataclass(frozen=True)
 class _Measure:
     """``prepare`` works once on the words (rows that occur) and returns what scores a block of pairs."""
 
-    prepare: Callable[[Matrix], Score]
+    prepare: Callable[[Reals], Score]
     pairs_at_once: int = _PAIRS_AT_ONCE
 
 
@@ -82,10 +82,10 @@ def _sides(represent: Callable[[Terms], Floats], terms: Terms, left: Rows, right
     return represented[places[: len(left)]], represented[places[len(left) :]]
 
 
-def _of_means(transform: Callable[[Floats], Floats]) -> Callable[[Matrix], Score]:
+def _of_means(transform: Callable[[Floats], Floats]) -> Callable[[Reals], Score]:
     """Cosine of the transformed mean vectors."""
 
-    def prepare(matrix: Matrix) -> Score:
+    def prepare(matrix: Reals) -> Score:
         def score(terms: Terms, left: Rows, right: Rows) -> Floats:
             return _products(*_sides(lambda block: _unit(transform(block.means(matrix))), terms, left, right))
 
@@ -94,10 +94,10 @@ def _of_means(transform: Callable[[Floats], Floats]) -> Callable[[Matrix], Score
     return prepare
 
 
-def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Callable[[Matrix], Score]:
+def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Callable[[Reals], Score]:
     """Mean cosine over all pairs of transformed words, as the product of the means of unit vectors."""
 
-    def prepare(matrix: Matrix) -> Score:
+    def prepare(matrix: Reals) -> Score:
         units = np.empty(matrix.shape)
         for start in range(0, len(matrix), _PAIRS_AT_ONCE):
             block = slice(start, start + _PAIRS_AT_ONCE)
@@ -111,7 +111,7 @@ def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Callable[[Matrix], 
     return prepare
 
 
-def _tau_of_means(matrix: Matrix) -> Score:
+def _tau_of_means(matrix: Reals) -> Score:
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
         occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
         planes = SignPlanes.of(terms.take(occurring).means(matrix))
@@ -120,7 +120,7 @@ def _tau_of_means(matrix: Matrix) -> Score:
     return score
 
 
-def _tau_of_word_pairs(matrix: Matrix) -> Score:
+def _tau_of_word_pairs(matrix: Reals) -> Score:
     n_words = len(matrix)
     kept = None
     if n_words * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES:
@@ -140,7 +140,7 @@ def _tau_of_word_pairs(matrix: Matrix) -> Score:
     return score
 
 
-def _mean_taus(kept: SignPlanes | None, matrix: Matrix, n_words: int, terms: Terms, left: Rows, right: Rows) -> Floats:
+def _mean_taus(kept: SignPlanes | None, matrix: Reals, n_words: int, terms: Terms, left: Rows, right: Rows) -> Floats:
     first, second, ends = _word_pairs(terms, left, right)
     # Tau is symmetric: one code for both orders.
     codes = np.minimum(first, second) * n_words + np.maximum(first, second)
@@ -166,7 +166,7 @@ def _word_pairs(terms: Terms, left: Rows, right: Rows) -> tuple[Rows, Rows, Rows
     return first, second, ends
 
 
-def _max_jaccard(matrix: Matrix) -> Score:
+def _max_jaccard(matrix: Reals) -> Score:
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
         first, second = _sides(lambda block: block.positive_maxima(matrix), terms, left, right)
         joint = np.minimum(first, second).sum(axis=1)
@@ -176,7 +176,7 @@ def _max_jaccard(matrix: Matrix) -> Score:
     return score
 
 
-def _fuzzy_jaccard(matrix: Matrix) -> Score:
+def _fuzzy_jaccard(matrix: Reals) -> Score:
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
         joint, united = np.zeros(len(left)), np.zeros(len(left))
         lengths = np.stack([terms.lengths[left], terms.lengths[right]])
@@ -189,7 +189,7 @@ def _fuzzy_jaccard(matrix: Matrix) -> Score:
     return score
 
 
-def _fuzzy_sums(matrix: Matrix, terms: Terms, left: Rows, right: Rows, m: int, n: int) -> tuple[Floats, Floats]:
+def _fuzzy_sums(matrix: Reals, terms: Terms, left: Rows, right: Rows, m: int, n: int) -> tuple[Floats, Floats]:
     """Sum the smaller and the larger membership over the universe, which is the words of both terms."""
     x = matrix[terms.rows[terms.offsets[left][:, None] + np.arange(m)]].astype(np.float64)
     y = matrix[terms.rows[terms.offsets[right][:, None] + np.arange(n)]].astype(np.float64)
@@ -249,7 +249,7 @@ def term_similarities(
     return {name: _scored(MEASURES[name], words, own, first, second) for name in names}
 
 
-def _scored(measure: _Measure, words: Matrix, terms: Terms, left: Rows, right: Rows) -> Floats:
+def _scored(measure: _Measure, words: Reals, terms: Terms, left: Rows, right: Rows) -> Floats:
     from threadpoolctl import threadpool_limits
 
     values = np.empty(len(left))

@@ -2,6 +2,7 @@
 
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement
 from medsenteval.statistics.association import Association, associate
+from medsenteval.statistics.clustered import ClusteredMeans
 from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
 from medsenteval.statistics.counted import CountedF1
 from medsenteval.statistics.dependent import (
@@ -11,7 +12,17 @@ from medsenteval.statistics.dependent import (
     steiger_test,
     williams_test,
 )
-from medsenteval.statistics.intervals import bootstrap_correlation, bootstrap_counts, correlation, f1_from_counts
+from medsenteval.statistics.intervals import (
+    accuracy_difference_interval,
+    accuracy_interval,
+    correlation,
+    correlation_interval,
+    f1_from_counts,
+    f1_interval,
+    f1_share_interval,
+    mean_share_interval,
+    share_interval,
+)
 from medsenteval.statistics.outcomes import Interval, Significance
 from medsenteval.statistics.paired import (
     mcnemar,
@@ -21,7 +32,13 @@ from medsenteval.statistics.paired import (
     permutation_f1,
     permutation_mean,
 )
-from medsenteval.statistics.ranking import FriedmanOutcome, critical_difference, friedman, wilcoxon_over_tasks
+from medsenteval.statistics.ranking import (
+    FriedmanOutcome,
+    critical_difference,
+    friedman,
+    smallest_wilcoxon_p,
+    wilcoxon_over_tasks,
+)
 from medsenteval.statistics.resampling import Bootstrap, bootstrap
 from medsenteval.statistics.weighted import (
     Accuracies,
@@ -40,6 +57,7 @@ __all__ = [
     "Accuracies",
     "Association",
     "Bootstrap",
+    "ClusteredMeans",
     "Correlation",
     "CountedF1",
     "F1Scores",
@@ -51,19 +69,22 @@ __all__ = [
     "Significance",
     "Spearmans",
     "WeightedScore",
+    "accuracy_difference_interval",
+    "accuracy_interval",
     "agreement_with_others",
     "associate",
     "benjamini_hochberg",
     "bonferroni",
     "bootstrap",
-    "bootstrap_correlation",
-    "bootstrap_counts",
     "compare_independent",
     "correct",
     "correlation",
+    "correlation_interval",
     "correlations",
     "critical_difference",
     "f1_from_counts",
+    "f1_interval",
+    "f1_share_interval",
     "fisher_interval",
     "friedman",
     "holm",
@@ -71,10 +92,13 @@ __all__ = [
     "mcnemar",
     "mcnemar_matrix",
     "mcnemar_p_values",
+    "mean_share_interval",
     "pairwise_agreement",
     "permutation_correlation",
     "permutation_f1",
     "permutation_mean",
+    "share_interval",
+    "smallest_wilcoxon_p",
     "steiger_disjoint_test",
     "steiger_test",
     "wilcoxon_over_tasks",

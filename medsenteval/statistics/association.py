@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.dependent import fisher_interval
 from medsenteval.statistics.intervals import correlation
-from medsenteval.statistics.weighted import Correlation, Floats
+from medsenteval.statistics.weighted import Correlation
+from medsenteval.support.arrays import Floats
 
 __all__ = ["Association", "associate"]
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from medsenteval.errors import SettingsError
+from medsenteval.support.arrays import Floats
 
 __all__ = ["CORRECTIONS", "benjamini_hochberg", "bonferroni", "correct", "holm"]
-
-Floats = NDArray[np.float64]
 
 
 def bonferroni(p_values: ArrayLike) -> Floats:
@@ -49,12 +48,16 @@ CORRECTIONS: Final[dict[str, Callable[[ArrayLike], Floats]]] = {
     "none": _unchanged,
     "bonferroni": bonferroni,
     "holm": holm,
-    "bh": benjamini_hochberg,
+    "benjamini-hochberg": benjamini_hochberg,
 }
+
+
+_SHORT: Final = {"bh": "benjamini-hochberg"}
 
 
 def correct(p_values: ArrayLike, method: str) -> Floats:
     """Adjust p values by the named correction."""
+    method = _SHORT.get(method, method)
     if method not in CORRECTIONS:
         raise SettingsError(f"the correction is {method!r}; it can be {', '.join(CORRECTIONS)}")
     return CORRECTIONS[method](p_values)

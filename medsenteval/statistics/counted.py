@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics.weighted import Floats
+from medsenteval.support.arrays import Floats
 
 __all__ = ["CountedF1"]
 

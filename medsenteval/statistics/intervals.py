@@ -1,85 +1,157 @@
 """Intervals for scores: how far a score could move if other items of the same kind had been drawn.
 
-Accuracy and F1 depend on the items only through counts, so resampling items is drawing counts: a bootstrap of 30,000 items
-costs the same as one of 100, and is the same distribution.
+Shares (accuracy, F1, precision, recall, mean values between 0 and 1) have Clopper and Pearson's interval (1934), which covers
+the true share at least as often as it says for any number of items. Where the trials are not independent, or a score is a mean
+over folds or runs, it is taken at the number of independent trials that has the same variance (Korn and Graubard 1998).
+Correlations have Fisher's z with the standard error of the bootstrap: ``Bootstrap.interval(method="fisher")``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.statistics.resampling import bootstrap
 from medsenteval.statistics.weighted import Correlation, correlations
+from medsenteval.support.arrays import Counts, Floats
 
-__all__ = ["bootstrap_correlation", "bootstrap_counts", "correlation", "f1_from_counts"]
+__all__ = [
+    "Correlated",
+    "accuracy_difference_interval",
+    "accuracy_interval",
+    "correlation",
+    "correlation_interval",
+    "f1_from_counts",
+    "f1_interval",
+    "f1_share_interval",
+    "mean_share_interval",
+    "share_interval",
+]
 
-Counts = NDArray[np.int64]
+
+def share_interval(share: float, trials: float, *, confidence: float, variance: float = 0.0) -> tuple[float, float]:
+    """Return Clopper and Pearson's interval of a share; ``trials`` need not be whole, and without any it is 0 to 1.
+
+    A ``variance`` larger than that of so many independent trials makes the interval as wide as fewer of them would.
+    """
+    from scipy.special import betaincinv
+
+    if trials <= 0:
+        return 0.0, 1.0
+    trials = min(trials, share * (1 - share) / variance) if variance > 0 and 0 < share < 1 else trials
+    right, tail = share * trials, (1 - confidence) / 2
+    low = float(betaincinv(right, trials - right + 1, tail)) if share > 0 else 0.0
+    high = float(betaincinv(right + 1, trials - right, 1 - tail)) if share < 1 else 1.0
+    return low, high
 
 
-def f1_from_counts(counts: NDArray[np.integer | np.floating]) -> NDArray[np.float64]:
-    """Return F1 from (true positive, false positive, false negative, true negative) along the last axis; 0 where undefined."""
+def accuracy_interval(right: NDArray[np.integer], sizes: NDArray[np.integer], *, confidence: float) -> tuple[float, float]:
+    """Return the interval of the mean accuracy over folds, from the number of right answers and of items in each."""
+    return share_interval(float(np.mean(right / sizes)), _trials_of_mean(sizes), confidence=confidence)
+
+
+def accuracy_difference_interval(
+    first_only: NDArray[np.integer], second_only: NDArray[np.integer], sizes: NDArray[np.integer], *, confidence: float
+) -> tuple[float, float]:
+    """Return the interval of a difference of two mean accuracies over folds of the same items (Bonett and Price 2012).
+
+    It rests on how many items of each fold only one of the two got right, and on one more of each kind: two encoders that
+    agree on a few items need not be equally good.
+    """
+    from scipy.special import ndtri
+
+    trials = _trials_of_mean(sizes)
+    one, other = ((float(np.mean(only / sizes)) * trials + 1) / (trials + 2) for only in (first_only, second_only))
+    half = float(ndtri((1 + confidence) / 2)) * ((one + other - (one - other) ** 2) / (trials + 2)) ** 0.5
+    return max(-1.0, one - other - half), min(1.0, one - other + half)
+
+
+def f1_from_counts(counts: NDArray[np.integer | np.floating]) -> Floats:
+    """Return F1 from (true positive, false positive, false negative, ...) along the last axis; 0 where undefined."""
     true_positive, false_positive, false_negative = (counts[..., i].astype(np.float64) for i in range(3))
     below = 2 * true_positive + false_positive + false_negative
     return np.divide(2 * true_positive, below, out=np.zeros_like(below), where=below > 0)
 
 
-def bootstrap_counts(
-    counts: Counts,
-    statistic: Callable[[Counts], NDArray[np.float64]],
-    *,
-    resamples: int,
-    confidence: float,
-    rng: np.random.Generator,
-) -> tuple[float, float]:
-    """Return the percentile interval of the mean over folds of a statistic of counts.
+def f1_interval(counts: Counts, *, confidence: float) -> tuple[float, float]:
+    """Return the interval of the mean F1 over folds; ``counts`` has a row a fold, as ``f1_from_counts`` takes them.
 
-    ``counts`` has one row a fold and one column an outcome (right and wrong, or the four cells of a 2 x 2 table). Items are
-    resampled within their fold, which makes the counts of a fold multinomial.
+    Of the items that are positive in gold or prediction, TP / (TP + FP + FN) is a plain share, and F1 rises with it. Folds
+    whose F1 differ by more than that share's error make the interval wider.
     """
-    per_fold = []
-    for fold in counts:
-        drawn = rng.multinomial(fold.sum(), fold / fold.sum(), size=resamples)
-        per_fold.append(statistic(drawn))
-    return _percentiles(np.mean(per_fold, axis=0), confidence)
+    folds = f1_from_counts(counts)
+    trials, mean = float(counts[..., :3].sum()), float(folds.mean())
+    spread = float(folds.var(ddof=1)) / len(folds) if len(folds) > 1 else 0.0
+    return f1_share_interval(mean, trials, confidence=confidence, variance=spread)
 
 
-def correlation(kind: Correlation, x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
+def f1_share_interval(f1: float, trials: float, *, confidence: float, variance: float = 0.0) -> tuple[float, float]:
+    """Return the interval of F1 from the number of items that are positive in gold or prediction, or in both."""
+    # F1 is 2 s / (1 + s) of the share s, whose variance follows by the delta method.
+    low, high = share_interval(f1 / (2 - f1), trials, confidence=confidence, variance=variance * 4 / (2 - f1) ** 4)
+    return 2 * low / (1 + low), 2 * high / (1 + high)
+
+
+def mean_share_interval(values: Floats, *, confidence: float, clusters: Sequence[str] | None = None) -> tuple[float, float]:
+    """Return the interval of the mean of values between 0 and 1, of which those of one cluster are not independent."""
+    from scipy.special import ndtri, stdtrit
+
+    mean, deviations = float(np.mean(values)), np.asarray(values, dtype=np.float64) - np.mean(values)
+    if clusters is not None:
+        _, numbers = np.unique(np.asarray(clusters), return_inverse=True)
+        deviations = np.bincount(numbers, weights=deviations)
+    n = len(deviations)
+    variance = float(np.sum(deviations**2)) / len(values) ** 2 * n / max(n - 1, 1)
+    if n < 2 or variance < 1e-24:
+        return share_interval(mean, n, confidence=confidence)
+    # The variance is estimated: Student's quantile instead of the normal one.
+    level = (1 + confidence) / 2
+    trials = mean * (1 - mean) / variance * float(ndtri(level) / stdtrit(n - 1, level)) ** 2
+    return share_interval(mean, trials, confidence=confidence)
+
+
+def _trials_of_mean(sizes: NDArray[np.integer]) -> float:
+    """Return the number of trials whose share varies as the mean of the folds' shares: all, if folds are equally large."""
+    return float(len(sizes) ** 2 / np.sum(1 / sizes))
+
+
+class Correlated(NamedTuple):
+    """A coefficient and its two-sided p value, under the names that SciPy's results have."""
+
+    statistic: float
+    pvalue: float
+
+    @property
+    def correlation(self) -> float:
+        return self.statistic
+
+
+def correlation(kind: Correlation, x: Floats, y: Floats) -> Correlated:
     """Return the coefficient and its two-sided p value; a constant side has no correlation and gives (0, 1)."""
     from scipy import stats
 
     if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return 0.0, 1.0
+        return Correlated(0.0, 1.0)
     functions: dict[str, Callable[..., Any]] = {
         "pearson": stats.pearsonr,
         "spearman": stats.spearmanr,
         "kendall": stats.kendalltau,
     }
     result = functions[kind](x, y)
-    return float(result.statistic), float(result.pvalue)
+    return Correlated(float(result.statistic), float(result.pvalue))
 
 
-def bootstrap_correlation(
-    kind: Correlation,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    *,
-    resamples: int,
-    confidence: float,
-    rng: np.random.Generator,
+def correlation_interval(
+    kind: Correlation, x: Floats, y: Floats, *, resamples: int, confidence: float, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the percentile interval of a correlation, pairs resampled together.
+    """Return the interval of a correlation, pairs resampled together.
 
     Ranks are taken anew within each resample, because resampling makes ties. A resample in which one side is constant has no
     correlation and counts as 0, like the score itself.
     """
-    found = bootstrap(correlations(kind, x, y), resamples=resamples, rng=rng).interval(confidence=confidence)
+    drawn = bootstrap(correlations(kind, x, y), resamples=resamples, rng=rng)
+    found = drawn.interval(confidence=confidence, method="fisher")
     return found.low, found.high
-
-
-def _percentiles(values: NDArray[np.float64], confidence: float) -> tuple[float, float]:
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)

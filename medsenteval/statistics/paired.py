@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Significance
-from medsenteval.statistics.weighted import Floats
+from medsenteval.support.arrays import Bools, Floats
 
 __all__ = [
     "mcnemar",
@@ -26,7 +26,6 @@ __all__ = [
 ]
 
 Variant = Literal["auto", "exact", "corrected"]
-Bools = NDArray[np.bool_]
 
 #: Below this many discordant items the chi-square approximation is not trusted.
 _SMALLEST_CORRECTED: Final = 25

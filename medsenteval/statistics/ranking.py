@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Significance
-from medsenteval.statistics.weighted import Floats
+from medsenteval.support.arrays import Floats
 
-__all__ = ["FriedmanOutcome", "critical_difference", "friedman", "wilcoxon_over_tasks"]
+__all__ = ["FriedmanOutcome", "critical_difference", "friedman", "smallest_wilcoxon_p", "wilcoxon_over_tasks"]
+
+#: Tasks of which all assignments of signs are tried where differences are tied.
+_FEW_TASKS: Final = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +45,7 @@ class FriedmanOutcome:
 def wilcoxon_over_tasks(first: ArrayLike, second: ArrayLike) -> Significance:
     """Test two encoders' scores on the same tasks with Wilcoxon's signed ranks; equal scores are split between both sides.
 
-    The p value is exact up to 50 tasks without ties among the differences and a normal approximation otherwise, as scipy does.
+    The p value is exact up to 50 tasks, with ties among the differences up to 12, and a normal approximation otherwise.
     """
     from scipy import stats
 
@@ -52,8 +56,16 @@ def wilcoxon_over_tasks(first: ArrayLike, second: ArrayLike) -> Significance:
         raise SettingsError("a score is not finite; leave tasks out that one of the two lacks")
     if np.all(a == b):
         return Significance("Wilcoxon", 0.0, 1.0, a.size)
-    found = stats.wilcoxon(a, b, zero_method="zsplit")
+    gaps = np.abs(a - b)
+    tied = not gaps.all() or len(np.unique(gaps)) < len(gaps)
+    every_sign = stats.PermutationMethod(n_resamples=2**_FEW_TASKS)
+    found = stats.wilcoxon(a, b, zero_method="zsplit", method=every_sign if tied and len(a) <= _FEW_TASKS else "auto")
     return Significance("Wilcoxon", float(found.statistic), float(found.pvalue), a.size)
+
+
+def smallest_wilcoxon_p(n_tasks: int) -> float:
+    """Return the smallest p value that so many tasks can give: all of them on one side, one of two such signs."""
+    return float(2.0 ** (1 - n_tasks))
 
 
 def critical_difference(n_encoders: int, n_tasks: int, level: float = 0.05) -> float:

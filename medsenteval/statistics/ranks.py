@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LANES", "LARGEST_PACKED_TOTAL", "Order", "Workspace", "pack", "unpack", "workspace"]
+from medsenteval.support.arrays import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["LANES", "LARGEST_PACKED_TOTAL", "Order", "Workspace", "pack", "unpack", "workspace"]
 
 
 @dataclass(frozen=True, eq=False)

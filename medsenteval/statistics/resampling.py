@@ -11,14 +11,15 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cores import available_cores
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval, Significance
-from medsenteval.statistics.weighted import Floats, WeightedScore
+from medsenteval.statistics.weighted import WeightedScore
+from medsenteval.support.arrays import Floats
+from medsenteval.support.cores import available_cores
 
 __all__ = ["Bootstrap", "Method", "bootstrap"]
 
-Method = Literal["bca", "percentile"]
+Method = Literal["bca", "fisher", "percentile"]
 
 #: Folds of at least this size are counted resample by resample, which stays in the fastest cache; smaller ones all at once.
 _ROWS_APART: Final = 512
@@ -48,7 +49,12 @@ class Bootstrap:
         return np.concatenate(parts)
 
     def interval(self, encoder: int = 0, *, confidence: float = 0.95, method: Method = "percentile") -> Interval:
-        """Return the interval of one encoder's score."""
+        """Return the interval of one encoder's score; ``fisher`` is for correlations and holds with few items, too."""
+        if method == "fisher":
+            _check_confidence(confidence)
+            observed, error = float(self.observed[encoder]), float(self.values[:, encoder].std())
+            low, high = fisher_limits(observed, error, self.n, confidence)
+            return Interval(observed, low, high, confidence, method, self.n)
         return self._interval(np.eye(len(self.observed))[encoder], confidence, method)
 
     def difference(self, first: int, second: int, *, confidence: float = 0.95, method: Method = "bca") -> Interval:
@@ -84,16 +90,40 @@ class Bootstrap:
         return contrast
 
     def _interval(self, contrast: Floats, confidence: float, method: Method) -> Interval:
-        if not 0 < confidence < 1:
-            raise SettingsError(f"confidence is {confidence}; it must lie between 0 and 1")
+        _check_confidence(confidence)
         if method not in ("bca", "percentile"):
-            raise SettingsError(f"the interval's method is {method!r}; it can be bca or percentile")
+            known = "bca or percentile, or for one correlation fisher"
+            raise SettingsError(f"the interval's method is {method!r}; it can be {known}")
         estimate, values = float(self.observed @ contrast), self.values @ contrast
         levels = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
         if method == "bca":
             levels = bca_levels(levels, estimate, values, self.jackknife @ contrast)
         low, high = np.quantile(values, levels)
         return Interval(estimate, float(low), float(high), confidence, method, self.n)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise SettingsError(f"confidence is {confidence}; it must lie between 0 and 1")
+
+
+def fisher_limits(r: float, error: float, n: int, confidence: float) -> tuple[float, float]:
+    """Return Student's limits of a correlation's Fisher z, given the bootstrap's standard error of the correlation.
+
+    A perfect correlation does not vary in any resample. Its limits are those of normal data with one more item that agrees by
+    chance. Without any error and a correlation of 0 one side is constant, and would be with other items.
+    """
+    from scipy.special import stdtrit as student_quantile
+
+    if n < 3:
+        return -1.0, 1.0
+    if abs(r) > 1 - 1e-12:
+        low, _ = fisher_limits(n / (n + 1), (1 - (n / (n + 1)) ** 2) / (n - 1) ** 0.5, n, confidence)
+        return (low, 1.0) if r > 0 else (-1.0, -low)
+    # The variance within resamples is (n - 1) / n of what it estimates.
+    half = float(student_quantile(n - 2, (1 + confidence) / 2)) * error * (n / (n - 1)) ** 0.5 / (1 - r * r)
+    z = np.arctanh(r)
+    return float(np.tanh(z - half)), float(np.tanh(z + half))
 
 
 def bca_levels(levels: Floats, estimate: float, values: Floats, jackknife: Floats) -> Floats:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from medsenteval.errors import SettingsError
 from medsenteval.statistics import ranks
 from medsenteval.statistics.ranks import LANES, Order, pack, unpack, workspace
+from medsenteval.support.arrays import Floats
 
 __all__ = [
     "Accuracies",
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 Correlation = Literal["pearson", "spearman", "kendall"]
-Floats = NDArray[np.float64]
 
 _CACHED_WEIGHTS: Final = 1 << 16
 

@@ -8,12 +8,52 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.contracts import Task
-from medsenteval.published import read_table
-from medsenteval.tasks.analogy.dataset import CANDIDATES, SETTINGS, Analogy, AnalogyBuilder, AnalogyDataset
-from medsenteval.tasks.analogy.evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
-from medsenteval.tasks.files import clean_text
+from medsenteval.support.files import clean_text
+from medsenteval.tasks.analogy.analogy_dataset import CANDIDATES, SETTINGS, Analogy, AnalogyBuilder, AnalogyDataset
+from medsenteval.tasks.analogy.analogy_evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
 
 __all__ = ["CANDIDATE_FILE", "TASK", "category_of", "parse_terms", "read"]
+
+#: The paper's categories of relations (its Table 2).
+_CATEGORIES: Final = {
+    "Lab/Rx": (
+        "form-of",
+        "has-lab-number",
+        "has-tradename",
+        "tradename-of",
+        "associated-substance",
+        "has-free-acid-or-base-form",
+        "has-salt-form",
+        "measured-component-of",
+    ),
+    "Hierarchical": (
+        "refers-to",
+        "same-type",
+    ),
+    "Morphological": (
+        "adjectival-form-of",
+        "noun-form-of",
+    ),
+    "Clinical": (
+        "associated-with-malfunction-of-gene-product",
+        "gene-product-malfunction-associated-with-disease",
+        "causative-agent-of",
+        "has-causative-agent",
+        "has-finding-site",
+        "associated-with",
+    ),
+    "Anatomy": (
+        "anatomic-structure-is-part-of",
+        "anatomic-structure-has-part",
+        "is-located-in",
+    ),
+    "Biology": (
+        "regulated-by",
+        "regulates",
+        "gene-encodes-product",
+        "gene-product-encoded-by",
+    ),
+}
 
 #: One ``CUI:"string"``, the quotes absent in some copies; what is inside quotes does not separate.
 _ENTRY: Final = re.compile(r'\s*[^\s:",]+:(?:"(.*?)"|([^",]+))\s*(?:,(?=\s*[^\s:",]+:)|$)')
@@ -76,10 +116,7 @@ def read(folder: Path, options: Mapping[str, str]) -> AnalogyDataset:
 def category_of(relation: str) -> str:
     """Return the paper's category (Lab/Rx, Clinical, ...) of a relation that its Table 2 names, else an empty string."""
     name = re.sub(r"[\W_]+", "-", relation.rpartition(":")[2].strip()).strip("-").casefold()
-    return next(
-        (row["embedding_or_category"] for row in read_table("bmass_tables") if row["table"] == "2" and row["relation"] == name),
-        "",
-    )
+    return next((category for category, relations in _CATEGORIES.items() if name in relations), "")
 
 
 TASK = Task(
@@ -93,6 +130,7 @@ TASK = Task(
     read=read,
     evaluate=evaluate_analogies,
     published_counts={"all": 61_250},
+    row_options=("setting", "terms"),
     options={"setting": SETTINGS, **OPTIONS, "terms": ("all", "unigrams"), "candidates": CANDIDATES},
     citation="Newman-Griffis, Lai and Fosler-Lussier 2017, Insights into analogy completion from the biomedical domain, BioNLP",
     licence="UMLS Metathesaurus licence",

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
 from medsenteval.errors import DataError
-from medsenteval.settings import Settings
+from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Means, bootstrap
+from medsenteval.tasks.diagnostics.item_files import read_changes
 from medsenteval.tasks.diagnostics.items import CHANGES
-from medsenteval.tasks.diagnostics.reading import read_changes
 
 __all__ = [
     "CASE_NOISE",
@@ -57,7 +57,7 @@ def evaluate_changes(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     (split,) = dataset.splits.values()
     assert split.texts2 is not None
     left = embeddings.rows(split.texts)
-    cosines, degenerate = paired_cosine(embeddings.matrix, left, embeddings.rows(split.texts2))
+    cosines, degenerate = paired_cosine(embeddings.matrix, left, embeddings.rows2(split.texts2))
     unrelated = _mean_unrelated_cosine(embeddings.matrix[np.unique(left)])
     if not unrelated < 1.0 - 1e-9:
         raise DataError(f"{task.name}: all sentences have the same direction, so no change can be measured against another")
@@ -67,7 +67,7 @@ def evaluate_changes(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     resampled = bootstrap(
         Means.of(np.stack([values, cosines])), resamples=settings.resamples, rng=np.random.default_rng(settings.seed)
     )
-    spans = [resampled.interval(i, confidence=settings.confidence) for i in (0, 1)]
+    spans = [resampled.interval(i, confidence=CONFIDENCE) for i in (0, 1)]
     n = len(values)
     metrics = (
         Metric(score, float(values.mean()), spans[0].low, spans[0].high, 0.0, "fraction", n),

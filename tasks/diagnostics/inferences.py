@@ -14,9 +14,11 @@ import numpy as np
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
 from medsenteval.settings import Settings
+from medsenteval.support.arrays import Labels
+from medsenteval.tasks.classification import predict_split
+from medsenteval.tasks.diagnostics.item_files import read_inferences
 from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Inference
-from medsenteval.tasks.diagnostics.reading import read_inferences
-from medsenteval.tasks.families import Labels, accuracy_metric, predict_split
+from medsenteval.tasks.probe_rows import accuracy_metric
 from medsenteval.tasks.sentence import mednli
 
 __all__ = ["ABBREVIATIONS", "MEDICAL_KNOWLEDGE"]
@@ -65,7 +67,7 @@ def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings
     predicted, details = predict_split(task, dataset, embeddings, settings, ("before", "after"))
     gold = _gold(dataset.splits["before"])
     right = {when: predicted[when] == gold for when in ("before", "after")}
-    metrics = tuple(accuracy_metric([gold], [predicted[when]], settings, f"acc_{when}") for when in ("before", "after"))
+    metrics = tuple(accuracy_metric([gold], [predicted[when]], f"acc_{when}") for when in ("before", "after"))
     details |= {
         "flips_to_gold": int((~right["before"] & right["after"]).sum()),
         "flips_from_gold": int((right["before"] & ~right["after"]).sum()),
@@ -86,11 +88,11 @@ def _evaluate_knowledge(task: Task, dataset: Dataset, embeddings: Embeddings, se
     predicted, details = predict_split(task, dataset, embeddings, settings, ("test",))
     split = dataset.splits["test"]
     gold, answers = _gold(split), predicted["test"]
-    metrics = [accuracy_metric([gold], [answers], settings)]
+    metrics = [accuracy_metric([gold], [answers])]
     relations = np.array(split.groups)
     for relation in dict.fromkeys(split.groups or ()):
         rows = np.flatnonzero(relations == relation)
-        metrics.append(accuracy_metric([gold[rows]], [answers[rows]], settings, f"acc_{relation}"))
+        metrics.append(accuracy_metric([gold[rows]], [answers[rows]], f"acc_{relation}"))
     items = {"id": split.ids, "gold": gold.tolist(), "predicted": answers.tolist(), "relation": list(split.groups or ())}
     return _scores(dataset, tuple(metrics), items, details)
 

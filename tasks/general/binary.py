@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
+from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.general.source import downstream
+from medsenteval.tasks.reading.builder import DatasetBuilder
 
 __all__ = ["CR", "MPQA", "MR", "SUBJ"]
 

@@ -1,4 +1,4 @@
-"""SICK: does one caption entail the other (SICK-E), and how related are they (SICK-R)?"""
+"""SICK: does one caption entail the other (SICK-E), and how related are they (SICK-R), by a regression or the cosine alone?"""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.general.relatedness import REGRESSIONS, evaluate_relatedness
+from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.general.source import downstream
-from medsenteval.tasks.layouts import tab_rows
+from medsenteval.tasks.general.supervised_similarity import REGRESSIONS, evaluate_relatedness
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.similarity import evaluate_similarity
 
-__all__ = ["ENTAILMENT", "RELATEDNESS"]
+__all__ = ["COSINE", "ENTAILMENT", "RELATEDNESS"]
 
 _LABELS = ("CONTRADICTION", "NEUTRAL", "ENTAILMENT")
 _FILES = {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
@@ -43,6 +44,10 @@ def _read_relatedness(folder: Path, options: Mapping[str, str]) -> Dataset:
     return _read(DatasetBuilder("SICKRelatedness", folder, pairs=True, options=options))
 
 
+def _read_cosine(folder: Path, options: Mapping[str, str]) -> Dataset:
+    return _read(DatasetBuilder("SICKRelatednessCosine", folder, pairs=True))
+
+
 ENTAILMENT = Task(
     name="SICKEntailment",
     family="pair classification",
@@ -67,6 +72,19 @@ RELATEDNESS = Task(
     pair_features="|u-v|,u*v",
     published_counts=_COUNTS,
     options=REGRESSIONS,
+    citation=_CITATION,
+    **downstream("SICK"),
+)
+#: All 9,927 pairs, as mteb scores its SICK-R: without training there is nothing to hold out.
+COSINE = Task(
+    name="SICKRelatednessCosine",
+    family="similarity",
+    protocol="cosine",
+    uses_probe=False,
+    metrics=("pearson", "spearman"),
+    read=_read_cosine,
+    evaluate=evaluate_similarity,
+    published_counts=_COUNTS,
     citation=_CITATION,
     **downstream("SICK"),
 )

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
+from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.general.source import downstream
-from medsenteval.tasks.layouts import read_parallel_nli
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import read_parallel_nli
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -32,6 +32,7 @@ TASK = Task(
     labels=LABELS,
     published_counts={"train": 549_367, "dev": 9_842, "test": 9_824},
     # SentEval trains it for at most 16 passes and searches no penalty.
+    sorted_by_second=True,
     training={"noreg": True, "max_epoch": 15, "epoch_size": 1},
     citation="Bowman et al. 2015, A Large Annotated Corpus for Learning Natural Language Inference, EMNLP",
     **downstream("SNLI"),

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
+from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.general.source import downstream
-from medsenteval.tasks.layouts import tab_rows
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import tab_rows
 
 __all__ = ["SST2", "SST5"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
 from medsenteval.tasks.general.source import downstream
-from medsenteval.tasks.layouts import read_sts_folder
-from medsenteval.tasks.subsets import evaluate_similarity_by_subset
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import read_sts_folder
+from medsenteval.tasks.similarity_subsets import evaluate_similarity_by_subset
 
 __all__ = ["STS12", "STS13", "STS14", "STS15", "STS16"]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_similarity
-from medsenteval.tasks.general.relatedness import REGRESSIONS, evaluate_relatedness
 from medsenteval.tasks.general.source import downstream
+from medsenteval.tasks.general.supervised_similarity import REGRESSIONS, evaluate_relatedness
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.similarity import evaluate_similarity
 
 __all__ = ["COSINE", "SUPERVISED"]
 

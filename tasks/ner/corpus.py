@@ -9,13 +9,15 @@ from typing import Final
 
 from medsenteval.contracts import Dataset, RejectedRow, Task
 from medsenteval.errors import DataError
-from medsenteval.tagging.iobes import SCHEMES, IobError, parse_iob
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.ner.evaluation import evaluate_tagging
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
+from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 
-__all__ = ["OPTIONS", "ner_task", "read_corpus"]
+__all__ = ["AUTO", "OPTIONS", "ner_task", "parse_sentences", "read_corpus"]
 
+#: Find out each file's tag scheme.
+AUTO: Final = "auto"
 _DOCUMENT_MARK: Final = "-DOCSTART-"
 _REPOSITORY: Final = "the GitHub repository cambridgeltl/MTL-Bioinformatics-2016"
 
@@ -25,7 +27,7 @@ OPTIONS: Final = {
     "vectors": ("preset", "frozen", "tuned"),
     "scale": ("raw", "unit"),
     "training": ("train", "train+devel"),
-    "scheme": SCHEMES,
+    "scheme": (AUTO, *SCHEMES),
 }
 
 
@@ -33,7 +35,8 @@ def read_corpus(name: str, types: tuple[str, ...], folder: Path, options: Mappin
     """Read train.tsv, devel.tsv and test.tsv; a sentence with a line that is not token TAB tag is rejected whole."""
     builder = DatasetBuilder(name, folder, labels=types, options=options)
     files = {split: builder.require(f"{split}.tsv") for split in ("train", "devel", "test")}
-    splits = {split: _read_sentences(builder, file, options.get("scheme", SCHEMES[0])) for split, file in files.items()}
+    scheme = options.get("scheme", AUTO)
+    splits = {split: parse_sentences(builder, file, list(_blocks(builder, file)), scheme) for split, file in files.items()}
     return TaggedDataset(
         name=name,
         splits=splits,
@@ -45,30 +48,44 @@ def read_corpus(name: str, types: tuple[str, ...], folder: Path, options: Mappin
     )
 
 
-def _read_sentences(builder: DatasetBuilder, file: Path, scheme: str) -> TaggedSentences:
-    ids, tokens, tags = [], [], []
-    first_rejected = len(builder.rejected)
-    for lines in _blocks(builder, file):
-        number = lines[0][0]
-        fields = [line.split("\t") for _, line in lines]
-        wrong = next((i for i, parts in enumerate(fields) if not _is_token_and_tag(parts)), None)
-        try:
-            if wrong is not None:
-                raise IobError(wrong, f"expected token TAB tag, got {lines[wrong][1][:60]!r}")
-            numbers = parse_iob([parts[1] for parts in fields], builder.labels, scheme)
-        except IobError as error:
-            place = f"sentence of lines {number}-{lines[-1][0]}"
-            builder.rejected.append(RejectedRow(file.name, lines[error.position][0], place, str(error)))
-            continue
-        ids.append(f"{file.name}:{number}")
-        tokens.append(tuple(parts[0] for parts in fields))
-        tags.append(tuple(numbers.tolist()))
-    if not ids:
-        rejected = builder.rejected[first_rejected:]
-        first = f"; the first rejected: {rejected[0]}" if rejected else "; expected lines of token TAB tag"
+def parse_sentences(builder: DatasetBuilder, file: Path, blocks: list[list[tuple[int, str]]], scheme: str) -> TaggedSentences:
+    """Read a file's sentences, numbered lines of token TAB tag, in a scheme or in that under which fewest are rejected."""
+    parsed: list[Tags | RejectedRow] = []
+    n_rejected = len(blocks) + 1
+    for each in SCHEMES if scheme == AUTO else (scheme,):
+        found = [_parse(file, lines, builder.labels, each) for lines in blocks]
+        fewer = sum(isinstance(sentence, RejectedRow) for sentence in found)
+        if fewer < n_rejected:
+            parsed, n_rejected, scheme = found, fewer, each
+        if not fewer:
+            break
+    builder.rejected.extend(sentence for sentence in parsed if isinstance(sentence, RejectedRow))
+    if n_rejected == len(blocks):
+        first = f"; the first rejected: {parsed[0]}" if blocks else "; expected lines of token TAB tag"
         raise DataError(f"{builder.name}: no readable sentence in {file}{first}")
-    texts = tuple(" ".join(words) for words in tokens)
-    return TaggedSentences(ids=tuple(ids), texts=texts, tokens=tuple(tokens), tags=tuple(tags))
+    if scheme != SCHEMES[0]:
+        builder.notes.append(f"{file.name} is read as {scheme}")
+    kept = [(lines, tags) for lines, tags in zip(blocks, parsed, strict=True) if not isinstance(tags, RejectedRow)]
+    tokens = tuple(tuple(line.split("\t")[0] for _, line in lines) for lines, _ in kept)
+    return TaggedSentences(
+        ids=tuple(f"{file.name}:{lines[0][0]}" for lines, _ in kept),
+        texts=tuple(map(" ".join, tokens)),
+        tokens=tokens,
+        tags=tuple(tuple(tags.tolist()) for _, tags in kept),
+    )
+
+
+def _parse(file: Path, lines: list[tuple[int, str]], types: tuple[str, ...], scheme: str) -> Tags | RejectedRow:
+    """Return a sentence's tags, or why and where it is rejected."""
+    fields = [line.split("\t") for _, line in lines]
+    wrong = next((i for i, parts in enumerate(fields) if not _is_token_and_tag(parts)), None)
+    try:
+        if wrong is not None:
+            raise TagError(wrong, f"expected token TAB tag, got {lines[wrong][1][:60]!r}")
+        return parse_tags([parts[1] for parts in fields], types, scheme)
+    except TagError as error:
+        place = f"sentence of lines {lines[0][0]}-{lines[-1][0]}"
+        return RejectedRow(file.name, lines[error.position][0], place, str(error))
 
 
 def _blocks(builder: DatasetBuilder, file: Path) -> Iterator[list[tuple[int, str]]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Split
-from medsenteval.tagging.iobes import Tags
+from medsenteval.words.tagging.tag_schemes import Tags
 
 __all__ = ["TaggedDataset", "TaggedSentences", "digits_as_zero"]
 

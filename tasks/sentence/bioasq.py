@@ -8,10 +8,10 @@ from typing import Any
 
 from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
-from medsenteval.tasks.building import DatasetBuilder, SplitBuilder
-from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.files import clean_text, read_json
-from medsenteval.tasks.layouts import tab_rows
+from medsenteval.support.files import clean_text, read_json
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.layouts import tab_rows
 
 LABELS = ("no", "yes")
 OPTIONS = {"snippets": ("first", "all", "concat")}
@@ -82,6 +82,7 @@ TASK = Task(
     labels=LABELS,
     positive_label="yes",
     published_counts={"train": 612, "test": 130},
+    row_options=("snippets",),
     options=OPTIONS,
     # MedSentEval's own setting for this task: exactly 64 passes, no early stopping.
     training={"max_epoch": 1, "epoch_size": 64, "batch_size": 64},
@@ -92,4 +93,5 @@ TASK = Task(
     obtain="register at participants-area.bioasq.org, fetch the 6b training set and the golden enriched 6b test set, and put "
     "BioASQ-trainingDataset6b.json and 6B1_golden.json to 6B5_golden.json into BioASQ/",
     groups_are="question",
+    roles=("query", "document"),
 )

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.files import clean_text, read_xml
-from medsenteval.tasks.layouts import tab_rows
+from medsenteval.support.files import clean_text, read_xml
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import tab_rows
 
 #: The corpus writes YS, not YES.
 LABELS = ("NO", "YS")

@@ -9,10 +9,10 @@ from statistics import fmean
 
 from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
-from medsenteval.tasks.building import DatasetBuilder, SplitBuilder
-from medsenteval.tasks.families import evaluate_similarity
-from medsenteval.tasks.files import read_word_tables
-from medsenteval.tasks.layouts import read_sts_folder
+from medsenteval.support.files import read_word_tables
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.layouts import read_sts_folder
+from medsenteval.tasks.similarity import evaluate_similarity
 
 ANNOTATORS = ("A", "B", "C", "D", "E")
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_similarity
-from medsenteval.tasks.layouts import read_sts_folder, tab_rows
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import read_sts_folder, tab_rows
+from medsenteval.tasks.similarity import evaluate_similarity
 
 OPTIONS = {"part": ("test", "train", "all")}
 

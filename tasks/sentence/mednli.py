@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.layouts import read_parallel_nli
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import read_parallel_nli
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -44,6 +44,7 @@ TASK = Task(
     labels=LABELS,
     published_counts={"train": 11_232, "dev": 1_395, "test": 1_422},
     # MedSentEval trained this as SentEval trains SNLI: at most 16 passes and no search for a penalty.
+    sorted_by_second=True,
     training={"noreg": True, "max_epoch": 15, "epoch_size": 1},
     citation="Romanov and Shivade 2018, Lessons from Natural Language Inference in the Clinical Domain, EMNLP",
     licence="PhysioNet Credentialed Health Data License 1.5.0",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.layouts import read_abstracts
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import read_abstracts
 
 #: The seven labels of the files; the paper's table says eight, but no eighth is known, and what C stands for is not said.
 LABELS = ("A", "P", "I", "O", "M", "R", "C")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder, SplitBuilder
-from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.files import clean_text, read_xml
-from medsenteval.tasks.layouts import tab_rows
+from medsenteval.support.files import clean_text, read_xml
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.layouts import tab_rows
 
 LABELS = ("false", "true")
 FILES = {
@@ -19,25 +19,50 @@ FILES = {
 
 
 def read(folder: Path, options: Mapping[str, str]) -> Dataset:
-    """Read the official XML files, or the tab-separated ones that MedSentEval made of them."""
-    builder = DatasetBuilder("RQE", folder, labels=LABELS, pairs=True)
+    """Read the official XML files, or the tab-separated ones that MedSentEval made of them.
+
+    The option ``legacy`` reads them as MedSentEval did, whose tokens were what single blanks separate, empty ones included,
+    and which lost every pair whose line has no fourth field.
+    """
+    legacy = options.get("legacy") == "yes"
+    builder = DatasetBuilder("RQE", folder, labels=LABELS, pairs=True, options={"legacy": "yes"} if legacy else {})
     for name, candidates in FILES.items():
         file = builder.require(*candidates)
         split = builder.split(name)
         if file.suffix.casefold() == ".xml":
-            _read_xml(builder, file, split)
+            _read_xml(builder, file, split, legacy)
+        elif legacy:
+            for number, line in builder.lines(file):
+                _add_legacy(file, number, split, line)
         else:
             for number, (pid, value, chq, faq) in tab_rows(builder, file, split, ("pid", "value", "chq", "faq")):
                 split.add(file, number, chq, faq, label=value, group=chq, item=f"pid {pid}")
     return builder.build()
 
 
-def _read_xml(builder: DatasetBuilder, file: Path, split: SplitBuilder) -> None:
+def _add_legacy(file: Path, number: int, split: SplitBuilder, line: str) -> None:
+    """Add a line of tab-separated fields as MedSentEval did; the texts keep their blanks."""
+    fields = line.strip().split("\t")
+    if len(fields) < 4:
+        split.reject(
+            file, number, f"{len(fields)} field(s): MedSentEval lost this line", f"pid {fields[0]}" if len(fields) > 1 else ""
+        )
+        return
+    pid, value, chq, faq = fields[:4]
+    split.add(file, number, chq, faq, label=value, group=clean_text(chq), item=f"pid {pid}", clean=str)
+
+
+def _read_xml(builder: DatasetBuilder, file: Path, split: SplitBuilder, legacy: bool) -> None:
     for pair in read_xml(builder.opened(file)).children:
         item = f"pid {pair.get('pid')}"
         chq, faq, value = pair.child("chq"), pair.child("faq"), pair.get("value")
         if pair.tag != "pair" or chq is None or faq is None or value is None:
             split.reject(file, pair.line, f"<{pair.tag}> is not a <pair value=...> with <chq> and <faq>", item)
+            continue
+        if legacy:
+            # The original wrote the pair to a file of lines, so that a line end inside a question begins another line.
+            for line in f"{pair.get('pid')}\t{value}\t{chq.text.strip()}\t{faq.text.strip()}".split("\n"):
+                _add_legacy(file, pair.line, split, line)
             continue
         # Line ends inside a question (test pids 139 and 218) become blanks; an empty faq (train pid 5860) stays and is noted.
         split.add(file, pair.line, chq.text, faq.text, label=value, group=clean_text(chq.text), item=item)
@@ -54,6 +79,7 @@ TASK = Task(
     evaluate=evaluate_classification,
     labels=LABELS,
     positive_label="true",
+    options={"legacy": ("no", "yes")},
     published_counts={"train": 8_588, "test": 302},
     citation="Ben Abacha and Demner-Fushman 2016, Recognizing Question Entailment for Medical Question Answering, AMIA",
     licence="CC BY 4.0",
@@ -61,4 +87,5 @@ TASK = Task(
     obtain="take RQE_Train_8588_AMIA2016.xml and RQE_Test_302_pairs_AMIA2016.xml from the GitHub repository "
     "abachaa/RQE_Data_AMIA2016 and put them into RQE/",
     groups_are="consumer question",
+    roles=("query", "query"),
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from medsenteval.cli import main
+from medsenteval.cli.main import main
 from medsenteval.doctor import installation
 
 Write = Callable[..., Path]
@@ -36,9 +36,9 @@ def test_problems_end_in_2_with_advice(write: Write) -> None:
     assert "PROBLEM RQE" in outcome.stdout
     assert "`medsenteval tasks RQE` says what it should be" in outcome.stdout
     assert "absent       MedNLI, PubMed20K" in outcome.stdout
-    assert "test has 2 rows, 318 are published" in outcome.stdout
+    assert "ClinicalSTS: not ready: test has 2 rows where 318 are published (0.6 %)" in outcome.stdout
     assert "absent.txt" in outcome.stdout
-    assert outcome.stdout.endswith("2 problem(s)\n")
+    assert outcome.stdout.endswith("3 problem(s)\n")
 
 
 def test_a_missing_data_folder_is_a_problem() -> None:

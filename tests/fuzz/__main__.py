@@ -10,8 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from medsenteval.report.table import text_table
+from medsenteval.support.text_table import text_table
 from tests.fuzz.campaign import LONGEST_SECONDS, MOST_MEGABYTES, Campaign, limit_memory
+from tests.fuzz.model_readers import whole_models
 from tests.fuzz.readers import READERS
 
 
@@ -20,12 +21,15 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=20_000, help="inputs in all; default 20,000")
     parser.add_argument("--minutes", type=float, default=None, help="stop after so many minutes, whatever was done by then")
     parser.add_argument("--seed", type=int, default=None, help="default: the time")
-    parser.add_argument("--only", default="", help="readers whose name contains this")
+    parser.add_argument("--only", default="", help="readers whose name contains one of these, separated by commas")
+    parser.add_argument("--whole-models", action="store_true", help="load mutated models whole, too, which imports torch")
     parser.add_argument("--findings", type=Path, default=None, help="folder for inputs that showed a defect")
     parser.add_argument("--record", type=Path, default=None, help="file for the summary, such as tests/fuzz/CAMPAIGN.md")
     arguments = parser.parse_args()
     seed = int(time.time()) if arguments.seed is None else arguments.seed
-    readers = [reader for reader in READERS if arguments.only.casefold() in reader.name.casefold()]
+    known = (*READERS, *whole_models()) if arguments.whole_models else READERS
+    wanted = arguments.only.casefold().split(",")
+    readers = [reader for reader in known if any(part in reader.name.casefold() for part in wanted)]
     campaign = Campaign(readers, seed, arguments.findings)
     for reader in readers:  # what is imported on first use must not count as an input's memory
         campaign._one(reader, dict(reader.files), Path("/tmp") / f"fuzz-warm-up-{seed}", campaign.tallies[reader.name])
@@ -42,10 +46,18 @@ def main() -> int:
     rows = []
     for name, tally in campaign.tallies.items():
         read = tally.outcomes["read"]
-        defects = sum(count for kind, count in tally.outcomes.items() if kind.startswith("DEFECT"))
-        refused = sum(tally.outcomes.values()) - read - defects
+        faults = sum(count for kind, count in tally.outcomes.items() if kind.startswith("DEFECT"))
+        refused = sum(tally.outcomes.values()) - read - faults
         rows.append(
-            [name, f"{tally.inputs:,}", f"{read:,}", f"{refused:,}", f"{tally.kinds:,}", f"{tally.slowest:.2f}", f"{defects:,}"]
+            [
+                name,
+                f"{tally.inputs:,}",
+                f"{read:,}",
+                f"{refused:,}",
+                f"{tally.kinds:,}",
+                f"{tally.slowest:.2f}",
+                f"{faults:,}",
+            ]
         )
     total = sum(tally.inputs for tally in campaign.tallies.values())
     header = ["Reader", "Inputs", "Read", "Refused", "Kinds of outcome", "Slowest, s", "Defects"]

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import scipy.stats  # noqa: F401  # imported before memory is limited
 
-from medsenteval.encoders.elmo import _read_options
-from medsenteval.encoders.fasttext import _convert
+from medsenteval.encoders.contextual.elmo_options import read_options
 from medsenteval.encoders.recipes import parse_recipes
-from medsenteval.encoders.vector_formats import FileOptions, read_vectors
+from medsenteval.encoders.static.fasttext import _convert
+from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from tests.fuzz.reader import Reader, as_json, as_text, as_zip
 
 __all__ = ["ENCODER_READERS"]
@@ -87,7 +87,7 @@ ENCODER_READERS: Final[tuple[Reader, ...]] = (
                 }
             )
         },
-        lambda folder: _read_options(folder / "o.json"),
+        lambda folder: read_options(folder / "o.json"),
     ),
     Reader(
         "recipes",

@@ -6,20 +6,24 @@ import bz2
 import hashlib
 import io
 import lzma
+import random
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from medsenteval.acquisition.archives import Limits, unpack
-from medsenteval.acquisition.bundles import import_bundle
-from medsenteval.acquisition.converting import convert
-from medsenteval.acquisition.lock import DataLock
-from medsenteval.acquisition.manifest import manifests, parse_manifests
-from medsenteval.acquisition.preparing import prepare
-from medsenteval.store import ResultStore
-from medsenteval.suitefile import read_suite
+from medsenteval.datasets.archives import Limits, unpack
+from medsenteval.datasets.bundle import import_bundle
+from medsenteval.datasets.convert import convert
+from medsenteval.datasets.lock_file import DataLock
+from medsenteval.datasets.manifest import manifests, parse_manifests
+from medsenteval.datasets.prepare import prepare
+from medsenteval.probes import describe_probe
+from medsenteval.running.suite_file import read_suite, what_needs_trust
+from medsenteval.settings import Settings
+from tests.fuzz.mutating import mutate
 from tests.fuzz.reader import Files, Reader, as_json, as_text, as_zip
 from tests.fuzz.task_readers import RQE_XML
 
@@ -61,7 +65,7 @@ def _unpack_all(folder: Path) -> Any:
     return [unpack(path, folder / "out" / path.name, limits) for path in sorted(folder.iterdir()) if path.is_file()]
 
 
-def _tar(mode: str) -> bytes:
+def _tar(mode: Literal["w:", "w:gz", "w:bz2", "w:xz"]) -> bytes:
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode=mode) as archive:
         for name, content in (("a/b.txt", b"text\n" * 20), ("c.txt", b"more")):
@@ -71,22 +75,30 @@ def _tar(mode: str) -> bytes:
     return stream.getvalue()
 
 
-def _result() -> bytes:
-    metric = {"name": "acc", "value": 50.0, "low": 40.0, "high": 60.0, "baseline": 45.0, "unit": "percent", "n": 10}
-    texts = ("task", "encoder", "encoder_identity", "protocol", "probe", "signature")
-    result: dict[str, Any] = {"schema": 1, "metrics": [metric], "headline": ["acc"], "dimension": 3, "n_train": 0, "n_test": 10}
-    result |= {"seed": 1, "synthetic": False, **dict.fromkeys(texts, "x")}
-    result |= {name: [] for name in ("notes", "rejected", "files", "label_names")}
-    return as_json(
-        result | {name: {} for name in ("coverage", "timings", "performance", "versions", "items", "details", "senteval")}
-    )
+_TOML_VALUES: Final = (
+    "5", "-1", "2.5", "nan", "inf", "1e400", "true", '"x"', '""', "[]", "{}", "[[]]", "[5]", '["x"]', "[true]", "[-1]", "[2.5]",
+    '{a = 1}', '{BioASQ = 5}', "1979-05-27", "9" * 25, '"~nobody/x"', '"\\u0000"', '"dask://a:1"', '"python:os:system"',
+    '["Py-Thon:os:system"]', '"processes:0"', '"lexical,name="', '["lexical,x=y"]', '"' + "9" * 400 + '"', '"tls://a"',
+)  # fmt: skip
 
 
-def _results(folder: Path) -> Any:
-    from medsenteval.report.table import detail_table, score_table
+def _mutate_toml(content: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
+    """Give a key another value, or a key that may be there a value, or change bytes."""
+    if rng.random() < 0.2:
+        return mutate(content, rng, others)
+    lines = content.decode("utf-8", "replace").split("\n")
+    place, value = rng.randrange(len(lines)), rng.choice(_TOML_VALUES)
+    keys = ["settings", "task_options", "executor", "output", "encoders", "seeds", *(each.name for each in fields(Settings))]
+    if rng.random() < 0.6 and "=" in lines[place]:
+        lines[place] = f"{lines[place].partition('=')[0]}= {value}"
+    else:
+        lines.insert(place, f"{rng.choice(keys)} = {value}")
+    return "\n".join(lines).encode()
 
-    found = ResultStore(folder).results()
-    return (detail_table(found), score_table(found)) if found else None
+
+def _suite(folder: Path) -> Any:
+    described = read_suite(folder / "s.toml")
+    return what_needs_trust(described), describe_probe(described.settings, {}, 100)
 
 
 def _prepared(name: str) -> Callable[[Path], Any]:
@@ -95,7 +107,7 @@ def _prepared(name: str) -> Callable[[Path], Any]:
 
     def read(folder: Path) -> Any:
         files = [path for path in sorted(folder.iterdir()) if path.is_file()]
-        return prepare(manifest, files, folder / "out", accept_rejected=True)
+        return prepare(manifest, files, folder / "out", accept_rejected=True, allow_incomplete=True)
 
     return read
 
@@ -130,9 +142,9 @@ FILE_READERS: Final[tuple[Reader, ...]] = (
                 'snippets = "all"',
             )
         },
-        lambda folder: read_suite(folder / "s.toml"),
+        _suite,
+        mutate=_mutate_toml,
     ),
-    Reader("results store", {"r.json": _result()}, _results),
     Reader(
         "lock file",
         {"data.lock.json": as_json({"schema": 1, "files": {"RQE/a": {"sha256": "0" * 64, "size": 1, "url": "http://x/"}}})},

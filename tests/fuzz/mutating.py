@@ -130,7 +130,7 @@ def _little_endian(content: bytes, rng: random.Random, others: Sequence[bytes]) 
     value = rng.choice((0, 1, -1, 2**31 - 1, -(2**31), 2**20, 255, 65536))
     width = rng.choice((2, 4, 8))
     start = rng.randrange(len(content) + 1)
-    return content[:start] + (value % 2 ** (8 * width)).to_bytes(width, "little") + content[start + width :]
+    return content[:start] + (value & ((1 << 8 * width) - 1)).to_bytes(width, "little") + content[start + width :]
 
 
 def _empty(content: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tests.fuzz.mutating import mutate
 
 __all__ = ["Files", "Reader", "as_json", "as_text", "as_zip"]
 
@@ -19,7 +22,7 @@ Files = dict[str, bytes]
 class Reader:
     """``files`` are valid; ``read`` gets their folder; ``wrap`` packs mutated files into what is read (a zip, a Word document).
 
-    ``weight`` is the share of inputs, lower for slow ones.
+    ``weight`` is the share of inputs, lower for slow ones. ``mutate`` changes one file's content, knowing its format.
     """
 
     name: str
@@ -27,6 +30,7 @@ class Reader:
     read: Callable[[Path], Any]
     wrap: Callable[[Files], Files] | None = None
     weight: float = 1.0
+    mutate: Callable[[bytes, random.Random, Sequence[bytes]], bytes] = mutate
 
 
 def as_text(*lines: str) -> bytes:

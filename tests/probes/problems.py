@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
 from medsenteval.probes.backend import Fold
-
-ENGINES = [
-    "numpy",
-    pytest.param("torch", marks=[
-        pytest.mark.filterwarnings("ignore"),
-        pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed"),
-    ]),
-    pytest.param("compiled", marks=pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")),
-]  # fmt: skip
 
 
 def make_rows(
@@ -37,8 +26,8 @@ def make_rows(
 
 def keep_raw(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave even small matrices where they are."""
-    monkeypatch.setattr("medsenteval.probes.basis._SMALL_MATRIX", 0)
-    monkeypatch.setattr("medsenteval.probes.basis._ROWS_PER_COLUMN", 0)
+    monkeypatch.setattr("medsenteval.probes.exact.coordinates._SMALL_MATRIX", 0)
+    monkeypatch.setattr("medsenteval.probes.exact.coordinates._ROWS_PER_COLUMN", 0)
 
 
 def half(n: int) -> Fold:

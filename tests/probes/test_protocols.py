@@ -12,7 +12,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from medsenteval.errors import ProbeError
-from medsenteval.features import Features
+from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import Outcome, run_kfold, run_nested, run_split, stratified_folds
 from medsenteval.probes.scikit import ScikitBackend
 

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from medsenteval.errors import MissingExtraError, ProbeError
-from medsenteval.features import Features
+from medsenteval.probes.features import Features
 from medsenteval.probes.relatedness import fit_ridge, fit_softmax, two_point_targets
 
 
@@ -38,11 +38,12 @@ def test_targets_spread_a_score_over_its_two_grades() -> None:
     assert targets[5].sum() == 0
 
 
-def test_softmax_follows_the_described_recipe() -> None:
+@pytest.mark.parametrize("with_torch", [True, False])
+def test_softmax_follows_the_described_recipe(with_torch: bool) -> None:
     torch = pytest.importorskip("torch")
     features, scores = made_up()
     train, dev, test = SPLIT
-    ours = fit_softmax(features, train, scores[train], dev, scores[dev], test, seed=7)
+    ours = fit_softmax(features, train, scores[train], dev, scores[dev], test, seed=7, with_torch=with_torch)
 
     torch.manual_seed(7)
     shuffler = np.random.RandomState(7)

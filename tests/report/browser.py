@@ -1,29 +1,69 @@
-"""A real browser for the report page: Debian's Chromium, driven by playwright, where both are installed."""
+"""A real browser for the report page: any Chromium of this machine, driven by playwright."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-__all__ = ["find_axe", "find_chromium", "launched", "opened"]
+__all__ = ["find_axe", "find_chromium", "install_chromium", "launched", "opened"]
+
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 
 
 def find_chromium() -> str | None:
-    """Return the path of a Chromium that can be driven, or None; MEDSENTEVAL_CHROMIUM names another than the system's."""
+    """Return the path of a Chromium that can be driven, or None; MEDSENTEVAL_CHROMIUM names another than those found."""
     if find_spec("playwright") is None:
         return None
-    return os.environ.get("MEDSENTEVAL_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    named = [os.environ.get("MEDSENTEVAL_CHROMIUM"), *map(shutil.which, _NAMES), _playwrights_own()]
+    return next((path for path in named if path), None)
 
 
-def find_axe() -> Path | None:
-    """Return axe-core's script: where MEDSENTEVAL_AXE says, or unpacked from `npm pack axe-core` in the user's cache."""
-    places = [os.environ.get("MEDSENTEVAL_AXE"), Path.home() / ".cache" / "medsenteval-tests" / "package" / "axe.min.js"]
-    return next((Path(place) for place in places if place and Path(place).is_file()), None)
+def _playwrights_own() -> str | None:
+    """Return the browser that ``playwright install chromium`` put down, if there is one."""
+    # In a process of its own: playwright's driver does not start where an event loop runs already.
+    program = (
+        "from playwright.sync_api import sync_playwright\n"
+        "with sync_playwright() as driver: print(driver.chromium.executable_path)"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    path = answer.stdout.strip()
+    return path if path and os.path.isfile(path) else None
+
+
+def install_chromium() -> str | None:
+    """Return a Chromium, installed by playwright or by the system's package manager where there is none yet."""
+    found = find_chromium()
+    if found is not None or find_spec("playwright") is None:
+        return found
+    attempts = [[sys.executable, "-m", "playwright", "install", "chromium"]]
+    if shutil.which("apt-get"):
+        allowed = [] if os.geteuid() == 0 else ["sudo", "-n"]
+        attempts += [[*allowed, "apt-get", "update", "-qq"], [*allowed, "apt-get", "install", "-y", "-qq", "chromium"]]
+    elif shutil.which("brew"):
+        attempts.append(["brew", "install", "--cask", "chromium"])
+    for command in attempts:
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=300, stdin=subprocess.DEVNULL).returncode == 0
+        except (OSError, subprocess.TimeoutExpired):
+            done = False
+        if done and (found := find_chromium()) is not None:
+            return found
+    return None
+
+
+def find_axe() -> Path:
+    """Return axe-core's script, which the package axe-playwright-python carries."""
+    import axe_playwright_python
+
+    return Path(axe_playwright_python.__file__).parent / "axe.min.js"
 
 
 @contextmanager

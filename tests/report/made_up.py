@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.contracts import Metric
-from medsenteval.results import Result
-from medsenteval.statistics import bootstrap_counts
-from tests.simulated import simulated_result
+from medsenteval.contracts import Metric, Result
+from medsenteval.statistics import share_interval
+from tests.comparison.simulated import simulated_result
 
 __all__ = ["HOSTILE", "analogy_result", "hostile_results", "many_results"]
 
@@ -62,10 +61,7 @@ def _costs(rng: np.random.Generator, number: int) -> dict[str, Any]:
 
 def _classes(task: str, name: str, gold: Any, predicted: Any, n_classes: int, more: dict[str, Any]) -> Result:
     right = int(np.sum(gold == predicted))
-    counts = np.array([[right, len(gold) - right]])
-    low, high = bootstrap_counts(
-        counts, lambda drawn: drawn[..., 0] / drawn.sum(axis=-1), resamples=500, confidence=0.95, rng=np.random.default_rng(1)
-    )
+    low, high = share_interval(right / len(gold), len(gold), confidence=0.95)
     baseline = 100 * float(np.bincount(gold).max()) / len(gold)
     metric = Metric("acc", 100 * right / len(gold), 100 * low, 100 * high, baseline, "percent", len(gold))
     items = {"id": [f"{task}-{i}" for i in range(len(gold))], "gold": gold.tolist(), "predicted": predicted.tolist()}

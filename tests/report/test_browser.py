@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from medsenteval.cli import main
-from medsenteval.datasets import sample_root
+from medsenteval.cli.main import main
+from medsenteval.datasets.locate import sample_root
 from medsenteval.report.html import render_page
 from medsenteval.report.page import PageOptions, build_page
-from medsenteval.store import Failure
+from medsenteval.running.result_store import Failure
 from tests.report.browser import find_axe, find_chromium, launched, opened
 from tests.report.made_up import HOSTILE, analogy_result, hostile_results, many_results
 
@@ -113,7 +113,7 @@ def test_sorting_by_click_and_by_key(page: Any) -> None:
     page.keyboard.press("Space")
     assert header.get_attribute("aria-sort") == "none"
     assert encoders(page) == as_given
-    name = page.get_by_role("columnheader", name="Encoder").first.get_by_role("button")
+    name = page.locator("#table thead").get_by_role("columnheader", name="Encoder").get_by_role("button")
     name.click()
     name.click()
     assert encoders(page) == sorted(as_given, reverse=True)
@@ -141,10 +141,53 @@ def test_filters(page: Any) -> None:
     assert page.get_by_role("columnheader", name="CR").count() == 0
     page.get_by_role("checkbox", name="general").press("Space")
     assert page.locator("#table thead th:visible").count() == shown
-    page.get_by_role("checkbox", name="intervals").uncheck()
     assert page.locator("#table .i:visible").count() == 0
     page.get_by_role("checkbox", name="intervals").check()
     assert page.locator("#table .i:visible").count() > 40
+    page.get_by_role("checkbox", name="intervals").uncheck()
+
+
+def test_the_first_screen_says_the_verdict_and_shows_the_ranks(browser: Any, path: Path) -> None:
+    for size in ({"width": 1280, "height": 800}, {"width": 390, "height": 844}):
+        with opened(browser, path, viewport=size) as page:
+            said = page.locator(".verdict").inner_text()
+            assert "encoder-00-of-some-family has the best mean rank, 1.0 [1.0, " in said
+            for place in (".verdict", ".places tbody tr:last-child"):
+                box = page.locator(place).bounding_box()
+                assert box["y"] + box["height"] < size["height"]
+            ranks = [float(text) for text in page.locator(".places tbody td:nth-child(3)").all_inner_texts()]
+            assert ranks == sorted(ranks)
+
+
+def test_any_encoder_can_be_the_reference(page: Any) -> None:
+    before = page.locator("#table tbody").inner_text()
+    page.get_by_label("Compare with").select_option("encoder-03-of-some-family")
+    first = page.locator("#table tbody tr").first
+    difference = first.locator("td").nth(1).locator(".v").inner_text()
+    payload = json.loads(page.locator("#data").text_content())
+    pair = next(pair for pair in payload["columns"][0]["pairs"] if pair[:2] == [0, 3])
+    assert difference.split()[:2] == ["▲", f"+{pair[2]:.1f}"]
+    view = page.locator("details.task").first
+    view.locator("summary").click()
+    rows = view.locator(".differences tbody tr")
+    assert rows.count() == 3
+    assert "better" in rows.first.inner_text()
+    assert "differences to encoder-03" in page.inner_text("#status")
+    view.locator("summary").click()
+    page.get_by_label("Compare with").select_option("")
+    assert page.locator("#table tbody").inner_text() == before
+
+
+def test_the_table_is_taken_away(page: Any) -> None:
+    page.get_by_label("Format of the table").select_option("latex")
+    page.locator("#copy-table").click()
+    wait_until(page, "document.getElementById('status').textContent.startsWith('table copied')")
+    assert r"\begin{tabular}" in page.evaluate("navigator.clipboard.readText()")
+    page.get_by_label("Format of the table").select_option("csv")
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    assert download.value.suggested_filename == "scores.csv"
+    assert Path(download.value.path()).read_text("utf-8").startswith("task,metric,protocol,encoder")
 
 
 def test_theme(page: Any) -> None:
@@ -205,13 +248,14 @@ def test_keyboard_reaches_the_skip_link_first(browser: Any, path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 768])
-def test_a_phone_scrolls_the_table_and_not_the_page(browser: Any, path: Path, width: int) -> None:
+def test_a_phone_shows_cards_and_the_page_never_scrolls_sideways(browser: Any, path: Path, width: int) -> None:
     with opened(browser, path, viewport={"width": width, "height": 844}) as page:
         page.get_by_role("button", name="Open all").click()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.locator(".scroll").first.evaluate("e => { e.scrollLeft = 400; }")
         first = page.locator("#table tbody th").first.bounding_box()
-        assert 0 <= first["x"] < 30
+        assert 0 <= first["x"] < 130
+        # Cards: every score stands below its label, and nothing scrolls sideways.
+        assert page.locator("#table thead").is_visible() == (width > 640)
 
 
 def test_paper_is_white_and_holds_every_column(browser: Any, path: Path) -> None:
@@ -227,16 +271,11 @@ def test_paper_is_white_and_holds_every_column(browser: Any, path: Path) -> None
         assert not page.locator(".controls").is_visible()
 
 
-@pytest.mark.skipif(
-    find_axe() is None, reason="axe-core is absent: `npm pack axe-core`, unpack, MEDSENTEVAL_AXE=.../axe.min.js"
-)
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 def test_axe_finds_no_serious_violation(browser: Any, path: Path, scheme: str, width: int) -> None:
-    axe = find_axe()
-    assert axe is not None
     with opened(browser, path, color_scheme=scheme, viewport={"width": width, "height": 900}) as page:
         page.get_by_role("button", name="Open all").click()
-        page.evaluate(axe.read_text("utf-8"))
+        page.evaluate(find_axe().read_text("utf-8"))
         found = page.evaluate("async () => (await axe.run()).violations")
     serious = [
         (each["id"], each["impact"], [node["html"][:160] for node in each["nodes"][:3]])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medsenteval.contracts import Metric
-from medsenteval.domain_gap import domain_gaps
+from medsenteval.comparison.domain_gap import domain_gaps
+from medsenteval.comparison.word_subsets import Subsets, SubsetScore
+from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
-from medsenteval.intrinsic.subsets import Subsets, SubsetScore
 from medsenteval.report.charts import (
     analogy_bars,
     critical_difference_diagram,
@@ -23,9 +25,9 @@ from medsenteval.report.charts import (
     interval_plot,
     subset_curves,
 )
+from medsenteval.report.charts.chart_files import write_drawing
 from medsenteval.report.charts.critical_difference import cliques
 from medsenteval.report.charts.drawing import COLOURS, Circle, Drawing, Line, Rectangle, Text, clean, shorten, text_width
-from medsenteval.report.charts.files import write_drawing
 from medsenteval.report.charts.heat_map import HeatCell, ramp_step
 from medsenteval.report.charts.raster import painted
 from medsenteval.report.charts.scale import axis_over
@@ -33,8 +35,8 @@ from medsenteval.report.charts.svg import inline_svg, svg_file
 from medsenteval.report.figures import draw_heat_map, draw_ranks, named_figures, write_figures
 from medsenteval.report.page import PageOptions, build_page
 from medsenteval.statistics import friedman
+from tests.comparison.simulated import accuracy_result, simulated_result
 from tests.report.made_up import HOSTILE, analogy_result, many_results
-from tests.simulated import accuracy_result, simulated_result
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -87,7 +89,7 @@ def test_no_control_character_remains() -> None:
 
 
 def test_heat_map() -> None:
-    cells = [[HeatCell("90.00", 0.95), None], [HeatCell("10.00", -0.2), HeatCell("0.500", 0.5)]]
+    cells: list[list[HeatCell | None]] = [[HeatCell("90.00", 0.95), None], [HeatCell("10.00", -0.2), HeatCell("0.500", 0.5)]]
     drawing = heat_map(["good", "bad"], ["MedNLI", "BIOSSES"], cells)
     assert within(drawing)
     boxes = [shape for shape in drawing.shapes if isinstance(shape, Rectangle) and shape.title]
@@ -177,7 +179,7 @@ def test_critical_difference(k: int) -> None:
     assert bracket.x2 - bracket.x1 == pytest.approx(unit * outcome.critical_difference, rel=1e-3)
 
 
-def gap_results() -> list:
+def gap_results() -> list[Result]:
     gold = [0, 1] * 20
     made = []
     for encoder in ("one", "two", "three", "four"):
@@ -261,6 +263,13 @@ def test_every_figure_is_written(tmp_path: Path) -> None:
     written = write_figures(page, tmp_path / "new", ("svg", "png", "pdf"))
     assert len(written) == 27
     assert all(path.stat().st_size > 500 for path in written)
+    for path in (path for path in written if path.suffix == ".pdf"):
+        assert b"/Type3" not in path.read_bytes()
+        assert b"/CIDFontType2" in path.read_bytes()
+        if shutil.which("pdffonts"):
+            fonts = subprocess.run(["pdffonts", path], capture_output=True, text=True, check=True).stdout.splitlines()[2:]
+            assert fonts
+            assert all("TrueType" in line and line.split()[-5] == "yes" for line in fonts)
     assert all(within(drawing) for _, drawing in named_figures(page))
     with pytest.raises(SettingsError, match=r"x.bmp: a figure's name ends in .svg, .png, .pdf"):
         write_drawing(Drawing(10, 10, "", "", ()), tmp_path / "x.bmp")
@@ -290,6 +299,14 @@ def test_a_task_with_one_answer_has_no_way_to_go() -> None:
     page = build_page(results, options=PageOptions(resamples=200))
     titles = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
     assert titles == [f"{name}, RQE: 50.00 (not above the constant answer)" for name in "ab"]
+
+
+def test_a_width_is_kept_where_letters_of_seven_points_allow_it(tmp_path: Path) -> None:
+    small = Drawing(400, 100, "small", "", (Text(0, 10, "x", size=10),))
+    assert write_drawing(small, tmp_path / "a.pdf", 6.9) == pytest.approx(6.9)
+    # 10 pixels are 7.5 points: the figure cannot shrink below 14/15 of its 400 pixels.
+    assert write_drawing(small, tmp_path / "b.svg", 1.0) == pytest.approx(400 / 96 * 7 / 7.5)
+    assert 'width="373.3"' in (tmp_path / "b.svg").read_text("utf-8")
 
 
 def test_many_encoders_fit() -> None:

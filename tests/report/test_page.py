@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix as reference_matrix
 
-from medsenteval.compare import compare_results
+from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Metric
 from medsenteval.errors import SettingsError
-from medsenteval.report.confusion import MOST_CLASSES, confusion_matrix
-from medsenteval.report.disagreement import find_disagreements
 from medsenteval.report.page import PageOptions, build_page
-from medsenteval.report.relations import relation_scores
-from medsenteval.store import Failure
+from medsenteval.report.sections.confusion import MOST_CLASSES, confusion_matrix
+from medsenteval.report.sections.disagreement import find_disagreements
+from medsenteval.report.sections.relations import relation_scores
+from medsenteval.running.result_store import Failure
+from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result
 from tests.report.made_up import analogy_result, many_results
-from tests.simulated import accuracy_result, correlation_result, simulated_result
 
 QUICK = PageOptions(resamples=300)
 

@@ -10,13 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from medsenteval import registry
-from medsenteval.cli import main
-from medsenteval.datasets import load_dataset, sample_root
+from medsenteval.cli.main import main
+from medsenteval.contracts import Result
+from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.report.privacy import access_of, public_error, public_note, texts_may_be_shown
-from medsenteval.report.texts import item_texts
-from medsenteval.results import Result
+from medsenteval.report.sections.texts import item_texts
+from medsenteval.running.result_store import Failure, ResultStore
 from medsenteval.settings import Settings
-from medsenteval.store import Failure, ResultStore
 
 TASKS = ("MedNLI", "PICO", "ClinicalSTS", "BioASQ")
 
@@ -128,7 +128,7 @@ def test_other_data_gives_no_texts(stored: Path, tmp_path: Path) -> None:
 
 def test_an_id_of_several_texts_gets_none() -> None:
     from medsenteval.contracts import Dataset, Split
-    from medsenteval.report.texts import _texts_by_id
+    from medsenteval.report.sections.texts import _texts_by_id
 
     splits = {"train": Split(("1", "2"), ("a", "b")), "test": Split(("1", "3"), ("c", "d"))}
     assert _texts_by_id(Dataset("x", splits), "kfold") == {"2": ("b",), "3": ("d",)}

@@ -59,7 +59,9 @@ def test_equal_pairs_have_equal_cosines_wherever_they_stand(dimension: int) -> N
     swapped, _ = paired_cosine(matrix, np.arange(1_000, 2_000), np.arange(1_000))
     np.testing.assert_array_equal(in_order[shuffle], gathered)
     np.testing.assert_array_equal(in_order, swapped)
-    values = {tuple(sorted(pair)): set() for pair in zip(first.tolist(), second.tolist(), strict=True)}
+    values: dict[tuple[int, ...], set[float]] = {
+        tuple(sorted(pair)): set() for pair in zip(first.tolist(), second.tolist(), strict=True)
+    }
     for a, b, value in zip(first.tolist(), second.tolist(), in_order.tolist(), strict=True):
         values[tuple(sorted((a, b)))].add(value)
     assert all(len(distinct) == 1 for distinct in values.values())

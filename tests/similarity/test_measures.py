@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -22,13 +23,14 @@ Floats = NDArray[np.float64]
 def coefficient(kind: str, x: Floats, y: Floats) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant vectors, which are 0 here
-        value = {
-            "cos": lambda: 1 - cosine(x, y) if x.any() and y.any() else 0.0,
-            "r": lambda: stats.pearsonr(x, y)[0],
-            "rho": lambda: stats.spearmanr(x, y)[0],
-            "tau": lambda: stats.kendalltau(x, y)[0],
-        }[kind]()
-    return 0.0 if np.isnan(value) else float(value)
+        of_kind: dict[str, Callable[[], float]] = {
+            "cos": lambda: float(1 - cosine(x, y)) if x.any() and y.any() else 0.0,
+            "r": lambda: float(stats.pearsonr(x, y)[0]),
+            "rho": lambda: float(stats.spearmanr(x, y)[0]),
+            "tau": lambda: float(stats.kendalltau(x, y)[0]),
+        }
+        value = of_kind[kind]()
+    return 0.0 if np.isnan(value) else value
 
 
 def pair_by_pair(name: str, x: Floats, y: Floats) -> float:
@@ -43,7 +45,7 @@ def pair_by_pair(name: str, x: Floats, y: Floats) -> float:
     return float(np.minimum(a, b).sum() / np.maximum(a, b).sum()) if np.maximum(a, b).any() else 0.0
 
 
-def check(matrix: Floats, terms: list[list[int]], pairs: list[tuple[int, int]]) -> None:
+def check(matrix: Floats | NDArray[np.float32], terms: list[list[int]], pairs: list[tuple[int, int]]) -> None:
     left, right = (np.array(side) for side in zip(*pairs, strict=True))
     found = term_similarities(MEASURES, matrix, Terms.of(terms), left, right)
     for name, values in found.items():

@@ -38,7 +38,7 @@ def test_alpha_equals_the_krippendorff_package(seed: int, raters: int, items: in
     assume(len(np.unique(paired[~np.isnan(paired)])) > 1)
     for level in ("nominal", "ordinal", "interval"):
         expected = krippendorff.alpha(reliability_data=ratings, level_of_measurement=level)
-        assert krippendorff_alpha(ratings, level) == pytest.approx(expected, abs=1e-9)  # type: ignore[arg-type]
+        assert krippendorff_alpha(ratings, level) == pytest.approx(expected, abs=1e-9)
 
 
 def test_averages_of_correlations_are_those_written_out() -> None:

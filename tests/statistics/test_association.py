@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from medsenteval.errors import SettingsError
@@ -16,10 +20,13 @@ def test_all_orders_equal_scipys_exact_permutation_test(kind: str, n: int) -> No
     rng = np.random.default_rng(n)
     x, y = np.round(rng.standard_normal((2, n)), 1)
     found = associate(x, y, kind)  # type: ignore[arg-type]
-    function = stats.pearsonr if kind == "pearson" else stats.spearmanr
-    expected = stats.permutation_test(
-        (y,), lambda column: abs(function(x, column)[0]), permutation_type="pairings", alternative="greater"
-    )
+    functions: dict[str, Callable[..., Any]] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
+    function = functions[kind]
+
+    def strength(column: NDArray[np.float64]) -> float:
+        return float(abs(function(x, column)[0]))
+
+    expected = stats.permutation_test((y,), strength, permutation_type="pairings", alternative="greater")
     assert found.complete
     assert found.permutation_p == pytest.approx(expected.pvalue)
     assert (found.coefficient, found.p_value) == pytest.approx(tuple(function(x, y)))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from medsenteval.comparison.pairing import weighted_score
 from medsenteval.errors import SettingsError
-from medsenteval.pairing import weighted_score
 from medsenteval.statistics import CountedF1, bootstrap
 
 

@@ -96,6 +96,47 @@ def test_permutation_of_f1_is_the_swapping_of_answers() -> None:
     assert permutation_f1(gold, first, first, resamples=100, rng=rng).p_value == 1.0
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    ("positives", "recall", "false_alarms"),
+    [
+        (0.4, (0.8, 0.6), (0.2, 0.3)),
+        (0.15, (0.9, 0.9), (0.1, 0.5)),
+        (0.15, (0.5, 0.9), (0.02, 0.6)),
+        (0.7, (0.9, 0.5), (0.1, 0.1)),
+    ],
+)
+def test_permutation_of_f1_equals_all_swaps_written_out(
+    seed: int, positives: float, recall: tuple[float, float], false_alarms: tuple[float, float]
+) -> None:
+    """Every way in which answers can change places, on few items, false positives dominating in two of the cases."""
+    rng = np.random.default_rng(seed)
+    gold = rng.random(40) < positives
+    first, second = (
+        np.where(gold, rng.random(40) < hits, rng.random(40) < alarms)
+        for hits, alarms in zip(recall, false_alarms, strict=True)
+    )
+    apart = np.flatnonzero(first != second)[:14]
+    same = np.setdiff1d(np.arange(40), apart)
+    second[same] = first[same]
+
+    def f1(predicted: np.ndarray) -> np.ndarray:
+        true = (predicted & gold).sum(axis=-1)
+        return np.asarray(2 * true / np.maximum(predicted.sum(axis=-1) + gold.sum(), 1))
+
+    assert f1(first) == pytest.approx(f1_score(gold, first, zero_division=0))
+    swap = np.zeros((2 ** len(apart), 40), dtype=bool)
+    swap[:, apart] = np.array(list(product([False, True], repeat=len(apart)))).reshape(-1, len(apart))
+    differences = f1(np.where(swap, second, first)) - f1(np.where(swap, first, second))
+    observed = f1(first) - f1(second)
+    exact = float(np.mean(np.abs(differences) >= abs(observed) - 1e-12))
+    found = permutation_f1(gold, first, second, resamples=40_000, rng=rng)
+    assert found.statistic == pytest.approx(float(observed))
+    # Four standard errors of a share of 40,000 draws.
+    assert found.p_value == pytest.approx(exact, abs=4 * (0.25 / 40_000) ** 0.5)
+    assert found.n == 40
+
+
 @pytest.mark.parametrize("kind", ["pearson", "spearman"])
 def test_permutation_of_few_correlations_tries_all_swaps(kind: str) -> None:
     rng = np.random.default_rng(4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +19,7 @@ from medsenteval.statistics import (
     critical_difference,
     friedman,
     holm,
+    smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
 
@@ -83,6 +86,31 @@ def test_demsars_example_from_its_mean_ranks() -> None:
     chi_square = 12 / (14 * 20) * np.sum(sums**2) - 3 * 14 * 5
     assert chi_square == pytest.approx(9.28, abs=0.01)
     assert 13 * chi_square / (42 - chi_square) == pytest.approx(3.69, abs=0.01)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
+def test_wilcoxon_with_ties_equals_all_signs_written_out(differences: list[int]) -> None:
+    """Pratt's ranks with zeros split in half, against every assignment of signs."""
+    gaps = np.array(differences, dtype=float)
+    found = wilcoxon_over_tasks(gaps, np.zeros(len(gaps)))
+    if not gaps.any():
+        assert (found.statistic, found.p_value) == (0.0, 1.0)
+        return
+    ranks = stats.rankdata(np.abs(gaps))
+    half_of_zeros = ranks[gaps == 0].sum() / 2
+    signs = np.array(list(product((0, 1), repeat=len(gaps))))
+    sums = signs[:, gaps != 0] @ ranks[gaps != 0] + half_of_zeros
+    plus = ranks[gaps > 0].sum() + half_of_zeros
+    below, above = np.mean(sums <= plus + 1e-9), np.mean(sums >= plus - 1e-9)
+    assert found.p_value == pytest.approx(min(1.0, 2 * min(below, above)))
+    assert found.p_value >= smallest_wilcoxon_p(len(gaps)) - 1e-12
+
+
+def test_the_smallest_p_of_wilcoxon_is_reached_where_all_differ_one_way() -> None:
+    for n in range(1, 13):
+        assert wilcoxon_over_tasks(np.arange(1.0, n + 1), np.zeros(n)).p_value == pytest.approx(smallest_wilcoxon_p(n))
+        assert wilcoxon_over_tasks(np.ones(n), np.zeros(n)).p_value == pytest.approx(smallest_wilcoxon_p(n))
 
 
 def test_encoders_that_always_tie_do_not_differ() -> None:

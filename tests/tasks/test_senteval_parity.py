@@ -1,114 +1,117 @@
-"""The same batcher through upstream SentEval (recorded) and through ours: equal scores, on the real data sets."""
+"""The same batcher through the originals (recorded) and through ours: equal scores, in every mode, on the same files."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
-from collections.abc import Callable
+import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from medsenteval.engine import SE
+from tests.conftest import REPOSITORY
+from tests.tasks.parity import Batcher, glove_words, hashed_words, lay_out_biomedical, lay_out_general, lay_out_sample
 
 RECORD = json.loads((Path(__file__).parent / "fixtures" / "senteval_upstream.json").read_text("utf-8"))
-
-Batcher = Callable[[Any, list[list[str]]], NDArray[np.float32]]
-
-pytestmark = pytest.mark.realdata
-
-
-def hashed_words() -> Batcher:
-    known: dict[str, NDArray[np.float32]] = {}
-
-    def vector(token: str) -> NDArray[np.float32]:
-        if token not in known:
-            seed = int.from_bytes(hashlib.sha256(token.lower().encode("utf-8")).digest()[:8], "little")
-            known[token] = np.random.default_rng(seed).standard_normal(50).astype(np.float32)
-        return known[token]
-
-    def batcher(params: Any, batch: list[list[str]]) -> NDArray[np.float32]:
-        rows = [np.mean([vector(token) for token in tokens or ["."]], axis=0, dtype=np.float32) for tokens in batch]
-        return np.stack(rows).astype(np.float32)
-
-    return batcher
+MODES = RECORD["modes"]
+#: Tasks whose files are written from the sample, which is always there.
+ON_SAMPLE = ("MedNLI", "BioASQ", "BioC")
+#: Of the others, those that take a few seconds.
+QUICK = {"sklearn": ("MRPC", "SNLI", "STS12", "BIOSSES"), "torch": ("SNLI", "SICKEntailment"), "mlp": ()}
 
 
-def glove_words() -> Batcher:
-    named = os.environ.get("MEDSENTEVAL_GLOVE")
-    if not named or not Path(named).is_file():
-        pytest.skip("MEDSENTEVAL_GLOVE names no file of GloVe vectors (see shared/tools/real-glove)")
-    from gensim.models import KeyedVectors
-
-    with open(named, encoding="utf-8") as stream:
-        has_header = stream.readline().count(" ") == 1
-    vectors = KeyedVectors.load_word2vec_format(named, no_header=not has_header)
-
-    def batcher(params: Any, batch: list[list[str]]) -> NDArray[np.float32]:
-        rows = []
-        for tokens in batch:
-            found = [vectors[token] for token in tokens if token in vectors]
-            rows.append(np.mean(found, axis=0, dtype=np.float32) if found else np.zeros(vectors.vector_size, np.float32))
-        return np.stack(rows).astype(np.float32)
-
-    return batcher
+@pytest.fixture(scope="session")
+def sample_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay_out_sample(tmp_path_factory.mktemp("sample"))
 
 
-def engine(realdata: Path, batcher: Batcher, folds: int) -> SE:
-    data = realdata / "senteval" / "data"
-    return SE({**RECORD["params"], "task_path": str(data), "kfold": folds}, batcher)
+@pytest.fixture(scope="session")
+def real_files(realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return lay_out_biomedical(realdata, lay_out_general(realdata, tmp_path_factory.mktemp("real")))
 
 
-def assert_equal_to_record(ours: dict[str, Any], upstream: dict[str, Any]) -> None:
+def score(data: Path, batcher: Batcher, mode: dict[str, Any], name: str) -> dict[str, Any]:
+    if mode["usepytorch"] or name in ("SICKRelatedness", "STSBenchmark"):
+        pytest.importorskip("torch")
+    # SNLI has a part of its rows only, and the sample's sets are small.
+    ours = {"task_path": str(data), "task_options": {"RQE": {"legacy": "yes"}}, "allow_incomplete": True}
+    return SE({**RECORD["params"], **mode, **ours}, batcher).eval(name)
+
+
+def assert_equal_to_record(ours: dict[str, Any], upstream: dict[str, Any], unconverged: float = 0.0) -> None:
     """Accuracies to one item; rank correlations to 5e-3.
 
     Scikit-learn stops these fits at 100 iterations, where the last bits of the processor's products can still decide about an
-    item: on the machine of the record all accuracies are equal, on another one TREC's devacc is 53.03
-    instead of 53.04, and 53.04 again once OpenBLAS takes it for an older processor (OPENBLAS_CORETYPE=Nehalem).
+    item: on the machine of the record all accuracies are equal, on another one TREC's devacc is 53.04 instead of 53.03.
+    ``unconverged`` is what such fits may move on large data: with GloVe MR is 72.84 on the one and 72.96 on the other,
+    MRPC 71.71 and 72.00 (five items).
     Upstream sums in float32 and so puts equal sentences, of which SMTeuroparl has many, in a random order; ours are tied.
     """
     for key, expected in upstream.items():
         if key in ("ndev", "ntest", "nsamples"):
             assert ours[key] == expected, key
-        elif key in ("devacc", "acc", "f1"):
-            one_item = 100 / upstream["ndev" if key == "devacc" else "ntest"]
-            assert ours[key] == pytest.approx(expected, abs=one_item + 0.01), key
+        elif key in ("devacc", "acc", "f1", "F1score"):
+            one_item = 100 / upstream.get("ndev" if key == "devacc" else "ntest", 250)
+            assert ours[key] == pytest.approx(expected, abs=max(one_item + 0.01, unconverged)), key
         elif isinstance(expected, dict):
-            assert_equal_to_record(ours[key], expected)
+            assert_equal_to_record(ours[key], expected, unconverged)
         elif isinstance(expected, list):
-            tolerance = 1e-6 if key == "pearson" else 5e-3
-            assert ours[key][0] == pytest.approx(expected[0], abs=tolerance), key
+            assert ours[key].correlation == pytest.approx(expected[0], abs=1e-6 if key == "pearson" else 5e-3), key
         elif key == "spearman":
             assert ours[key] == pytest.approx(expected, abs=1e-4), key
         else:
             assert ours[key] == pytest.approx(expected, abs=5e-3 if key in ("mean", "wmean") else 1e-5), key
 
 
-ALSO = ("CR", "SUBJ", "MPQA", "SST5", "SICKEntailment", "STS13", "STS14", "STS15", "STS16")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ON_SAMPLE)
+def test_pair_tasks_of_the_sample_score_as_medsenteval(sample_files: Path, name: str, mode: str) -> None:
+    ours = score(sample_files, hashed_words(), MODES[mode]["params"], name)
+    assert_equal_to_record(ours, MODES[mode]["results"][name])
 
 
-@pytest.mark.parametrize(
-    "name", ["MR", "TREC", "MRPC", "STS12", *(pytest.param(name, marks=pytest.mark.slow) for name in ALSO)]
-)
-def test_hashed_words_score_as_upstream(realdata: Path, name: str) -> None:
-    record = RECORD["batchers"]["hashed words"]
-    assert_equal_to_record(engine(realdata, hashed_words(), record["kfold"]).eval(name), record["results"][name])
+def real_cases() -> list[Any]:
+    cases = [(mode, name) for mode, entry in MODES.items() for name in entry["results"] if name not in ON_SAMPLE]
+    return [pytest.param(*case, marks=[] if case[1] in QUICK[case[0]] else pytest.mark.slow) for case in cases]
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("mode", "name"), real_cases())
+def test_hashed_words_score_as_upstream(real_files: Path, mode: str, name: str) -> None:
+    ours = score(real_files, hashed_words(), MODES[mode]["params"], name)
+    assert_equal_to_record(ours, MODES[mode]["results"][name])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["SICKRelatedness", "STSBenchmark"])
-def test_relatedness_is_trained_as_upstream(realdata: Path, name: str) -> None:
-    record = RECORD["batchers"]["hashed words"]
-    assert_equal_to_record(engine(realdata, hashed_words(), record["kfold"]).eval(name), record["results"][name])
+@pytest.mark.realdata
+def test_glove_scores_as_upstream(real_files: Path) -> None:
+    record = RECORD["GloVe 6B 100d"]
+    batcher = glove_words()
+    for name in ("MR", "TREC", "MRPC", "STS12"):
+        assert_equal_to_record(score(real_files, batcher, record["params"], name), record["results"][name], unconverged=0.4)
 
 
-@pytest.mark.slow
-def test_glove_scores_as_upstream(realdata: Path) -> None:
-    record = RECORD["batchers"]["GloVe 6B 100d"]
-    se = engine(realdata, glove_words(), record["kfold"])
-    for name in ("MR", "TREC", "MRPC", "SST5", "SICKEntailment", "STS12", "STS16"):
-        assert_equal_to_record(se.eval(name), record["results"][name])
+def test_the_documented_table_holds_the_record() -> None:
+    page = (REPOSITORY / "docs" / "general-tasks.md").read_text("utf-8")
+    rows = re.findall(r"^\| (\S+) \| (sklearn|torch|mlp) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", page, flags=re.MULTILINE)
+    documented = {(mode, name): theirs for name, mode, theirs, _, _ in rows}
+    # The one difference is explained there.
+    assert [name for name, _, theirs, ours, gap in rows if (theirs != ours) or gap != "0"] == ["STS12"]
+    assert documented == {
+        (mode, name): shown(result)
+        for mode, entry in MODES.items()
+        for name, result in entry["results"].items()
+        # Nothing is trained: the modes do not differ.
+        if mode == "sklearn" or "acc" in result
+    }
+
+
+def shown(result: dict[str, Any]) -> str:
+    """Write a recorded result as the documentation does: dev, test and F1, or the correlations."""
+    if "acc" in result:
+        return " / ".join(f"{result[key]:.2f}" for key in ("devacc", "acc", "f1", "F1score") if key in result)
+    if "devpearson" in result:
+        return " / ".join(f"{result[key]:.4f}" for key in ("devpearson", "pearson", "spearman"))
+    summary = result.get("all") or {kind: {"mean": result["BIOSSES"][kind][0]} for kind in ("pearson", "spearman")}
+    return " / ".join(f"{summary[kind]['mean']:.4f}" for kind in ("pearson", "spearman"))

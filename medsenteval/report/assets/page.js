@@ -15,12 +15,25 @@
   dark.addEventListener("change", nameTheme);
   nameTheme();
 
+  const data = JSON.parse(byId("data").textContent);
+  const element = (name, text, attributes = {}) => {
+    const made = document.createElement(name);
+    if (text !== null) {
+      const isolated = document.createElement("bdi");
+      isolated.textContent = text;
+      made.append(isolated);
+    }
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    return made;
+  };
+
   // The table of scores: sorting by the buttons of its head.
   const table = byId("table");
   const body = table.tBodies[0];
   const headers = all("thead th", table);
   const given = Array.from(body.rows);
   const compareText = new Intl.Collator("en", { numeric: true }).compare;
+  const status = byId("status");
 
   function sortBy(index) {
     const header = headers[index];
@@ -41,7 +54,7 @@
     });
     body.append(...rows);
     const name = button.textContent.trim().replace(/\s+/g, " ");
-    say(next === "none" ? "in the order of the results" : `sorted by ${name}, ${next}`);
+    say(next === "none" ? "in the order of mean ranks" : `sorted by ${name}, ${next}`);
   }
   headers.forEach((header, index) => header.querySelector("button").addEventListener("click", () => sortBy(index)));
 
@@ -51,22 +64,120 @@
   function applyFilters() {
     const wanted = filter.value.trim().toLocaleLowerCase();
     const keeps = (encoder) => encoder.toLocaleLowerCase().includes(wanted);
-    given.forEach((row) => { row.hidden = !keeps(row.cells[0].dataset.value); });
-    all(".printed [data-encoder]").forEach((row) => { row.hidden = !keeps(row.dataset.encoder); });
+    all("#table tr[data-encoder], .printed tr[data-encoder]").forEach((row) => { row.hidden = !keeps(row.dataset.encoder); });
     const groups = new Set(boxes.filter((box) => box.checked).map((box) => box.value));
     all("[data-group]").forEach((cell) => { cell.hidden = boxes.length > 0 && !groups.has(cell.dataset.group); });
     say("");
+    fit();
   }
   function say(what) {
     const rows = given.filter((row) => !row.hidden).length;
     const columns = all("thead [data-group]", table);
     const shown = columns.filter((cell) => !cell.hidden).length;
     const counts = `${rows} of ${given.length} encoders, ${shown} of ${columns.length} scores each`;
-    byId("status").textContent = what ? `${counts}, ${what}` : counts;
+    status.textContent = what ? `${counts}, ${what}` : counts;
   }
+  // A table that fits needs no box to scroll in, and its head can stay at the top of the window.
+  function fit() {
+    const box = table.parentElement;
+    box.classList.remove("fits");
+    box.classList.toggle("fits", table.offsetWidth <= box.clientWidth + 1);
+  }
+  window.addEventListener("resize", fit);
   filter.addEventListener("input", applyFilters);
   boxes.forEach((box) => box.addEventListener("change", applyFilters));
-  byId("intervals").addEventListener("change", (event) => table.classList.toggle("plain", !event.target.checked));
+  byId("intervals").addEventListener("change", (event) => { table.classList.toggle("plain", !event.target.checked); fit(); });
+
+  // Differences to one encoder, in the table and in the view of each task.
+  const signs = { better: "▲", worse: "▼", equivalent: "=", undecided: "" };
+  const turned = { better: "worse", worse: "better" };
+  const place = new Map(data.encoders.map((encoder, index) => [encoder, index]));
+  const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+  const short = (p) => (p < 0.0001 ? "< .0001" : p.toFixed(4).replace(/^0/, ""));
+  function difference(column, encoder, reference) {
+    const [i, j] = [place.get(encoder), place.get(reference)];
+    const found = column.pairs.find((pair) => (pair[0] === i && pair[1] === j) || (pair[0] === j && pair[1] === i));
+    if (!found) return null;
+    const [first, , value, low, high, p, number] = found;
+    const said = data.verdicts[number];
+    return first === i
+      ? { value, low, high, p, said }
+      : { value: -value, low: -high, high: -low, p, said: turned[said] || said };
+  }
+  const original = new Map(all("tbody td[data-group]", table).map((cell) => [cell, [Array.from(cell.childNodes), cell.className]]));
+  const chosen = byId("reference");
+  function compareWith() {
+    const reference = chosen.value;
+    given.forEach((row) => all("td[data-group]", row).forEach((cell, index) => {
+      const [nodes, names] = original.get(cell);
+      const column = data.columns[index];
+      const found = reference && row.dataset.encoder !== reference && difference(column, row.dataset.encoder, reference);
+      cell.className = reference ? "num" : names;
+      if (!reference || row.dataset.encoder === reference) return cell.replaceChildren(...nodes);
+      if (!found) return cell.replaceChildren(element("span", "not tested", { class: "none" }));
+      const value = element("span", `${signs[found.said]} ${signed(found.value, column.digits)}`.trim(), { class: "v" });
+      value.append(element("span", ` ${found.said}`, { class: "vh" }));
+      const range = `${signed(found.low, column.digits)} to ${signed(found.high, column.digits)}`;
+      cell.classList.add(`v-${found.said}`);
+      cell.replaceChildren(value, element("span", range, { class: "i" }), element("span", `p ${short(found.p)}`, { class: "i" }));
+    }));
+    given.forEach((row) => row.classList.toggle("reference", row.dataset.encoder === reference));
+    table.classList.toggle("compared", Boolean(reference));
+    byId("legend-scores").hidden = Boolean(reference);
+    byId("legend-differences").hidden = !reference;
+    byId("reference-name").textContent = reference;
+    say(reference ? `differences to ${reference}` : "");
+    fit();
+    all("details.task[open] .differences").forEach(drawDifferences);
+  }
+  function drawDifferences(box) {
+    const reference = (chosen && chosen.value) || body.rows[0].dataset.encoder;
+    const made = document.createElement("table");
+    const shown = data.columns.filter((column) => column.view === box.dataset.view && column.pairs.length);
+    made.append(element("caption", `Differences to ${reference}; “Compare with” above chooses another`));
+    const head = made.createTHead().insertRow();
+    ["Encoder", "Metric", "Difference", "95 % interval", "p", "Verdict"].forEach((text, index) => (
+      head.append(element("th", text, { scope: "col", class: index > 1 && index < 5 ? "num" : "" }))));
+    const rows = made.createTBody();
+    shown.forEach((column) => given.forEach((given) => {
+      const encoder = given.dataset.encoder;
+      const found = encoder !== reference && difference(column, encoder, reference);
+      if (!found) return;
+      const row = rows.insertRow();
+      row.append(element("th", encoder, { scope: "row" }), element("td", column.metric));
+      [signed(found.value, column.digits), `${signed(found.low, column.digits)} to ${signed(found.high, column.digits)}`,
+        short(found.p)].forEach((text) => row.append(element("td", text, { class: "num" })));
+      row.append(element("td", `${signs[found.said]} ${found.said}`.trim(), { class: `v-${found.said}` }));
+    }));
+    const region = element("div", null, { class: "scroll table", role: "region", tabindex: "0" });
+    region.setAttribute("aria-label", `Differences on ${box.dataset.label}`);
+    region.append(made);
+    box.replaceChildren(element("h3", "Differences"), region);
+  }
+  if (chosen) chosen.addEventListener("change", compareWith);
+  all(".differences").forEach((box) => {
+    box.closest("details").addEventListener("toggle", (event) => { if (event.target.open) drawDifferences(box); });
+  });
+
+  // The table to take away.
+  const style = byId("style");
+  byId("copy-table").addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(data.tables[style.value]);
+      status.textContent = `table copied as ${style.selectedOptions[0].textContent}`;
+    } catch {
+      status.textContent = "the clipboard is closed to this page; download the table instead";
+    }
+  });
+  byId("download").addEventListener("click", () => {
+    const link = document.createElement("a");
+    const endings = { csv: "csv", latex: "tex", markdown: "md" };
+    link.href = URL.createObjectURL(new Blob([data.tables[style.value]], { type: "text/plain" }));
+    link.download = `scores.${endings[style.value]}`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    status.textContent = `${link.download} downloaded`;
+  });
   applyFilters();
 
   // Views of tasks: opened by their summaries, by links to them, or all at once.
@@ -89,17 +200,7 @@
   all("a.more").forEach((link) => link.addEventListener("click", () => setTimeout(openTarget)));
 
   // Confusion matrices, drawn when their view is opened.
-  const confusion = JSON.parse(byId("data").textContent).confusion;
-  const element = (name, text, attributes = {}) => {
-    const made = document.createElement(name);
-    if (text !== null) {
-      const isolated = document.createElement("bdi");
-      isolated.textContent = text;
-      made.append(isolated);
-    }
-    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
-    return made;
-  };
+  const { confusion } = data;
   function drawMatrix(box) {
     const { labels, matrices } = confusion[box.dataset.view];
     const encoder = box.querySelector("select").value;
@@ -138,7 +239,7 @@
       done = "Selected";
     }
     button.textContent = done;
-    byId("status").textContent = `signature ${done.toLowerCase()}`;
+    status.textContent = `signature ${done.toLowerCase()}`;
     setTimeout(() => { button.textContent = "Copy"; }, 2000);
   }));
 

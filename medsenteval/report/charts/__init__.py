@@ -1,12 +1,12 @@
 """The report's figures: each is a function from scores to a Drawing, which becomes SVG, PNG or PDF."""
 
-from medsenteval.report.charts.analogy import analogy_bars
+from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.critical_difference import critical_difference_diagram
+from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import Drawing
-from medsenteval.report.charts.gap import gap_panels
 from medsenteval.report.charts.heat_map import heat_map
-from medsenteval.report.charts.intervals import interval_plot
-from medsenteval.report.charts.subsets import subset_curves
+from medsenteval.report.charts.interval_chart import interval_plot
+from medsenteval.report.charts.word_subset_chart import subset_curves
 
 __all__ = [
     "Drawing",

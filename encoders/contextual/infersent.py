@@ -1,0 +1,296 @@
+"""InferSent 1 and 2: a bidirectional LSTM over GloVe or fastText vectors, pooled by maximum (Conneau et al. 2017).
+
+``infersent:ENCODER.pkl+VECTORS`` reads the official state dictionary (infersent1.pkl with GloVe 840B, infersent2.pkl with
+fastText crawl-300d-2M), or one that ``medsenteval train-infersent`` wrote, and the word vectors that it was trained on.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.embedding.pooling import POOLINGS
+from medsenteval.encoders.fingerprint import hash_state_dict
+from medsenteval.encoders.static.tokens import TOKENIZERS
+from medsenteval.encoders.static.vector_files import VectorTable, open_vectors
+from medsenteval.encoders.static.vector_formats import FileOptions
+from medsenteval.encoders.static.vectors import CASES
+from medsenteval.errors import EncoderError, MissingExtraError
+
+if TYPE_CHECKING:
+    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
+
+__all__ = ["BOUNDARIES", "VERSIONS", "InferSentEncoder", "Reading", "SentenceReader", "check_pooling", "load"]
+
+#: The words that stand before and after every sentence, by version of InferSent.
+VERSIONS: Final = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}
+BOUNDARIES: Final = ("required", "if-known")
+
+#: Words whose states are held at once: each takes 16 kB in the official models.
+_WORDS_AT_ONCE: Final = 8192
+
+_EXPECTED: Final = "expected a state dictionary such as infersent1.pkl or infersent2.pkl, or one of medsenteval train-infersent"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How texts become rows of a vector table; every field is an option of ``infersent:`` and of its training."""
+
+    version: str = "1"
+    tokenizer: str = "words"
+    case: str = "exact"
+    boundaries: str = "required"
+
+    def __post_init__(self) -> None:
+        for option, allowed in (
+            ("version", VERSIONS),
+            ("tokenizer", TOKENIZERS),
+            ("case", CASES),
+            ("boundaries", BOUNDARIES),
+        ):
+            if getattr(self, option) not in allowed:
+                raise EncoderError(f"infersent: {option} is {getattr(self, option)!r}; it can be {', '.join(allowed)}")
+
+
+class SentenceReader:
+    """Texts as rows of a vector table, as InferSent reads them: split, put between boundary words, unknown words dropped.
+
+    A text without a known word is its boundary words alone. Where the vectors lack these (allowed by ``boundaries``
+    if-known only), they are left out of every text, and a text without a known word has no rows at all.
+    """
+
+    def __init__(self, table: VectorTable, where: Path, reading: Reading) -> None:
+        self._vocabulary = table.row_of
+        self._split = TOKENIZERS[reading.tokenizer]
+        self._case = reading.case
+        rows = {version: table.row_of.rows(words) for version, words in VERSIONS.items()}
+        absent = [word for word, row in zip(VERSIONS[reading.version], rows[reading.version], strict=True) if row < 0]
+        if absent and reading.boundaries == "required":
+            others = [version for version, found in rows.items() if (found >= 0).all()]
+            hint = f"they have those of version={others[0]}" if others else "boundaries=if-known leaves them out"
+            raise EncoderError(
+                f"infersent: {where} has no vector for {' and '.join(map(repr, absent))}, which version {reading.version} puts "
+                f"around every sentence; GloVe 840B belongs to version 1, fastText crawl-300d-2M to version 2; {hint}"
+            )
+        before, after = rows[reading.version][:1], rows[reading.version][1:]
+        self._before, self._after = before[before >= 0], after[after >= 0]
+
+    def read(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
+        """Return the rows of each text, boundaries included."""
+        return [np.concatenate([self._before, rows[rows >= 0], self._after]) for rows in self._located(map(self._split, texts))]
+
+    def coverage(self, texts: Iterable[str]) -> dict[str, float]:
+        """Return the share of tokens, of distinct tokens and of texts that have a vector."""
+        tokenised = [self._split(text) for text in texts]
+        located = self._located(tokenised)
+        hits = [bool(row >= 0) for rows in located for row in rows]
+        distinct = dict(zip(chain.from_iterable(tokenised), hits, strict=True))
+        return {
+            "tokens": sum(hits) / max(1, len(hits)),
+            "distinct_tokens": sum(distinct.values()) / max(1, len(distinct)),
+            "texts": sum(bool((rows >= 0).any()) for rows in located) / max(1, len(tokenised)),
+        }
+
+    def _located(self, tokenised: Iterable[list[str]]) -> list[NDArray[np.int32]]:
+        """Return the row of every word, -1 for unknown ones; all words are looked up at once."""
+        listed = list(tokenised)
+        words = list(chain.from_iterable(listed))
+        rows = self._vocabulary.rows([word.lower() for word in words] if self._case == "lower" else words)
+        if self._case == "exact-then-lower":
+            missing = np.flatnonzero(rows < 0)
+            rows[missing] = self._vocabulary.rows(words[i].lower() for i in missing)
+        return np.split(rows, np.cumsum([len(each) for each in listed])[:-1]) if listed else []
+
+
+class InferSentEncoder:
+    """A loaded InferSent model with its word vectors."""
+
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        model: SentenceEncoder,
+        matrix: NDArray[np.float32],
+        reader: SentenceReader,
+    ) -> None:
+        self.name = name
+        self.identity = identity
+        self._model = model
+        self._matrix = matrix
+        self._reader = reader
+        self._dimension = 2 * model.enc_lstm.hidden_size
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        import torch
+
+        sentences = self._reader.read(texts)
+        encoded = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        device = next(self._model.parameters()).device
+        with torch.inference_mode():
+            for places in _batches(sentences):
+                wanted = np.concatenate([sentences[place] for place in places])
+                words = torch.from_numpy(np.asarray(self._matrix[wanted], dtype=np.float32)).to(device)
+                encoded[places] = self._model(words, [len(sentences[place]) for place in places]).cpu().numpy()
+        return encoded
+
+    def coverage(self, texts: Iterable[str]) -> dict[str, float]:
+        """Return the share of tokens, of distinct tokens and of texts that have a vector."""
+        return self._reader.coverage(texts)
+
+
+def _batches(sentences: Sequence[NDArray[np.int32]]) -> Iterator[list[int]]:
+    """Yield the places of sentences of similar length, so many that their padded size stays bounded."""
+    places: list[int] = []
+    for place in sorted(range(len(sentences)), key=lambda i: len(sentences[i])):
+        # Sorted, so that this sentence would be the longest of the batch.
+        if places and (len(places) + 1) * len(sentences[place]) > _WORDS_AT_ONCE:
+            yield places
+            places = []
+        places.append(place)
+    if places:
+        yield places
+
+
+def load(
+    argument: str,
+    version: str = "1",
+    tokenizer: str = "words",
+    case: str = "exact",
+    pooling: str = "max",
+    boundaries: str = "required",
+    device: str = "auto",
+    member: str = "",
+    layout: str = "",
+    vocab: str = "",
+    rows: str = "word",
+) -> InferSentEncoder:
+    """Load ``infersent:ENCODER.pkl+VECTORS``.
+
+    ``version`` is 1 (sentences between <s> and </s>; GloVe) or 2 (<p> and </p>; fastText). ``tokenizer`` is words, which splits
+    punctuation off, or whitespace, which SentEval's script and hence the paper used. ``case`` is exact, as in the original,
+    lower or exact-then-lower. ``pooling`` is max or mean. ``boundaries`` says what happens when the vectors lack the version's
+    boundary words: required refuses them, if-known does without. ``device`` is auto, cpu or cuda. ``member``, ``layout``,
+    ``vocab`` and ``rows`` say of the vectors what they say in ``vectors:``.
+    """
+    reading = Reading(version, tokenizer, case, boundaries)
+    check_pooling(pooling)
+    weights_path, vectors_path = _two_files(argument)
+    _check_kind(weights_path)
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError("infersent:", "torch", "torch") from error
+    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder, chosen_device
+
+    state = _read_state(weights_path)
+    hidden, dimension = state["enc_lstm.weight_hh_l0"].shape[1], state["enc_lstm.weight_ih_l0"].shape[1]
+    table = open_vectors(vectors_path, FileOptions(member, layout, vocab, rows))
+    if table.matrix.shape[1] != dimension:
+        raise EncoderError(
+            f"infersent: {weights_path} was trained on vectors of {dimension} numbers, "
+            f"{vectors_path} holds vectors of {table.matrix.shape[1]}"
+        )
+    reader = SentenceReader(table, vectors_path, reading)
+    # Made without storage: its random start would be overwritten at once.
+    with torch.device("meta"):
+        model = SentenceEncoder(dimension, hidden, pooling)
+    model.load_state_dict(state, assign=True)
+    try:
+        model = model.to(chosen_device(device)).eval()
+    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
+        raise EncoderError(f"infersent: the model cannot be put on device {device!r}: {error}") from error
+    model.enc_lstm.flatten_parameters()
+    # The option boundaries is no part of it: where both of its values load, they give the same vectors.
+    identity = (
+        f"infersent-{hash_state_dict(state)[:32]}-vectors={table.sha256[:32]}"
+        f"-version={version}-tokenizer={tokenizer}-case={case}-pooling={pooling}"
+    )
+    return InferSentEncoder(weights_path.stem, identity, model, table.matrix, reader)
+
+
+def check_pooling(pooling: str) -> None:
+    """Refuse a way of pooling that InferSent does not have."""
+    if pooling not in POOLINGS:
+        raise EncoderError(f"infersent: pooling is {pooling!r}; it can be {', '.join(POOLINGS)}")
+
+
+def _two_files(argument: str) -> tuple[Path, Path]:
+    parts = argument.split("+")
+    if len(parts) < 2:
+        raise EncoderError(f"infersent: needs two files joined by '+', got {argument!r}; infersent:ENCODER.pkl+VECTORS")
+    # A '+' may also stand in a file's name: the files that exist tell which one joins them.
+    joints = [("+".join(parts[:i]), "+".join(parts[i:])) for i in range(1, len(parts))]
+    pairs = [(Path(first).expanduser(), Path(second).expanduser()) for first, second in joints]
+    weights, vectors = next((pair for pair in pairs if pair[0].is_file()), pairs[0])
+    if not weights.is_file():
+        raise EncoderError(f"infersent: there is no file {weights}; {_EXPECTED}")
+    if not vectors.is_file():
+        raise EncoderError(
+            f"infersent: there is no file {vectors}; expected the word vectors that {weights.name} was trained on"
+        )
+    return weights, vectors
+
+
+def _check_kind(path: Path) -> None:
+    """Refuse what torch did not write before torch is imported, which takes seconds."""
+    with open(path, "rb") as stream:
+        start = stream.read(4)
+    if start == b"PK\x03\x04":
+        if not zipfile.is_zipfile(path):
+            raise EncoderError(f"{path}: ends too early; is the download complete? {_EXPECTED}")
+    elif start[:1] != b"\x80":  # the official files are of the kind before 2020, which begins as a pickle
+        raise EncoderError(f"{path}: not a file that torch wrote; {_EXPECTED}")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether this is a tensor whose numbers are all there; one that repeats a few could fill any memory."""
+    import torch
+
+    plain = isinstance(value, torch.Tensor) and value.device.type == "cpu" and value.layout == torch.strided
+    return plain and not value.is_quantized and value.untyped_storage().nbytes() >= value.numel() * value.element_size()
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    """Return the official state dictionary's tensors in float32, checked for names and shapes."""
+    import torch
+
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises a dozen types for files that are cut off, damaged or hold more than tensors
+        reason = str(error).partition("\n")[0]
+        raise EncoderError(
+            f"{path}: cannot be read as tensors alone, and code in it is never run ({reason}); {_EXPECTED}"
+        ) from error
+    if not isinstance(found, Mapping) or not all(_is_plain(value) for value in found.values()):
+        raise EncoderError(f"{path}: holds a {type(found).__name__}, not a dictionary of plain tensors; {_EXPECTED}")
+    names = [f"{part}_l0{way}" for way in ("", "_reverse") for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    expected = {f"enc_lstm.{name}" for name in names}
+    for name in sorted(expected.symmetric_difference(found)):
+        what = "lacks" if name in expected else "also holds"
+        raise EncoderError(f"{path}: {what} {name!r}, so it is no bidirectional LSTM of InferSent; {_EXPECTED}")
+    for name in ("enc_lstm.weight_hh_l0", "enc_lstm.weight_ih_l0"):
+        if found[name].ndim != 2:
+            raise EncoderError(f"{path}: {name} has shape {tuple(found[name].shape)}; expected a matrix")
+    hidden, inputs = found["enc_lstm.weight_hh_l0"].shape[1], found["enc_lstm.weight_ih_l0"].shape[1]
+    shapes = {
+        "weight_ih": (4 * hidden, inputs),
+        "weight_hh": (4 * hidden, hidden),
+        "bias_ih": (4 * hidden,),
+        "bias_hh": (4 * hidden,),
+    }
+    state: dict[str, Any] = {}
+    for name, tensor in found.items():
+        promised = shapes[name.removeprefix("enc_lstm.").partition("_l0")[0]]
+        if tuple(tensor.shape) != promised:
+            raise EncoderError(f"{path}: {name} has shape {tuple(tensor.shape)}; the other parts promise {promised}")
+        state[name] = tensor.to(torch.float32).contiguous()
+        if not torch.isfinite(state[name]).all():
+            raise EncoderError(f"{path}: {name} holds NaN or infinity")
+    return state

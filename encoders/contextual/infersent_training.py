@@ -1,0 +1,291 @@
+"""Training InferSent on natural language inference, as the paper's InferSent_MedNLI row needs (Conneau et al. 2017).
+
+One encoder reads premise and hypothesis, a classifier sees (u, v, |u-v|, u*v); afterwards the classifier is thrown away and the
+encoder of the best pass over the data is written in the official format, for ``infersent:ENCODER.pkl+VECTORS``.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Split
+from medsenteval.encoders.contextual.infersent import Reading, SentenceReader, check_pooling
+from medsenteval.encoders.static.vector_files import open_vectors
+from medsenteval.encoders.static.vector_formats import FileOptions
+from medsenteval.errors import DataError, EncoderError, MissingExtraError, SettingsError
+
+if TYPE_CHECKING:
+    from medsenteval.encoders.contextual.infersent_model import InferenceClassifier
+
+__all__ = ["InferSentTraining", "Pass", "TrainedInferSent", "train_infersent"]
+
+
+@dataclass(frozen=True)
+class InferSentTraining:
+    """How InferSent is trained; the defaults are those of the original script.
+
+    The learning rate is multiplied by ``decay`` before every pass but the first and divided by ``shrink`` after a pass that is
+    not the best so far on dev; training ends after ``epochs`` passes or once the rate is below ``minimum_learning_rate``.
+    """
+
+    reading: Reading = field(default_factory=Reading)
+    pooling: str = "max"
+    hidden: int = 2048
+    classifier_hidden: int = 512
+    nonlinear: bool = False
+    dropout: float = 0.0
+    epochs: int = 20
+    batch_size: int = 64
+    learning_rate: float = 0.1
+    decay: float = 0.99
+    shrink: float = 5.0
+    minimum_learning_rate: float = 1e-5
+    maximum_gradient: float = 5.0
+    seed: int = 1234
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_pooling(self.pooling)
+        for name in ("hidden", "classifier_hidden", "epochs", "batch_size", "learning_rate", "decay", "maximum_gradient"):
+            if getattr(self, name) <= 0:
+                raise SettingsError(f"train-infersent: {name} is {getattr(self, name)}; it must be above 0")
+        if self.shrink <= 1:
+            raise SettingsError(
+                f"train-infersent: shrink is {self.shrink}; the learning rate is divided by it, so it must be above 1"
+            )
+        if not 0 <= self.dropout < 1:
+            raise SettingsError(f"train-infersent: dropout is {self.dropout}; it must be from 0 to below 1")
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass over the training pairs; accuracies in percent, that of train while the weights were changing."""
+
+    number: int
+    learning_rate: float
+    loss: float
+    train_accuracy: float
+    dev_accuracy: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class TrainedInferSent:
+    """Where the encoder was written, how it was reached, and what always answering dev's largest class scores there."""
+
+    path: Path
+    passes: tuple[Pass, ...]
+    dev_baseline: float
+
+    @property
+    def dev_accuracy(self) -> float:
+        return max(each.dev_accuracy for each in self.passes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Pairs of sentences as rows of the matrix of word vectors that training needs."""
+
+    premises: list[NDArray[np.intp]]
+    hypotheses: list[NDArray[np.intp]]
+    labels: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def train_infersent(
+    train: Split,
+    dev: Split,
+    vectors: str | Path,
+    output_path: str | Path,
+    settings: InferSentTraining | None = None,
+    *,
+    file_options: FileOptions | None = None,
+    progress: bool = False,
+    announce: Callable[[Pass], None] | None = None,
+) -> TrainedInferSent:
+    """Train on pairs with labels, write the best encoder to ``output_path`` and return how training went.
+
+    ``vectors`` names a file of word vectors, and ``file_options`` says of it what it does not say itself.
+    The file is there after the first pass already and replaced by each better one, so that an interrupted training leaves
+    something to use. Neither torch's global random state nor its settings are changed.
+    """
+    settings = settings or InferSentTraining()
+    output = Path(output_path).expanduser()
+    if not output.parent.is_dir():
+        raise SettingsError(f"train-infersent: there is no folder {output.parent} to write {output.name} into")
+    classes, dev_classes = _classes("train", train), _classes("dev", dev)
+    if len(classes) < 2 or not dev_classes <= classes:
+        raise DataError(
+            f"train has the label numbers {sorted(classes)}, dev {sorted(dev_classes)}; every class must be in train"
+        )
+    pairs, matrix = _read_pairs((train, dev), Path(vectors).expanduser(), file_options, settings.reading)
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtraError("train-infersent", "torch", "torch") from error
+    from medsenteval.encoders.contextual.infersent_model import InferenceClassifier, SentenceEncoder, chosen_device
+
+    rng = np.random.default_rng(settings.seed)
+    passes: list[Pass] = []
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(settings.seed)
+        encoder = SentenceEncoder(matrix.shape[1], settings.hidden, settings.pooling)
+        network = InferenceClassifier(
+            encoder, settings.classifier_hidden, max(classes) + 1, nonlinear=settings.nonlinear, dropout=settings.dropout
+        )
+        try:
+            network = network.to(chosen_device(settings.device))
+        except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
+            raise EncoderError(f"train-infersent: device {settings.device!r} cannot be used: {error}") from error
+        optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
+        rate = settings.learning_rate
+        for number in range(1, settings.epochs + 1):
+            if number > 1:
+                rate *= settings.decay
+            optimiser.param_groups[0]["lr"] = rate
+            loss, train_accuracy = _train_once(network, optimiser, pairs[0], matrix, rng, settings, number, progress)
+            dev_accuracy = _accuracy(network, pairs[1], matrix, settings.batch_size)
+            best = all(dev_accuracy > earlier.dev_accuracy for earlier in passes)
+            passes.append(Pass(number, rate, loss, train_accuracy, dev_accuracy, best))
+            if best:
+                _write_state(network, output)
+            if announce is not None:
+                announce(passes[-1])
+            if not best:
+                rate /= settings.shrink
+                if rate < settings.minimum_learning_rate:
+                    break
+    baseline = 100.0 * float(np.bincount(pairs[1].labels).max()) / len(dev)
+    return TrainedInferSent(output, tuple(passes), baseline)
+
+
+def _classes(name: str, split: Split) -> set[int]:
+    """Return the label numbers, or say why this split is nothing to train on."""
+    if split.texts2 is None or split.labels is None or len(split) == 0:
+        raise DataError(f"the split {name} has no labelled pairs of texts; natural language inference needs them")
+    return set(split.labels.tolist())
+
+
+def _read_pairs(
+    splits: tuple[Split, Split], vectors: Path, file_options: FileOptions | None, reading: Reading
+) -> tuple[list[_Pairs], NDArray[np.float32]]:
+    """Return both splits as rows of one small matrix that holds the vectors of their words and no others."""
+    table = open_vectors(vectors, file_options)
+    reader = SentenceReader(table, vectors, reading)
+    if not reader.coverage(splits[0].all_texts())["tokens"]:
+        raise EncoderError(
+            f"train-infersent: {vectors} knows no word of the training texts; are these vectors of this language and case?"
+        )
+    read = [[reader.read(side) for side in (split.texts, split.texts2 or ())] for split in splits]
+    used = np.unique(np.concatenate([rows for sides in read for side in sides for rows in side]))
+    pairs = []
+    for split, sides in zip(splits, read, strict=True):
+        premises, hypotheses = ([np.searchsorted(used, rows) for rows in side] for side in sides)
+        assert split.labels is not None  # checked by the caller
+        pairs.append(_Pairs(premises, hypotheses, split.labels))
+    return pairs, np.asarray(table.matrix[used], dtype=np.float32)
+
+
+def _train_once(
+    network: InferenceClassifier,
+    optimiser: Any,
+    pairs: _Pairs,
+    matrix: NDArray[np.float32],
+    rng: np.random.Generator,
+    settings: InferSentTraining,
+    number: int,
+    progress: bool,
+) -> tuple[float, float]:
+    """Pass over the shuffled pairs once; return the mean loss and the accuracy on the way."""
+    import torch
+    from tqdm import tqdm
+
+    network.train()
+    order = rng.permutation(len(pairs))
+    total_loss, correct = 0.0, 0
+    with tqdm(
+        total=len(pairs),
+        desc=f"pass {number} of {settings.epochs}",
+        unit=" pairs",
+        leave=False,
+        # None means: silent unless standard error is a terminal.
+        disable=None if progress else True,
+    ) as bar:
+        for start in range(0, len(pairs), settings.batch_size):
+            batch = order[start : start + settings.batch_size]
+            logits, labels = _classify(network, pairs, matrix, batch)
+            loss = torch.nn.functional.cross_entropy(logits, labels)
+            if not torch.isfinite(loss):
+                raise EncoderError(f"train-infersent: the loss became {loss.item()} in pass {number}; lower the learning rate")
+            optimiser.zero_grad()
+            torch.autograd.backward(loss)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), settings.maximum_gradient)
+            optimiser.step()
+            total_loss += loss.item() * len(batch)
+            correct += int((logits.argmax(dim=1) == labels).sum())
+            bar.update(len(batch))
+    return total_loss / len(pairs), 100.0 * correct / len(pairs)
+
+
+def _accuracy(network: InferenceClassifier, pairs: _Pairs, matrix: NDArray[np.float32], batch_size: int) -> float:
+    import torch
+
+    network.eval()
+    correct = 0
+    with torch.inference_mode():
+        for start in range(0, len(pairs), batch_size):
+            logits, labels = _classify(network, pairs, matrix, np.arange(start, min(start + batch_size, len(pairs))))
+            correct += int((logits.argmax(dim=1) == labels).sum())
+    return 100.0 * correct / len(pairs)
+
+
+def _classify(
+    network: InferenceClassifier, pairs: _Pairs, matrix: NDArray[np.float32], batch: NDArray[np.int64]
+) -> tuple[Any, Any]:
+    """Return the logits of these pairs and their labels, both on the network's device."""
+    import torch
+
+    device = next(network.parameters()).device
+
+    def side(sentences: list[NDArray[np.intp]]) -> tuple[Any, list[int]]:
+        chosen = [sentences[i] for i in batch]
+        return torch.from_numpy(matrix[np.concatenate(chosen)]).to(device), [len(each) for each in chosen]
+
+    return network(side(pairs.premises), side(pairs.hypotheses)), torch.from_numpy(pairs.labels[batch]).to(device)
+
+
+def _write_state(network: InferenceClassifier, output: Path) -> None:
+    """Write the encoder's tensors as the official files hold them, under a temporary name first."""
+    import torch
+
+    # Through memory, because torch writes the file's name into the file: equal trainings shall give equal bytes.
+    buffer = io.BytesIO()
+    torch.save({name: tensor.detach().cpu() for name, tensor in network.encoder.state_dict().items()}, buffer)
+    with _replacing(output) as stream:
+        stream.write(buffer.getvalue())
+
+
+@contextmanager
+def _replacing(output: Path) -> Iterator[Any]:
+    handle, scratch = tempfile.mkstemp(prefix=f".{output.name}-", dir=output.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(scratch, output)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise

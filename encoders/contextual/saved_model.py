@@ -1,0 +1,262 @@
+"""TensorFlow's SavedModels, loaded so that a graph can neither run Python, nor write, nor read anything but its own files.
+
+A graph is a program, and some operations reach files and the network by names that the graph computes, from the texts too. So
+a graph may consist of the operations in tensorflow_operations.toml alone. What is loaded is a copy of it in which those for
+saving are replaced by nothing; those that read take plain names of the model's own files, and only while it is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from importlib.resources import files as package_files
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+
+from medsenteval.errors import EncoderError, MissingExtraError
+
+__all__ = ["check_function", "checked_files", "fetched", "import_tensorflow", "load_saved_model"]
+
+_EXPECTED: Final = (
+    "expected is an unpacked TensorFlow Hub model: saved_model.pb and, beside it, the folders variables/ and assets/"
+)
+
+
+def fetched(address: str, kind: str) -> Path:
+    """Return the folder into which tensorflow_hub has fetched and unpacked a model."""
+    try:
+        with _quiet_tensorflow():
+            import tensorflow_hub
+    except ImportError as error:
+        raise MissingExtraError(f"{kind}: with an address", "tensorflow-hub", "use") from error
+    try:
+        return Path(tensorflow_hub.resolve(address))
+    except Exception as error:  # whatever the network, the server or the archive brings
+        raise EncoderError(
+            f"{kind}: {address} could not be fetched: {error}; a folder with the unpacked model works too"
+        ) from error
+
+
+@contextmanager
+def _quiet_tensorflow() -> Iterator[None]:
+    """Spare the user TensorFlow's notes on its own start, unless a level was chosen; warnings and errors stay."""
+    chosen = "TF_CPP_MIN_LOG_LEVEL" in os.environ
+    if not chosen:
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"
+    try:
+        yield
+    finally:
+        if not chosen:
+            del os.environ["TF_CPP_MIN_LOG_LEVEL"]
+
+
+def import_tensorflow(kind: str) -> Any:
+    """Return TensorFlow, or say which package is missing."""
+    try:
+        with _quiet_tensorflow():
+            import tensorflow
+    except ImportError as error:
+        raise MissingExtraError(f"{kind}:", "tensorflow", "use") from error
+    return tensorflow
+
+
+def load_saved_model(folder: Path, kind: str) -> Any:
+    """Return the loaded model, after its graphs were checked; what is then called must pass ``check_function``."""
+    tensorflow = import_tensorflow(kind)
+    from tensorflow.core.protobuf import saved_model_pb2
+
+    model = saved_model_pb2.SavedModel()
+    try:
+        model.ParseFromString((folder / "saved_model.pb").read_bytes())
+    except Exception as error:  # protobuf's own class of errors
+        raise EncoderError(f"{kind}: {folder / 'saved_model.pb'} cannot be read: {error}; {_EXPECTED}") from error
+    where = f"{kind}: the graph in {folder}"
+    for graph in model.meta_graphs:
+        _disarm(graph, where)
+    with tempfile.TemporaryDirectory(prefix="medsenteval-") as scratch:
+        Path(scratch, "saved_model.pb").write_bytes(model.SerializeToString())
+        for part in filter(Path.is_dir, (folder / "variables", folder / "assets")):
+            _link(part, Path(scratch, part.name))
+        try:
+            return tensorflow.saved_model.load(scratch, tags=_tags(model, where))
+        except EncoderError:
+            raise
+        except Exception as error:  # TensorFlow's own classes of errors share no narrower base
+            raise EncoderError(f"{kind}: {folder} could not be loaded: {error}; {_EXPECTED}") from error
+
+
+def _link(part: Path, place: Path) -> None:
+    try:
+        os.symlink(part.resolve(), place, target_is_directory=True)
+    except OSError:  # on Windows not everyone may make links
+        shutil.copytree(part, place)
+
+
+def check_function(function: Any, folder: Path, kind: str) -> None:
+    """Refuse a function of a loaded model that would read files when it is called: by their names it could pass texts on."""
+    graph = function.graph.as_graph_def()
+    for nodes in (graph.node, *(inner.node_def for inner in graph.library.function)):
+        for node in nodes:
+            if node.op in _operations()["reading"] | _operations()["saving"]:
+                raise EncoderError(f"{kind}: the graph in {folder} would read files while it encodes, by {node.op}")
+
+
+@cache
+def _operations() -> dict[str, frozenset[str]]:
+    """Return the names of the operations that may be in a graph, by family."""
+    # tomli is the same reader for Python 3.10, which has none.
+    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    listed = (package_files("medsenteval.encoders") / "tensorflow_operations.toml").read_text("utf-8")
+    return {family: frozenset(names.split()) for family, names in toml.loads(listed).items()}
+
+
+def _disarm(graph: Any, where: str) -> None:
+    """Take saving out of a graph and refuse it if it holds unknown operations, or reads other files than the model's."""
+    families = _operations()
+    library = {function.signature.name: function.node_def for function in graph.graph_def.library.function}
+    allowed = frozenset(library).union(*families.values())
+    assets = _assets(graph, where)
+    readers = set()
+    for name, nodes in (("", graph.graph_def.node), *library.items()):
+        produced = {node.name: node for node in nodes}
+        for node in nodes:
+            if node.op not in allowed:
+                raise EncoderError(f"{where} holds the operation {node.op}, which no text encoder needs")
+            if node.op in families["text"]:
+                _register_text(where)
+            if node.op in families["saving"]:
+                node.op = "NoOp"
+                del node.input[:]
+                node.attr.clear()
+            elif node.op in families["reading"]:
+                readers.add(name)
+                if not _is_plain(
+                    node.input[0 if node.op == "RestoreV2" else 1] if len(node.input) > 1 else "", produced, assets
+                ):
+                    raise EncoderError(f"{where} reads by {node.op} a file that is not its own")
+    for name, nodes in library.items():
+        if any(called in readers for node in nodes for called in _called(node)):
+            raise EncoderError(f"{where} reads files by names that its function {name} computes")
+    objects = graph.object_graph_def
+    for name, function in objects.concrete_functions.items():
+        held = [objects.nodes[i] for i in function.bound_inputs if i < len(objects.nodes)]
+        if name in readers and any(each.WhichOneof("kind") == "constant" for each in held):
+            raise EncoderError(f"{where} reads a file that is not its own, by its function {name}")
+
+
+def _assets(graph: Any, where: str) -> frozenset[str]:
+    """Return the names of the nodes that stand for the files in assets/, all of which must be inside it."""
+    from tensorflow.core.protobuf import meta_graph_pb2
+
+    assets = list(graph.asset_file_def)
+    listed = "saved_model_assets"  # by TF1; to ask for an absent one would make it
+    for packed in graph.collection_def[listed].any_list.value if listed in graph.collection_def else ():
+        assets.append(meta_graph_pb2.AssetFileDef())
+        packed.Unpack(assets[-1])
+    for asset in assets:
+        path = PurePosixPath(asset.filename)
+        if path.is_absolute() or ".." in path.parts or "\\" in asset.filename or ":" in asset.filename:
+            raise EncoderError(f"{where} has the vocabulary {asset.filename}, which is not in its folder assets/")
+    return frozenset(asset.tensor_info.name.partition(":")[0] for asset in assets)
+
+
+def _is_plain(name: str, produced: dict[str, Any], assets: frozenset[str]) -> bool:
+    """Tell whether a file's name is one that the loader gives, or a constant without any folder; never one computed."""
+    for _ in range(10):
+        name = name.partition(":")[0]
+        node = produced.get(name)
+        # What no node produces is an argument of the function.
+        if name in assets or node is None or node.op == "Placeholder":
+            return bool(name) and not name.startswith("^")
+        if node.op == "Const":
+            return not any(mark in node.attr["value"].tensor.SerializeToString() for mark in (b"/", b"\\"))
+        if node.op not in ("Identity", "PlaceholderWithDefault") or not node.input:
+            return False
+        name = node.input[0]
+    return False
+
+
+def _called(node: Any) -> Iterator[str]:
+    """Yield the functions that a node calls."""
+    yield node.op
+    for value in node.attr.values():
+        yield value.func.name
+        yield from (function.name for function in value.list.func)
+
+
+def _register_text(where: str) -> None:
+    """Import the package whose import teaches TensorFlow the operations that split words as multilingual encoders do."""
+    try:
+        import tensorflow_text  # noqa: F401
+    except ImportError as error:
+        raise EncoderError(f"{where} splits words by TensorFlow Text; install it with: pip install tensorflow-text") from error
+
+
+def _tags(model: Any, where: str) -> list[str] | None:
+    """Return the tags of the graph for inference."""
+    found = [set(graph.meta_info_def.tags) for graph in model.meta_graphs]
+    if len(found) == 1:
+        return None
+    # A TF1 module has one graph without tags for inference and one tagged "train".
+    for wanted in (set(), {"serve"}):
+        if wanted in found:
+            return sorted(wanted)
+    raise EncoderError(f"{where} has the tags {found}; expected is one without tags or tagged 'serve'")
+
+
+def checked_files(folder: Path, kind: str) -> list[Path]:
+    """Return the files that decide a vector, in a fixed order, after the checks that need no TensorFlow."""
+    graph = folder / "saved_model.pb"
+    if not folder.is_dir():
+        raise EncoderError(f"{kind}: {folder} is {'a file' if folder.exists() else 'no folder'}; {_EXPECTED}")
+    if not graph.is_file():
+        raise EncoderError(f"{kind}: {folder} has no saved_model.pb; {_EXPECTED}")
+    if not _is_whole_protobuf(graph):
+        raise EncoderError(f"{kind}: {graph} is cut off or is no SavedModel; {_EXPECTED}")
+    variables = folder / "variables"
+    shards = sorted(variables.glob("variables.data-*"))
+    if variables.is_dir() and any(variables.iterdir()):
+        announced = int(shards[0].name.rpartition("-")[2]) if shards else 1
+        if not (variables / "variables.index").is_file() or len(shards) != announced:
+            raise EncoderError(
+                f"{kind}: {variables} is not whole: {len(shards)} of {announced} data files; expected are variables.index and "
+                f"variables.data-00000-of-{announced:05}"
+            )
+    inner = [file for name in ("variables", "assets") for file in sorted((folder / name).rglob("*")) if file.is_file()]
+    return [graph, *inner]
+
+
+def _is_whole_protobuf(file: Path) -> bool:
+    """Tell whether a SavedModel's outer fields, a version number and graphs with their lengths, end where the file ends."""
+    size = file.stat().st_size
+    graphs = 0
+    with file.open("rb") as stream:
+
+        def number() -> int:
+            value = shift = 0
+            while byte := stream.read(1):
+                value |= (byte[0] & 0x7F) << shift
+                if byte[0] < 0x80:
+                    return value
+                shift += 7
+            raise EOFError
+
+        try:
+            while stream.tell() < size:
+                tag = number()
+                if tag == 0x08:  # field 1, the version of the schema
+                    number()
+                elif tag == 0x12:  # field 2, a graph
+                    stream.seek(number(), os.SEEK_CUR)
+                    graphs += 1
+                else:
+                    return False
+            return graphs > 0 and stream.tell() == size
+        except (EOFError, OverflowError, OSError):
+            return False

@@ -1,0 +1,403 @@
+"""Transformer checkpoints (BERT, BioBERT, SciBERT, PubMedBERT, RoBERTa, GPT, any AutoModel), pooled over word pieces.
+
+The defaults are MedSentEval's protocol for BERT: last layer, mean over word pieces without special tokens and padding, at
+most 128 pieces with the special ones counted. Only the encoder part of a checkpoint is read; a pooler or a head plays no part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import TokenVectors
+from medsenteval.embedding.pooling import pool
+from medsenteval.encoders.contextual.checkpoint import (
+    choose_device,
+    count_tokens,
+    length_limit,
+    tokenizer_turn,
+    without_surrogates,
+    without_tensorflow,
+)
+from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed
+from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
+from medsenteval.encoders.contextual.prompts import Prompts
+from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
+from medsenteval.errors import EncoderError, MissingExtraError
+
+__all__ = ["Reading", "TransformerEncoder", "from_model", "load"]
+
+#: What stands for a text of which no word piece is left to pool, as in the example scripts of SentEval.
+EMPTY_TEXT: Final = "."
+
+_TEXTS_PER_PASS: Final = 64
+_LAYERS: Final = re.compile(r"(last|first|-?\d+)(\+(last|first|-?\d+))*")
+_CHOICES: Final = {
+    "pooling": ("mean", "max", "cls", "last"),
+    "specials": ("no", "yes"),
+    "case": ("checkpoint", "exact", "lower"),
+    "dtype": ("float32", "bfloat16", "float16"),
+}
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """One text as word pieces: their numbers, which of them are pooled, and segment numbers where the tokeniser has them."""
+
+    ids: list[int]
+    kept: list[bool]
+    segments: list[int] | None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How texts are read by a model: layers as numbers from 0, the embedding layer, and what of the pieces is pooled."""
+
+    layers: tuple[int, ...]
+    pooling: str = "mean"
+    specials: bool = False
+    max_length: int = 128
+    lowercase: bool = False
+
+
+class TransformerEncoder:
+    """A transformer with its tokeniser; the sentence vector is pooled from the vectors of the word pieces.
+
+    A text that leaves nothing to pool (empty, blanks or characters that the tokeniser drops) is encoded as ".".
+    """
+
+    def __init__(self, lazy: LazyModel, name: str, prompts: Prompts) -> None:
+        self.name = name
+        self._lazy = lazy
+        self._prompts = prompts
+        known = lazy.facts["identity"]
+        # No prompt at all is not named, so that identities stay what they were.
+        self.identity = f"{known}-{prompts}" if known and prompts != Prompts() else known
+
+    @cached_property
+    def _reading(self) -> Reading:
+        found = self._lazy.facts["reading"]
+        return Reading(**{**found, "layers": tuple(found["layers"])})
+
+    @property
+    def sees(self) -> dict[str, Any]:
+        """What of a text the model sees, and how."""
+        reading = self._reading
+        shown = {"max_length": reading.max_length, "dtype": self._lazy.facts["dtype"], "pooling": reading.pooling}
+        return {**shown, "prompt": self._prompts.default}
+
+    def for_use(self, task: str, role: str) -> TransformerEncoder:
+        """Return the encoder of a text of this role ("", "query" or "document") in this task."""
+        return TransformerEncoder(self._lazy, self.name, Prompts(self._prompts.chosen(task, role)))
+
+    @property
+    def _model(self) -> Any:
+        return self._lazy.model[0]
+
+    @property
+    def _tokenizer(self) -> Any:
+        return self._lazy.model[1]
+
+    @property
+    def concurrent_batches(self) -> bool:
+        """A model in evaluation mode has no state; its tokeniser has, and takes turns."""
+        return str(self._model.device) == "cpu"
+
+    @cached_property
+    def _accepted(self) -> frozenset[str]:
+        """The arguments that the model's forward pass takes."""
+        return frozenset(inspect.signature(self._model.forward).parameters)
+
+    @cached_property
+    def _left(self) -> bool:
+        """Whether texts are padded on the left, as decoders are, which have no [CLS]; this needs explicit positions.
+
+        Those that take none (ALiBi, state spaces) are padded on the right, where a causal model never looks.
+        """
+        return self._tokenizer.cls_token_id is None and "position_ids" in self._accepted
+
+    @cached_property
+    def _pad(self) -> int:
+        model, tokenizer = self._lazy.model
+        known = (tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None), tokenizer.eos_token_id, 0)
+        return next(number for number in known if isinstance(number, int))
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one pooled row for each text."""
+        width = self._model.config.hidden_size * len(self._reading.layers)
+        rows = np.empty((len(texts), width), dtype=np.float32)
+        for places, batch, hidden, inside in self._passes(texts):
+            if self._reading.pooling == "cls":
+                first = [pieces.ids.index(self._tokenizer.cls_token_id) for pieces in batch]
+                starts = inside.argmax(axis=1)
+                rows[places] = hidden[np.arange(len(batch)), starts + first]
+            elif self._reading.pooling == "last":
+                # The last real position, wherever the padding is.
+                rows[places] = hidden[np.arange(len(batch)), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)]
+            else:
+                rows[places] = pool(_ragged(_kept_vectors(batch, hidden, inside)), self._reading.pooling)
+        return rows
+
+    def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
+        """Return the vectors of the word pieces that are pooled, text after text; all of them count as known."""
+        vectors: list[NDArray[np.float32]] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
+        for places, batch, hidden, inside in self._passes(texts):
+            for place, found in zip(places, _kept_vectors(batch, hidden, inside), strict=True):
+                vectors[place] = found
+        return _ragged(vectors)
+
+    def _passes(
+        self, texts: Sequence[str]
+    ) -> Iterator[tuple[list[int], list[_Pieces], NDArray[np.float32], NDArray[np.bool_]]]:
+        """Yield places, word pieces, vectors and the mask of real positions, a bounded number of texts at a time."""
+        import torch
+
+        pieces = self._pieces(texts)
+        order = sorted(range(len(pieces)), key=lambda i: len(pieces[i].ids))
+        for start in range(0, len(order), _TEXTS_PER_PASS):
+            places = order[start : start + _TEXTS_PER_PASS]
+            batch = [pieces[i] for i in places]
+            inputs, inside = self._padded(batch)
+            tensors = {key: torch.from_numpy(value).to(self._model.device) for key, value in inputs.items()}
+            with torch.inference_mode():
+                hidden = self._hidden(tensors).float().cpu().numpy()
+            yield places, batch, hidden, inside
+
+    def _hidden(self, tensors: dict[str, Any]) -> Any:
+        import torch
+
+        last = self._model.config.num_hidden_layers
+        inner = any(layer != last for layer in self._reading.layers)
+        extra = {"use_cache": False} if "use_cache" in self._accepted else {}
+        outputs = self._model(**tensors, **extra, output_hidden_states=inner, return_dict=True)
+        # The last layer is what the model itself calls its output, with the final normalisation where there is one.
+        chosen = [outputs.last_hidden_state if n == last else outputs.hidden_states[n] for n in self._reading.layers]
+        return chosen[0] if len(chosen) == 1 else torch.cat(chosen, dim=-1)
+
+    def _padded(self, batch: Sequence[_Pieces]) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.bool_]]:
+        lengths = np.array([len(pieces.ids) for pieces in batch])
+        width = int(lengths.max())
+        columns = np.arange(width)
+        inside = columns >= width - lengths[:, None] if self._left else columns < lengths[:, None]
+        ids = np.full((len(batch), width), self._pad, dtype=np.int64)
+        ids[inside] = np.concatenate([pieces.ids for pieces in batch])
+        inputs = {"input_ids": ids, "attention_mask": inside.astype(np.int64)}
+        if self._left:
+            inputs["position_ids"] = np.maximum(inside.cumsum(axis=1) - 1, 0)
+        if "token_type_ids" in self._accepted and batch[0].segments is not None:
+            segments = np.zeros_like(ids)
+            segments[inside] = np.concatenate([pieces.segments or [] for pieces in batch])
+            inputs["token_type_ids"] = segments
+        return inputs, inside
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many tokens each text has behind the prompt, special ones and those that are cut off included."""
+        whole = [self._prompts.default + text for text in without_surrogates(texts)]
+        return count_tokens(self._tokenizer, [text.lower() for text in whole] if self._reading.lowercase else whole)
+
+    def _pieces(self, texts: Sequence[str]) -> list[_Pieces]:
+        sound = [self._prompts.default + text for text in without_surrogates(texts)]
+        found = self._tokenize([text.lower() for text in sound] if self._reading.lowercase else sound) if texts else []
+        empty = [i for i, pieces in enumerate(found) if not any(pieces.kept)]
+        if empty:
+            (stand_in,) = self._tokenize([EMPTY_TEXT])
+            if not any(stand_in.kept):
+                raise EncoderError(
+                    f"{self.name}: the tokeniser finds no word piece in {texts[empty[0]]!r}, nor in {EMPTY_TEXT!r}"
+                )
+            for i in empty:
+                found[i] = stand_in
+        return found
+
+    def _tokenize(self, texts: list[str]) -> list[_Pieces]:
+        with tokenizer_turn:
+            encoded = self._tokenizer(
+                texts,
+                truncation=True,
+                max_length=self._reading.max_length,
+                return_special_tokens_mask=True,
+                return_attention_mask=False,
+            )
+        segments = encoded.get("token_type_ids") or [None] * len(texts)
+        return [
+            _Pieces(ids, [self._reading.specials or not special for special in mask], segment)
+            for ids, mask, segment in zip(encoded["input_ids"], encoded["special_tokens_mask"], segments, strict=True)
+        ]
+
+
+def _kept_vectors(batch: list[_Pieces], hidden: NDArray[np.float32], inside: NDArray[np.bool_]) -> list[NDArray[np.float32]]:
+    return [rows[real][np.array(pieces.kept)] for pieces, rows, real in zip(batch, hidden, inside, strict=True)]
+
+
+def _ragged(vectors: Sequence[NDArray[np.float32]]) -> TokenVectors:
+    offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in vectors])]).astype(np.intp)
+    values = np.concatenate(vectors) if vectors else np.empty((0, 0), dtype=np.float32)
+    return TokenVectors(values, offsets, np.ones(len(values), dtype=np.bool_))
+
+
+def load(
+    argument: str,
+    layer: str = "last",
+    pooling: str = "mean",
+    specials: str = "no",
+    max_length: str = "128",
+    case: str = "checkpoint",
+    dtype: str = "float32",
+    device: str = "auto",
+    prompt: str = "",
+    query_prompt: str | None = None,
+    document_prompt: str | None = None,
+    task_prompts: str = "",
+) -> TransformerEncoder:
+    """Load ``transformers:ID_OR_PATH``.
+
+    ``layer`` is last, first, a number (0 is the embedding layer, negative ones count from the end) or several joined by ``+``,
+    whose vectors are concatenated. ``pooling`` is mean, max, cls or last, the last piece whatever it is, as decoders are read;
+    ``specials=yes`` pools over [CLS] and [SEP] too.
+    ``max_length`` counts the special pieces. ``case`` is that of the checkpoint's tokeniser unless lower or exact overrides
+    it. ``dtype`` is float32, bfloat16 or float16; ``device`` is auto or a name that torch knows. ``prompt`` is put before each
+    text, ``query_prompt`` and ``document_prompt`` before those to which a task gives such a role; ``task_prompts`` is a JSON
+    object from names of tasks to prompts.
+    """
+    chosen = {"pooling": pooling, "specials": specials, "case": case, "dtype": dtype}
+    for option, value in chosen.items():
+        if value not in _CHOICES[option]:
+            raise EncoderError(f"transformers: {option} is {value!r}; it can be {' or '.join(_CHOICES[option])}")
+    if not _LAYERS.fullmatch(layer):
+        raise EncoderError(f"transformers: layer is {layer!r}; it can be last, first, a number, or several joined by +")
+    if not max_length.isdecimal() or int(max_length) < 1:
+        raise EncoderError(f"transformers: max_length is {max_length!r}; it must be a whole number from 1")
+    if pooling in ("cls", "last") and specials == "yes":
+        raise EncoderError(
+            f"transformers: pooling={pooling} takes one vector, so specials=yes has nothing to act upon; leave it out"
+        )
+    folder, source, revision = find_model(argument, "transformers")
+    (check_settings if revision else check_model_folder)(folder, "transformers")
+    where = f"transformers:{argument}"
+    check_installed("transformers", "torch", "transformers")
+
+    def load_model() -> tuple[Any, dict[str, Any]]:
+        model, tokenizer = _from_pretrained(source, revision, dtype, device)
+        lowercase = _apply_case(tokenizer, case, where)
+        least, most = tokenizer.num_special_tokens_to_add() + 1, length_limit(model)
+        if int(max_length) < least or (most is not None and int(max_length) > most):
+            bounds = f"from {least}" if most is None else f"from {least} to {most}"
+            raise EncoderError(
+                f"{where}: max_length is {max_length}, but this model takes {bounds}; give max_length={most or least}"
+            )
+        if pooling == "cls" and tokenizer.cls_token_id is None:
+            raise EncoderError(f"{where}: pooling is 'cls', but its tokeniser has no such token; use pooling=mean, max or last")
+        layers = _layer_numbers(layer, model.config.num_hidden_layers, where)
+        reading = Reading(layers, pooling, specials == "yes", int(max_length), lowercase)
+        return (model, tokenizer), _facts(model, reading, _identity(model, tokenizer, reading))
+
+    options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length}
+    lazy = LazyModel.remembered(folder, revision, options, load_model)
+    prompts = Prompts.given("transformers", prompt, query_prompt, document_prompt, task_prompts)
+    return TransformerEncoder(lazy, model_name(str(source)), prompts)
+
+
+def _facts(model: Any, reading: Reading, identity: str) -> dict[str, Any]:
+    return {"identity": identity, "reading": asdict(reading), "dtype": str(model.dtype).removeprefix("torch.")}
+
+
+def from_model(model: Any, tokenizer: Any = None) -> TransformerEncoder:
+    """Read texts with a loaded model as ``transformers:`` does by default; without a tokeniser, with the one of its checkpoint.
+
+    The model is put into evaluation mode. One with code or adapters of its own has no identity: neither is in its weights.
+    """
+    whole, source = model, str(model.config._name_or_path or "")
+    model = (model.get_encoder() if model.config.is_encoder_decoder else model.base_model).eval()
+    if tokenizer is None:
+        from transformers import AutoTokenizer
+
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        except Exception as error:  # the library lets through whatever its parsers raise
+            raise EncoderError(f"no tokeniser for the {type(whole).__name__}: {error}; give (model, tokenizer)") from error
+    longest = min(128, length_limit(model) or 128)
+    reading = Reading((model.config.num_hidden_layers,), max_length=longest)
+    identity = _identity(model, tokenizer, reading)
+    name = model_name(source) or f"{model.config.model_type}-{identity.split('-')[1][:8]}"
+    own_code = not type(whole).__module__.startswith("transformers.models.")
+    adapted = getattr(whole, "_hf_peft_config_loaded", False)
+    facts = _facts(model, reading, "" if own_code or adapted else identity)
+    return TransformerEncoder(LazyModel.loaded((model, tokenizer), facts), name, Prompts())
+
+
+def _identity(model: Any, tokenizer: Any, reading: Reading) -> str:
+    weights = {key: value for key, value in model.state_dict().items() if not key.startswith("pooler.")}
+    lowercase = f"lowercase={reading.lowercase}"
+    parts = (hash_state_dict(weights), hash_config(model.config), hash_tokenizer(tokenizer), lowercase)
+    return (
+        f"transformers-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:32]}-layer={'+'.join(map(str, reading.layers))}"
+        f"-pooling={reading.pooling}-specials={'yes' if reading.specials else 'no'}-max_length={reading.max_length}"
+        f"-dtype={str(model.dtype).removeprefix('torch.')}"
+    )
+
+
+def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: str) -> tuple[Any, Any]:
+    """Return the encoder part of a checkpoint in evaluation mode and its tokeniser; code that comes with it is not run."""
+    try:
+        import torch
+
+        with without_tensorflow():
+            import transformers
+            from transformers import AutoModel, AutoTokenizer
+    except ImportError as error:
+        raise MissingExtraError("transformers:", error.name or "transformers", "transformers") from error
+    version = tuple(int(number) for number in re.findall(r"\d+", transformers.__version__)[:2])
+    # Given always: version 5 would otherwise take the precision that config.json happens to name.
+    precision = {"dtype" if version >= (4, 56) else "torch_dtype": getattr(torch, dtype)}
+    logging = transformers.utils.logging
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False, **revision)
+        model, report = AutoModel.from_pretrained(
+            source, trust_remote_code=False, output_loading_info=True, weights_only=True, **precision, **revision
+        )
+    except Exception as error:  # the library lets through whatever its parsers raise
+        raise EncoderError(f"transformers: {source!r} could not be loaded: {error}") from error
+    finally:
+        logging.set_verbosity(verbosity)
+    absent = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
+    if absent:
+        raise EncoderError(
+            f"transformers: {source!r} is not a whole {type(model).__name__}: {len(absent)} of its weights are absent from the "
+            f"checkpoint and would be random, first {absent[0]!r}"
+        )
+    if model.config.is_encoder_decoder:
+        model = model.get_encoder()
+    return model.to(choose_device(device)).eval(), tokenizer
+
+
+def _layer_numbers(layer: str, last: int, where: str) -> tuple[int, ...]:
+    numbers = [{"last": last, "first": 1}.get(part) or int(part) for part in layer.split("+")]
+    wrong = [number for number in numbers if not -last - 1 <= number <= last]
+    if wrong:
+        raise EncoderError(f"{where}: layer is {wrong[0]}, but the model has {last} layers (0 is the embedding layer)")
+    return tuple(number % (last + 1) for number in numbers)
+
+
+def _apply_case(tokenizer: Any, case: str, where: str) -> bool:
+    """Set the tokeniser's own lower-casing if it can be set; return whether texts must be lower-cased before it."""
+    if case == "checkpoint":
+        return False
+    backend: Any = getattr(tokenizer, "backend_tokenizer", None)
+    normalizer: Any = getattr(backend, "normalizer", None)
+    if hasattr(normalizer, "lowercase"):
+        normalizer.lowercase = case == "lower"
+        backend.normalizer = normalizer
+        return False
+    if case == "exact" and (backend is None or '"Lowercase"' in backend.to_str()):
+        raise EncoderError(f"{where}: case is 'exact', but the letter case of a {type(tokenizer).__name__} cannot be kept")
+    return case == "lower"

@@ -1,0 +1,106 @@
+"""Universal Sentence Encoder and other text encoders of TensorFlow Hub: TF2 SavedModels and TF1 hub modules.
+
+A folder is read by TensorFlow alone; only an address needs tensorflow_hub, which fetches and unpacks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.encoders.contextual.saved_model import (
+    check_function,
+    checked_files,
+    fetched,
+    import_tensorflow,
+    load_saved_model,
+)
+from medsenteval.encoders.fingerprint import hash_files
+from medsenteval.errors import EncoderError
+
+__all__ = ["UniversalSentenceEncoder", "load"]
+
+_OUTPUTS: Final = ("default", "outputs")
+
+
+class UniversalSentenceEncoder:
+    """A TensorFlow text encoder with its native vectors; texts, the empty one included, are passed as they are."""
+
+    def __init__(self, function: Callable[[list[str]], Any], name: str, identity: str) -> None:
+        self.name = name
+        self.identity = identity
+        self._function = function
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one native row for each text."""
+        return np.asarray(self._function(list(texts)), dtype=np.float32)
+
+
+def load(argument: str, signature: str = "", output: str = "") -> UniversalSentenceEncoder:
+    """Load ``use:PATH`` or ``use:https://tfhub.dev/...``.
+
+    A TF2 model is called as it is, a TF1 module by its signature ``default``; ``signature`` names another one, and ``output``
+    one of several results.
+    """
+    if not argument:
+        raise EncoderError("use needs a model: use:PATH or use:https://tfhub.dev/google/universal-sentence-encoder/4")
+    folder = fetched(argument, "use") if argument.startswith(("http://", "https://")) else Path(argument).expanduser()
+    files = checked_files(folder, "use")
+    loaded = load_saved_model(folder, "use")
+    function, chosen = _text_function(loaded, folder, signature, output)
+    name = argument.rstrip("/").removeprefix("https://tfhub.dev/").replace("/", "-") if "://" in argument else folder.name
+    # The call and the signature of one model may differ, so which of them was chosen is part of the identity.
+    return UniversalSentenceEncoder(function, name, f"use-{hash_files(files)[:32]}-{chosen}")
+
+
+def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tuple[Callable[[list[str]], Any], str]:
+    """Return the function from texts to rows, and what of the model it calls."""
+    tensorflow = import_tensorflow("use")
+    signatures = dict(getattr(loaded, "signatures", {}))
+    if signature and signature not in signatures:
+        raise EncoderError(f"use: {folder} has no signature {signature!r}; it has {', '.join(sorted(signatures)) or 'none'}")
+    if callable(loaded) and not signature:
+        # Of the functions for inputs of several kinds that a model may hold, the one that is checked is the one that is called.
+        texts = tensorflow.TensorSpec([None], tensorflow.string)
+        call = _called(lambda: loaded.__call__.get_concrete_function(texts), folder)
+        check_function(call, folder, "use")
+        probe = _called(lambda: call(tensorflow.constant(["."])), folder)
+        if not isinstance(probe, dict):
+            if output:
+                raise EncoderError(f"use: {folder} has a single output, so output={output} cannot be chosen; leave it out")
+            return (lambda texts: call(tensorflow.constant(texts, tensorflow.string)).numpy()), "call"
+        key = _output_key(probe, output, folder)
+        return (lambda texts: call(tensorflow.constant(texts, tensorflow.string))[key].numpy()), f"call-{key}"
+    name = signature or next((known for known in ("default", "serving_default") if known in signatures), "")
+    if not name:
+        raise EncoderError(
+            f"use: {folder} cannot be called and has no signature 'default'; it has {', '.join(sorted(signatures)) or 'none'}"
+        )
+    function = signatures[name]
+    inputs = function.structured_input_signature[1]
+    if len(inputs) != 1 or next(iter(inputs.values())).dtype != tensorflow.string:
+        described = ", ".join(f"{key}: {spec.dtype.name}" for key, spec in inputs.items())
+        raise EncoderError(f"use: the signature {name!r} of {folder} takes ({described}); expected is one input of texts")
+    check_function(function, folder, "use")
+    key = _output_key(function.structured_outputs, output, folder)
+    (argument,) = inputs
+    return (lambda texts: function(**{argument: tensorflow.constant(texts, tensorflow.string)})[key].numpy()), f"{name}-{key}"
+
+
+def _called(call: Callable[[], Any], folder: Path) -> Any:
+    try:
+        return call()
+    except Exception as error:  # a wrong input raises ValueError or TypeError, a broken graph TensorFlow's own classes
+        raise EncoderError(f"use: the model in {folder} does not take a list of texts: {error}") from error
+
+
+def _output_key(outputs: dict[str, Any], wanted: str, folder: Path) -> str:
+    candidates = [wanted] if wanted else [*_OUTPUTS, *(outputs if len(outputs) == 1 else ())]
+    for key in candidates:
+        if key in outputs:
+            return key
+    raise EncoderError(f"use: {folder} has the outputs {', '.join(sorted(outputs))}; choose one with output=NAME")

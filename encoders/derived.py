@@ -1,0 +1,86 @@
+"""Vectors made from those of another encoder: cut to leading coordinates, scaled to unit length, quantised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Encoder
+from medsenteval.errors import EncoderError
+
+__all__ = ["PRECISIONS", "DerivedEncoder"]
+
+PRECISIONS: Final = ("float32", "int8", "ubinary")
+
+
+class DerivedEncoder:
+    """An encoder whose vectors are another's, changed after encoding, so that the cache keeps those of ``source`` alone.
+
+    ``dimension`` keeps leading coordinates (Matryoshka), ``normalize`` makes rows of length one. ``precision`` rounds as vector
+    databases do: int8 to 256 steps between the least and the greatest value of each coordinate among the texts of the task,
+    ubinary to one bit, whose values are scored as -1 and 1, so that the cosine orders pairs as the Hamming distance does.
+    """
+
+    def __init__(
+        self, source: Encoder, dimension: int | None = None, normalize: bool = False, precision: str = "float32"
+    ) -> None:
+        if precision not in PRECISIONS:
+            raise EncoderError(f"precision is {precision!r}; it can be {' or '.join(PRECISIONS)}")
+        self.name = source.name
+        self.source = source
+        self._dimension, self._normalize, self._precision = dimension, normalize, precision
+        changes = [f"first={dimension}"] * (dimension is not None) + ["unit"] * normalize
+        changes += [precision] * (precision != "float32")
+        self.identity = "-".join([source.identity, *changes]) if source.identity else ""
+
+    def __getattr__(self, name: str) -> Any:
+        # What is asked of the source's texts (coverage, token counts) is the source's to say; copies have no source at first.
+        if name.startswith("_") or name in ("source", "encode_tokens"):
+            raise AttributeError(name)
+        return getattr(self.source, name)
+
+    @property
+    def sees(self) -> dict[str, Any]:
+        more = {"precision": self._precision} if self._precision != "float32" else {}
+        return {**getattr(self.source, "sees", {}), **more}
+
+    def for_use(self, task: str, role: str) -> Encoder:
+        """Return the encoder of a text of this role in this task."""
+        choose = getattr(self.source, "for_use", None)
+        if choose is None:
+            return self
+        other = DerivedEncoder(choose(task, role), self._dimension, self._normalize, self._precision)
+        other.name = self.name
+        return other
+
+    def derive(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Change the rows of all texts of a task."""
+        if self._dimension is not None:
+            rows = rows[:, : self._dimension]
+        if self._normalize:
+            norms = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows = (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
+        if self._precision == "int8":
+            low, high = rows.min(axis=0), rows.max(axis=0)
+            steps = (high - low) / 255
+            steps = np.where(steps == 0, 1, steps)
+            rows = (np.clip(np.floor((rows - low) / steps), 0, 255) - 128).astype(np.float32)
+        elif self._precision == "ubinary":
+            rows = np.where(rows > 0, np.float32(1), np.float32(-1))
+        return np.ascontiguousarray(rows, dtype=np.float32)
+
+    def bytes_per_vector(self, width: int) -> int:
+        """Return what a stored vector of this width takes at this precision."""
+        return {"float32": 4 * width, "int8": width, "ubinary": -(-width // 8)}[self._precision]
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.derive(self.source.encode(texts))
+
+    def __copy__(self) -> DerivedEncoder:
+        other = DerivedEncoder(copy(self.source), self._dimension, self._normalize, self._precision)
+        other.name = self.name
+        return other

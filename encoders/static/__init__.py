@@ -1,0 +1,1 @@
+"""Encoders without context: word vectors and their file formats, fastText, model2vec."""

@@ -1,0 +1,237 @@
+"""fastText .bin models: a word is the mean of its own vector and its character n-grams', so unknown words have one too.
+
+The file is read where it is: its input matrix is memory-mapped, and only its dictionary is converted, once.
+No package is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.embedding.pooling import POOLINGS, pool_rows
+from medsenteval.encoders.static.tokens import TokenisedTexts
+from medsenteval.encoders.static.vector_files import converted_folder, opened_vocabulary
+from medsenteval.encoders.static.vectors import StaticEncoder
+from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
+from medsenteval.errors import EncoderError
+
+__all__ = ["FastTextEncoder", "Model", "from_gensim", "load", "subwords"]
+
+_MAGIC: Final = 793712314
+_NEWEST_VERSION: Final = 12
+_SUPERVISED, _SENT2VEC = 3, 4
+_EXPECTED: Final = "a fastText .bin model"
+_END_OF_SENTENCE: Final = "</s>"
+_WORDS_A_BLOCK: Final = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """An opened model: its dictionary, its input matrix (words, then buckets of n-grams) and how n-grams are made."""
+
+    vocabulary: Vocabulary
+    matrix: NDArray[np.float32]
+    shortest: int
+    longest: int
+    buckets: int
+    sha256: str
+
+
+class FastTextEncoder(StaticEncoder):
+    """Mean or maximum of the words' vectors as fastText computes them."""
+
+    def __init__(
+        self, name: str, model: Model, *, case: str = "exact", tokenizer: str = "words", pooling: str = "mean"
+    ) -> None:
+        super().__init__("fasttext", model.vocabulary, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
+        self.name = name
+        self.dimension = int(model.matrix.shape[1])
+        self.identity = f"fasttext-{model.sha256[:32]}-{case}-{tokenizer}-{pooling}"
+        self._model = model
+
+    def coverage(self, texts: Any) -> dict[str, float]:
+        """Return the shares that have a vector, and of tokens the share that is in the vocabulary itself."""
+        listed = list(texts)
+        part = self._reader.read(listed)
+        in_vocabulary = float((part.rows[part.ids] >= 0).mean()) if len(part.ids) else 0.0
+        return {**super().coverage(listed), "tokens_in_vocabulary": in_vocabulary}
+
+    def _located(self, part: TokenisedTexts) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Compute the vectors of the distinct tokens of these texts, and return which token has which."""
+        used, places = np.unique(part.ids, return_inverse=True)
+        words, rows = [part.words[i] for i in used.tolist()], part.rows[used]
+        # A word known only in lower case is that word, and has its n-grams.
+        lower = (rows >= 0) if self._case == "exact-then-lower" else np.full(len(rows), self._case == "lower")
+        if self._case == "exact-then-lower":
+            lower &= self._vocabulary.rows(words) < 0
+        words = [word.lower() if low else word for word, low in zip(words, lower.tolist(), strict=True)]
+        vectors = np.empty((len(used), self._model.matrix.shape[1]), dtype=np.float32)
+        known = np.empty(len(used), dtype=bool)
+        for begin in range(0, len(used), _WORDS_A_BLOCK):
+            block = slice(begin, begin + _WORDS_A_BLOCK)
+            vectors[block], known[block] = self._word_vectors(words[block], rows[block])
+        return vectors, np.where(known[places], places, -1).astype(np.int32)
+
+    def _word_vectors(self, words: list[str], rows: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        model = self._model
+        # The library gives its own end-of-sentence mark no n-grams.
+        spelled = [b"" if word == _END_OF_SENTENCE else b"<" + as_bytes(word) + b">" for word in words]
+        owners, buckets = subwords(spelled, model.shortest, model.longest, model.buckets)
+        in_dictionary = np.flatnonzero(rows >= 0)
+        all_owners = np.concatenate([in_dictionary, owners])
+        all_rows = np.concatenate([rows[in_dictionary].astype(np.int64), len(model.vocabulary) + buckets])
+        order = np.argsort(all_owners, kind="stable")
+        counts = np.bincount(all_owners, minlength=len(words))
+        # The rows needed are copied first: in the file they need not begin at a multiple of four bytes, as a product expects.
+        needed, places = np.unique(all_rows[order], return_inverse=True)
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        return pool_rows(model.matrix[needed], places.astype(np.int32), offsets, "mean"), counts > 0
+
+
+def subwords(
+    marked: Sequence[bytes], shortest: int, longest: int, n_buckets: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, for every character n-gram of every word, given as "<word>", the word's number and the n-gram's bucket.
+
+    All n-grams of all words grow together, a byte at a time: FNV-1a over UTF-8 bytes taken as signed, as fastText's hash.
+    """
+    empty = np.zeros(0, dtype=np.int64)
+    if longest <= 0 or n_buckets <= 0 or not len(marked):
+        return empty, empty
+    lengths = np.fromiter(map(len, marked), dtype=np.int64, count=len(marked))
+    word_ends = np.cumsum(lengths)
+    word_starts = word_ends - lengths
+    buffer = np.frombuffer(b"".join([*marked, b"\0"]), dtype=np.uint8)  # one byte more, to look at beyond the last one
+    begins_character = (buffer & 0xC0) != 0x80
+    owner = np.repeat(np.arange(len(marked)), lengths)
+    at = np.flatnonzero(begins_character[: len(owner)])
+    owner, start, end = owner[at], at, word_ends[owner[at]]
+    hashed = np.full(len(at), 2166136261, dtype=np.uint32)
+    n_characters = np.zeros(len(at), dtype=np.int64)
+    signed = buffer.view(np.int8).astype(np.int32).view(np.uint32)
+    owners, buckets = [], []
+    while len(at):
+        n_characters += begins_character[at]
+        hashed = (hashed ^ signed[at]) * np.uint32(16777619)
+        at = at + 1
+        complete = (at == end) | begins_character[at]
+        # A single character at either end is only the mark that was put there.
+        lone_mark = (n_characters == 1) & ((start == word_starts[owner]) | (at == end))
+        given = complete & (n_characters >= shortest) & ~lone_mark
+        owners.append(owner[given])
+        buckets.append((hashed[given] % np.uint32(n_buckets)).astype(np.int64))
+        going = (at < end) & ~(complete & (n_characters == longest))
+        at, owner, start, end = at[going], owner[going], start[going], end[going]
+        hashed, n_characters = hashed[going], n_characters[going]
+    return np.concatenate([empty, *owners]), np.concatenate([empty, *buckets])
+
+
+def load(argument: str, case: str = "exact", tokenizer: str = "words", pooling: str = "mean") -> FastTextEncoder:
+    """Load ``fasttext:PATH`` of a .bin model, options ``case``, ``tokenizer`` and ``pooling``."""
+    if not argument:
+        raise EncoderError("fasttext needs a file: fasttext:PATH of a fastText .bin model")
+    path = Path(argument).expanduser()
+    return FastTextEncoder(path.stem, _open_model(path), case=case, tokenizer=tokenizer, pooling=pooling)
+
+
+def from_gensim(name: str, words: list[str], vectors: Any) -> FastTextEncoder:
+    """Wrap gensim's FastTextKeyedVectors, whose unknown words have n-grams too; ``words`` are in the order of its rows."""
+    matrix = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams]).astype(np.float32, copy=False)
+    digest = hashlib.sha256(f"{words}|{vectors.min_n}|{vectors.max_n}|{matrix.shape}".encode("utf-8", "surrogatepass"))
+    digest.update(np.ascontiguousarray(matrix).data)
+    vocabulary = Vocabulary.of(map(as_bytes, words))
+    return FastTextEncoder(name, Model(vocabulary, matrix, vectors.min_n, vectors.max_n, vectors.bucket, digest.hexdigest()))
+
+
+def _open_model(path: Path) -> Model:
+    folder, meta = converted_folder(path, _EXPECTED, "fasttext", lambda scratch: _convert(path, scratch), [])
+    shape = (meta["rows"], meta["dimension"])
+    # "<f4" at an offset that need not be a multiple of four: NumPy reads it all the same.
+    matrix = np.memmap(path, dtype="<f4", mode="r", offset=meta["offset"], shape=shape)
+    return Model(opened_vocabulary(folder), matrix, meta["shortest"], meta["longest"], meta["buckets"], meta["sha256"])
+
+
+def _convert(path: Path, scratch: Path) -> dict[str, Any]:
+    """Check a model from end to end of its description, save its dictionary as an index and say where its matrix is."""
+    with open(path, "rb") as stream:
+        try:
+            words, meta = _read_description(path, stream)
+        except (struct.error, MemoryError) as error:
+            raise EncoderError(
+                f"{path}: ends within its description; expected {_EXPECTED}; is the download complete?"
+            ) from error
+        size = path.stat().st_size
+        end = meta["offset"] + 4 * meta["rows"] * meta["dimension"]
+        if end + 17 > size:
+            raise EncoderError(f"{path}: ends within its matrix of {meta['rows']} rows; is the download complete?")
+        stream.seek(end)
+        quantised, n_out, out_dimension = struct.unpack("<?qq", stream.read(17))
+        if not quantised and stream.tell() + 4 * n_out * out_dimension != size:
+            expected = stream.tell() + 4 * n_out * out_dimension
+            raise EncoderError(f"{path}: {expected} bytes were expected, it has {size}; is the download complete?")
+        stream.seek(0)
+        digest = hashlib.sha256()
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    Vocabulary.of(words).save(scratch)
+    return {**meta, "sha256": digest.hexdigest()}
+
+
+def _read_description(path: Path, stream: BinaryIO) -> tuple[list[bytes], dict[str, int]]:
+    head = stream.read(8)
+    magic, version = struct.unpack("<ii", head.ljust(8, b"\0"))
+    if magic != _MAGIC:
+        hint = "; for text vectors (.vec) use vectors:PATH" if head[:1].isascii() and head[:1].isalnum() else ""
+        raise EncoderError(f"{path}: does not begin as a fastText .bin model does{hint}; expected {_EXPECTED}")
+    if version > _NEWEST_VERSION:
+        raise EncoderError(f"{path}: is of version {version}; versions up to {_NEWEST_VERSION} can be read")
+    dimension, _, _, _, _, _, _, kind, buckets, shortest, longest, _, _ = struct.unpack("<12id", stream.read(56))
+    if kind >= _SENT2VEC:
+        raise EncoderError(
+            f"{path}: is a sent2vec model (as BioSentVec), for which no maintained reader can be installed "
+            "(the package sent2vec of PyPI is something else); build github.com/epfml/sent2vec and give its function from "
+            "texts to vectors with python:MODULE:OBJECT"
+        )
+    if kind == _SUPERVISED and version == 11:
+        longest = 0  # supervised models of that version had no character n-grams, whatever they say
+    size, n_words, n_labels, _, pruned = struct.unpack("<iiiqq", stream.read(28))
+    if min(dimension, n_words, size - n_words) < 0 or size != n_words + n_labels or dimension == 0:
+        raise EncoderError(f"{path}: promises {n_words} words of {dimension} dimensions; expected {_EXPECTED}")
+    words = _read_dictionary(path, stream, size)[:n_words]
+    quantised = struct.unpack("<?", stream.read(1))[0] if pruned <= 0 else True
+    if quantised:
+        raise EncoderError(f"{path}: is quantised (.ftz), which holds no exact vectors; expected {_EXPECTED}")
+    rows, columns = struct.unpack("<qq", stream.read(16))
+    if columns != dimension or buckets < 0 or rows < n_words + (buckets if longest > 0 else 0):
+        raise EncoderError(f"{path}: its matrix is {rows} x {columns} for {n_words} words of {dimension} dimensions")
+    meta = {"offset": stream.tell(), "rows": rows, "dimension": dimension, "shortest": shortest, "longest": longest}
+    return words, {**meta, "buckets": 0 if pruned == 0 else buckets}
+
+
+def _read_dictionary(path: Path, stream: BinaryIO, size: int) -> list[bytes]:
+    """Read entries of a word, a zero byte, a count of eight bytes and a type of one."""
+    begin = stream.tell()
+    words: list[bytes] = []
+    held, at = stream.read(1 << 22), 0
+    while len(words) < size:
+        zero = held.find(b"\0", at)
+        if zero < 0 or zero + 10 > len(held):
+            more = stream.read(1 << 22)
+            if not more:
+                raise EncoderError(
+                    f"{path}: ends at word {len(words) + 1} of the {size} it promises; is the download complete?"
+                )
+            begin, held, at = begin + at, held[at:] + more, 0
+            continue
+        words.append(held[at:zero])
+        at = zero + 10
+    stream.seek(begin + at)
+    return words

@@ -1,0 +1,178 @@
+"""Static models of the model2vec kind: a table of token vectors with its own tokeniser, averaged without a network.
+
+A model is a folder with config.json, tokenizer.json and model.safetensors, which holds ``embeddings`` and perhaps a weight a
+token (``weights``) and the row a token stands in (``mapping``), as vocabulary quantisation writes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.embedding.pooling import pool_rows
+from medsenteval.errors import EncoderError, MissingExtraError
+
+__all__ = ["Model2VecEncoder", "load"]
+
+_EXPECTED: Final = "expected a folder with config.json, tokenizer.json and model.safetensors, as model2vec saves it"
+#: The same matrix in a folder of model2vec and in one of sentence-transformers' StaticEmbedding.
+_MATRIX_NAMES: Final = ("embeddings", "embedding.weight")
+
+
+class Model2VecEncoder:
+    """Mean of the token vectors, each times its weight, of unit length if the model says so."""
+
+    preferred_batch: int = 4096
+
+    def __init__(
+        self,
+        name: str,
+        tokenizer: Any,
+        matrix: NDArray[np.float32],
+        *,
+        weights: NDArray[np.float32] | None,
+        mapping: NDArray[np.int32] | None,
+        normalize: bool,
+        max_length: int | None,
+        source: str,
+    ) -> None:
+        self.name = name
+        self.identity = f"model2vec-{source[:32]}-{'unit' if normalize else 'raw'}-{max_length or 'whole'}"
+        self._tokenizer = tokenizer
+        self._matrix, self._weights, self._mapping = matrix, weights, mapping
+        self._normalize = normalize
+        self._max_length = max_length
+        unknown = json.loads(tokenizer.to_str())["model"].get("unk_token")
+        # A unigram model names its unknown token by number instead.
+        self._unknown = (
+            json.loads(tokenizer.to_str())["model"].get("unk_id") if unknown is None else tokenizer.token_to_id(unknown)
+        )
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row a text; a text without a known token gets the zero vector."""
+        ids, offsets = self._known_tokens(texts)
+        weights = None if self._weights is None else self._weights[ids]
+        rows = ids if self._mapping is None else self._mapping[ids]
+        vectors = pool_rows(self._matrix, rows, offsets, "mean", weights)
+        if self._normalize:
+            norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
+            vectors /= np.where(norms > 0, norms, 1.0)[:, None]
+        return vectors
+
+    @property
+    def sees(self) -> dict[str, Any]:
+        """What of a text the model sees, and how."""
+        return {"max_length": self._max_length, "pooling": "mean", "dtype": "float32", "prompt": ""}
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how many known tokens each text has, those that are cut off included."""
+        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [sum(token != self._unknown for token in one.ids) for one in encoded]
+
+    def _known_tokens(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the numbers of the tokens that are known, the first ``max_length`` of each text, as model2vec has it."""
+        try:
+            encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        except Exception as error:  # the library raises nothing more precise
+            raise EncoderError(f"model2vec: the tokeniser of {self.name} fails: {error}; is its file whole?") from error
+        lists = [[token for token in one.ids if token != self._unknown][: self._max_length] for one in encoded]
+        counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        flat = (token for tokens in lists for token in tokens)
+        return np.fromiter(flat, dtype=np.int32, count=int(counts.sum())), np.concatenate([[0], np.cumsum(counts)])
+
+
+def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2VecEncoder:
+    """Load ``model2vec:FOLDER``; ``max_length`` is a number of tokens or "none", ``normalize`` yes, no or the model's own."""
+    try:
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise MissingExtraError("model2vec:", "tokenizers", "transformers") from error
+    if not argument:
+        raise EncoderError(f"model2vec needs a folder: model2vec:PATH; {_EXPECTED}")
+    if normalize not in ("", "yes", "no"):
+        raise EncoderError(f"model2vec: normalize is {normalize!r}; it can be yes or no")
+    if max_length != "none" and not (max_length.isdigit() and int(max_length)):
+        raise EncoderError(f"model2vec: max_length is {max_length!r}; it must be a whole number above 0, or none")
+    folder = Path(argument).expanduser()
+    if not folder.is_dir():
+        raise EncoderError(f"{folder} is {'a file' if folder.exists() else 'not there'}; {_EXPECTED}")
+    config = _read_json(folder / "config.json")
+    description = json.dumps(_read_json(folder / "tokenizer.json"), sort_keys=True)
+    try:
+        tokenizer = Tokenizer.from_str(description)
+    except Exception as error:  # the library raises nothing more precise
+        raise EncoderError(
+            f"{folder / 'tokenizer.json'}: cannot be read: {error}; expected a tokeniser of Hugging Face"
+        ) from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    matrix, weights, mapping = _read_tensors(folder / "model.safetensors", tokenizer.get_vocab_size())
+    digest = hashlib.sha256(description.encode("utf-8", "surrogatepass"))
+    for part in (matrix, weights, mapping):
+        digest.update(b"absent" if part is None else f"{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
+    return Model2VecEncoder(
+        folder.resolve().name,
+        tokenizer,
+        matrix,
+        weights=weights,
+        mapping=mapping,
+        normalize=normalize == "yes" if normalize else bool(config.get("normalize", False)),
+        max_length=None if max_length == "none" else int(max_length),
+        source=digest.hexdigest(),
+    )
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise EncoderError(f"{path}: cannot be read: {error.strerror}; {_EXPECTED}") from error
+    except (ValueError, RecursionError) as error:
+        raise EncoderError(f"{path}: is not JSON: {error}; {_EXPECTED}") from error
+    if not isinstance(content, dict):
+        raise EncoderError(f"{path}: holds a {type(content).__name__}; {_EXPECTED}")
+    return content
+
+
+def _read_tensors(
+    path: Path, n_tokens: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32] | None, NDArray[np.int32] | None]:
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ImportError as error:
+        raise MissingExtraError("model2vec:", "safetensors", "transformers") from error
+    try:
+        with safe_open(path, framework="np") as tensors:
+            held = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118
+    except (OSError, SafetensorError, TypeError, AttributeError) as error:
+        raise EncoderError(
+            f"{path}: cannot be read: {error}; expected a .safetensors file; is the download complete?"
+        ) from error
+    matrix = next((held[name] for name in _MATRIX_NAMES if name in held), None)
+    if matrix is None or matrix.ndim != 2:
+        raise EncoderError(f"{path}: holds {', '.join(sorted(held)) or 'nothing'}; expected a matrix called embeddings")
+    mapping, weights = held.get("mapping"), held.get("weights")
+    if mapping is not None and (mapping.ndim != 1 or mapping.dtype.kind not in "iu" or not mapping.size):
+        raise EncoderError(f"{path}: its mapping is {mapping.dtype} of shape {mapping.shape}; expected a list of whole numbers")
+    if weights is not None and (weights.ndim == 0 or weights.size != len(weights) or not np.isfinite(weights).all()):
+        raise EncoderError(f"{path}: its weights are of shape {weights.shape} or not finite; expected a number for each token")
+    n_rows = len(matrix) if mapping is None else len(mapping)
+    if n_rows < n_tokens or (weights is not None and len(weights) < n_tokens):
+        found = f"{n_rows} rows" if weights is None else f"{n_rows} rows and {len(weights)} weights"
+        raise EncoderError(f"{path}: {found} for the tokeniser's {n_tokens} tokens; do the files belong together?")
+    if mapping is not None and (mapping.min() < 0 or mapping.max() >= len(matrix)):
+        raise EncoderError(f"{path}: its mapping names rows beyond the {len(matrix)} there are")
+    values = np.ascontiguousarray(matrix, dtype=np.float32)
+    if not np.isfinite(values).all():
+        raise EncoderError(f"{path}: its embeddings hold NaN or infinity")
+    return (
+        values,
+        None if weights is None else np.asarray(weights, dtype=np.float32).ravel(),
+        None if mapping is None else np.asarray(mapping, dtype=np.int32).ravel(),
+    )

@@ -1,0 +1,174 @@
+"""Word-vector files converted once to a memory-mapped matrix and word index, then opened in milliseconds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.embedding.cache import cache_folder, check_owner
+from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
+from medsenteval.encoders.static.word_index import Vocabulary
+from medsenteval.errors import EncoderError
+
+__all__ = ["VectorTable", "content_digest", "converted_folder", "open_vectors", "opened_vocabulary"]
+
+_LAYOUT: Final = 3
+_ABANDONED_AFTER_SECONDS: Final = 24 * 3600
+
+
+@dataclass(frozen=True, eq=False)
+class VectorTable:
+    """A vocabulary and its vectors, both memory-mapped; ``sha256`` is the hash of words and vectors, whatever their file."""
+
+    row_of: Vocabulary
+    matrix: NDArray[np.float32]
+    sha256: str
+    duplicates: int = 0
+
+
+def open_vectors(path: Path, options: FileOptions | None = None) -> VectorTable:
+    """Open a word-vector file, converting it on first use; later openings map the converted copy.
+
+    The converted copy belongs to the file's path, size and times of change; the hash of its content goes into identities.
+    """
+    chosen = options or FileOptions()
+    listing = chosen.vocab or (str(path.parent / "vocab.txt") if chosen.layout else "")
+    also = [Path(listing).expanduser()] if listing else []
+
+    def convert(scratch: Path) -> dict[str, Any]:
+        return _convert(path, chosen, scratch)
+
+    folder, meta = converted_folder(path, "a file of word vectors", json.dumps(asdict(chosen)), convert, also)
+    vocabulary = opened_vocabulary(folder)
+    try:
+        shape = (len(vocabulary), meta["dimension"])
+        matrix = np.memmap(folder / "matrix.f32", dtype=np.float32, mode="r", shape=shape)
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, error) from error
+    return VectorTable(vocabulary, matrix, meta["sha256"], meta["duplicates"])
+
+
+def opened_vocabulary(folder: Path) -> Vocabulary:
+    """Map the words of a converted copy."""
+    try:
+        return Vocabulary.open(folder)
+    except (OSError, ValueError, EOFError) as error:
+        raise _damaged(folder, error) from error
+
+
+def converted_folder(
+    path: Path, expected: str, variant: str, convert: Callable[[Path], dict[str, Any]], also: list[Path]
+) -> tuple[Path, dict[str, Any]]:
+    """Return the folder of a file's converted copy with its description, making it first if there is none.
+
+    ``convert`` writes into a temporary folder that is renamed when it is complete, so that a half-made copy is never
+    opened; of two processes that convert at once the second discards its copy. ``also`` are further files it reads.
+    """
+    if path.is_dir():
+        raise EncoderError(f"{path} is a folder; expected {expected}")
+    before = _states(path, expected, also)
+    key = hashlib.sha256(json.dumps([_LAYOUT, variant, before]).encode()).hexdigest()[:24]
+    folder = cache_folder() / "vectors" / key
+    # Who can change a copy can change every score that is made with it.
+    for place in (cache_folder(), folder.parent, folder, *(folder / name for name in ("meta.json", "matrix.f32", "order.npy"))):
+        check_owner(place, may_be_link=place in (cache_folder(), folder.parent))
+    if not (folder / "meta.json").is_file():
+        try:
+            _make(folder, convert, lambda: _states(path, expected, also) == before, path)
+        except OSError as error:
+            raise EncoderError(
+                f"{path}: cannot be converted in {folder.parent}: {error}; MEDSENTEVAL_CACHE names another folder to use"
+            ) from error
+    try:
+        meta: dict[str, Any] = json.loads((folder / "meta.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, error) from error
+    return folder, meta
+
+
+def content_digest(words: Collection[bytes], matrix: NDArray[np.float32]) -> str:
+    """Return the hash of words and vectors in their order: equal tables get equal identities from whatever file."""
+    digest = hashlib.sha256(f"{matrix.shape}".encode())
+    digest.update(np.fromiter(map(len, words), dtype="<i4", count=len(words)).tobytes())
+    digest.update(b"".join(words))
+    for begin in range(0, len(matrix), 4096):
+        digest.update(np.ascontiguousarray(matrix[begin : begin + 4096], dtype="<f4").tobytes())
+    return digest.hexdigest()
+
+
+def _states(path: Path, expected: str, also: list[Path]) -> list[tuple[str, int, int, int]]:
+    states = []
+    for file in [path, *also]:
+        try:
+            status = file.stat()
+        except OSError as error:
+            what = expected if file == path else "a file that goes with it"
+            raise EncoderError(f"{file}: cannot be read: {error.strerror}; expected {what}") from error
+        states.append((str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+    return states
+
+
+def _damaged(folder: Path, error: Exception) -> EncoderError:
+    return EncoderError(f"{folder}: the converted copy is damaged: {error}; delete this folder to convert again")
+
+
+def _make(folder: Path, convert: Callable[[Path], dict[str, Any]], unchanged: Callable[[], bool], path: Path) -> None:
+    folder.parent.mkdir(0o700, parents=True, exist_ok=True)
+    for abandoned in folder.parent.glob(".converting-*"):
+        if time.time() - abandoned.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
+            shutil.rmtree(abandoned, ignore_errors=True)  # its process was killed
+    scratch = Path(tempfile.mkdtemp(prefix=".converting-", dir=folder.parent))
+    try:
+        meta = convert(scratch)
+        if not unchanged():
+            raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
+        (scratch / "meta.json").write_text(json.dumps({"source": str(path), **meta}), "utf-8")
+        for written in scratch.iterdir():
+            with open(written, "rb+") as stream:
+                os.fsync(stream.fileno())
+        try:
+            os.replace(scratch, folder)
+        except OSError:
+            # Another process finished the same conversion first; its copy is as good.
+            if not (folder / "meta.json").is_file():
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
+    """Write matrix and word index, block by block; only the words are ever in memory together."""
+    from tqdm import tqdm
+
+    words: dict[bytes, None] = {}
+    duplicates, dimension = 0, 0
+    # Minutes for the largest files; on a terminal someone waits for it.
+    bar = tqdm(desc=f"converting {path.name}, once", unit=" words", unit_scale=True, leave=False, disable=None)
+    with open(scratch / "matrix.f32", "wb") as rows, bar:
+        for block, vectors in read_vectors(path, options):
+            bar.update(len(block))
+            dimension = vectors.shape[1]
+            kept = []
+            for i, word in enumerate(block):
+                if word in words:
+                    duplicates += 1  # the first one stands, as in gensim
+                else:
+                    words[word] = None
+                    kept.append(i)
+            rows.write(np.ascontiguousarray(vectors if len(kept) == len(block) else vectors[kept]).tobytes())
+    if not words:
+        raise EncoderError(f"{path}: no word vectors in it; expected lines 'word number number ...'")
+    Vocabulary.of(words).save(scratch)
+    matrix = np.memmap(scratch / "matrix.f32", dtype=np.float32, mode="r", shape=(len(words), dimension))
+    return {"sha256": content_digest(words, matrix), "duplicates": duplicates, "dimension": dimension}

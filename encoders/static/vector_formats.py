@@ -1,0 +1,355 @@
+"""Readers of word-vector files: GloVe and word2vec text, fastText .vec, word2vec binary, GloVe's own binary; .gz and .zip."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.errors import EncoderError
+from medsenteval.support.files import DAMAGED
+
+__all__ = ["LAYOUTS", "ROWS", "FileOptions", "read_vectors"]
+
+LAYOUTS: Final = ("blocks", "adjacent")
+ROWS: Final = ("word", "sum")
+
+Block = tuple[list[bytes], NDArray[np.float32]]
+
+_LINES_A_BLOCK: Final = 2048
+_LINES_TO_MEASURE: Final = 100
+_MAX_WORD_BYTES: Final = 10_000
+#: Far above every embedding; what a header promises beyond it would only fill the memory.
+_MOST_DIMENSIONS: Final = 1_000_000
+_MOST_DIGITS: Final = 18
+_MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors put before UTF-8
+_NUMBER: Final = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)", re.IGNORECASE)
+_BYTES_A_BLOCK: Final = 1 << 21
+_BLANKS: Final = b" \t\r\n"
+_EXPECTED: Final = "expected lines 'word number number ...', or a word2vec binary file with its header"
+#: How files begin that people offer by mistake, and what to do instead.
+_OTHER_KINDS: Final = (
+    (b"\xba\x16\x4f\x2f", "a fastText .bin model; load it with fasttext:PATH"),
+    (b"\x80", "a Python pickle (perhaps gensim's own format), which can run code; save it with save_word2vec_format"),
+    (b"\x93NUMPY", "a NumPy array, which holds no words"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"BZh", "bzip2-compressed; unpack it, or use .gz or .zip"),
+    (b"\xfd7zXZ", "xz-compressed; unpack it, or use .gz or .zip"),
+)
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """What a file does not say of itself.
+
+    ``member`` is the file wanted within a .zip. GloVe's own binary has neither words nor sizes: ``layout`` says that it is one
+    and whether all context rows follow all word rows ("blocks", as the stock tool writes) or each word's two rows are
+    "adjacent"; ``vocab`` is its vocab.txt; ``rows`` takes word rows alone or the sum of word and context row; ``check``
+    compares the layout with the biases.
+    """
+
+    member: str = ""
+    layout: str = ""
+    vocab: str = ""
+    rows: str = "word"
+    check: bool = True
+
+
+def read_vectors(path: Path, options: FileOptions) -> Iterator[Block]:
+    """Yield words with their vectors, block by block; what the file is, its content tells."""
+    if options.layout:
+        yield from _read_glove_binary(path, options)
+        return
+    try:
+        with _opened(path, options.member) as stream:
+            head = stream.read(1 << 16)
+            if not head:
+                raise EncoderError(f"{path}: no word vectors in it, it is empty; {_EXPECTED}")
+            for beginning, what in _OTHER_KINDS:
+                if head.startswith(beginning):
+                    raise EncoderError(f"{path}: this is {what}; {_EXPECTED}")
+            stream.seek(len(_MARK) if head.startswith(_MARK) else 0)
+            header = _header(head.removeprefix(_MARK).partition(b"\n")[0])
+            if header and _is_binary(head):
+                stream.readline()
+                yield from _read_word2vec_binary(path, stream, *header)
+            else:
+                yield from _read_text(path, stream, header)
+    except DAMAGED as error:
+        if isinstance(error, EncoderError):
+            raise
+        raise EncoderError(f"{path}: cannot be unpacked: {error}; is the download complete?") from error
+
+
+@contextmanager
+def _opened(path: Path, member: str) -> Iterator[IO[bytes]]:
+    """Open a file, unpacking .gz and .zip as it is read; which it is, its first bytes tell."""
+    with open(path, "rb") as plain:
+        beginning = plain.read(4)
+        plain.seek(0)
+        if member and beginning != b"PK\3\4":
+            raise EncoderError(f"{path} is not a .zip, so it has no member {member!r}")
+        if beginning[:2] == b"\x1f\x8b":
+            with gzip.open(plain) as unpacked:
+                yield cast(IO[bytes], unpacked)
+        elif beginning == b"PK\3\4":
+            with zipfile.ZipFile(plain) as archive:
+                names = [info.filename for info in archive.infolist() if not info.is_dir()]
+                if member not in names and (member or len(names) != 1):
+                    wanted = f"has no member {member!r}" if member else f"holds {len(names)} files; choose one with member=NAME"
+                    raise EncoderError(f"{path} {wanted}: {', '.join(names[:20])}")
+                with archive.open(member or names[0]) as unpacked:
+                    yield unpacked
+        else:
+            yield plain
+
+
+def _is_binary(head: bytes) -> bool:
+    """Text holds no byte below a blank except white space, and its lines end in numbers; float32 nearly always differ."""
+    if any(byte < 32 and byte not in b"\t\n\r" for byte in head):
+        return True
+    return not _is_text([head[:-4]]) and _n_numbers(head.split(b"\n", 2)[1].split()) < 1
+
+
+def _header(line: bytes) -> tuple[int, int] | None:
+    fields = line.split()
+    if len(fields) == 2 and all(field.isdigit() and len(field) <= _MOST_DIGITS for field in fields):
+        return int(fields[0]), int(fields[1])
+    return None
+
+
+def _read_text(path: Path, stream: IO[bytes], header: tuple[int, int] | None) -> Iterator[Block]:
+    number = 0
+    if header:
+        stream.readline()
+        number = 1
+    count = dimension = 0
+    for lines in _line_blocks(path, stream, number):
+        dimension = dimension or _measured(path, lines, header)
+        words, vectors = _parse(path, lines, number, dimension)
+        number += len(lines)
+        count += len(words)
+        yield words, vectors
+    if header and count != header[0]:
+        raise EncoderError(f"{path}: its first line promises {header[0]} words, it holds {count}; is the download complete?")
+
+
+def _measured(path: Path, lines: list[bytes], header: tuple[int, int] | None) -> int:
+    """Return how many numbers a line holds by the first lines' own testimony; a header that they contradict is refused.
+
+    Words may hold blanks, as in GloVe 840B, and may end in a number: so what most lines have counts, and a header is believed
+    if a tenth of the lines agree with it.
+    """
+    split = [line.split() for line in lines[:_LINES_TO_MEASURE] if line.strip()]
+    shapes = Counter(map(_n_numbers, split))
+    found = shapes.most_common(1)[0][0] if shapes else 0
+    if header is None:
+        return found
+    if found and 10 * shapes[header[1]] < len(split):
+        raise EncoderError(
+            f"{path}:1: promises {header[1]} numbers a word, but the lines after it hold {found}; {_EXPECTED}; "
+            "mend or delete this first line"
+        )
+    return header[1]
+
+
+def _n_numbers(fields: list[bytes]) -> int:
+    """Return how many numbers stand at the end of a line; its first field is the word, whatever it looks like."""
+    return next((n for n, field in enumerate(fields[:0:-1]) if not _NUMBER.fullmatch(field)), len(fields) - 1)
+
+
+def _line_blocks(path: Path, stream: IO[bytes], number: int) -> Iterator[list[bytes]]:
+    """Yield whole lines, about as many bytes of them at a time; a line that has no end in sight is refused, not collected."""
+    held = b""
+    while block := stream.read(_BYTES_A_BLOCK):
+        held += block
+        end = held.rfind(b"\n") + 1
+        if end:
+            lines = held[: end - 1].split(b"\n")
+            number += len(lines)
+            held = held[end:]
+            yield lines
+        if len(held) >= _BYTES_A_BLOCK:
+            raise EncoderError(f"{path}:{number + 1}: a line of more than {_BYTES_A_BLOCK:,} bytes; {_EXPECTED}")
+    if held:
+        yield [held]
+
+
+def _parse(path: Path, lines: list[bytes], lines_before: int, dimension: int) -> Block:
+    """Parse a block of lines at once; only if that fails each line by itself, to name the first bad one."""
+    words: list[bytes] = []
+    numbers: list[bytes] = []
+    regular = dimension > 0
+    for raw in lines:
+        line = raw.rstrip(_BLANKS)
+        if line:
+            word, _, rest = line.partition(b" ")
+            if rest.count(b" ") != dimension - 1 or b"\t" in line:
+                # Counted from the right: the word holds blanks, or something else than one blank separates, or the line is bad.
+                word, rest = _split_from_right(line, dimension)
+                regular = regular and rest.count(b" ") == dimension - 1
+            words.append(word)
+            numbers.append(rest)
+    joined = b" ".join(numbers)
+    # Only blanks separate, so that a number too many in one line cannot make up for one too few in another.
+    regular = regular and _is_text(words) and not any(space in joined for space in (b"\t", b"\r", b"\v", b"\f"))
+    vectors = _floats(joined, len(words) * dimension) if regular else None
+    if vectors is None:
+        for number, raw in enumerate(lines, start=lines_before + 1):
+            _check_line(path, number, raw.rstrip(_BLANKS), dimension)
+        raise EncoderError(f"{path}: lines {lines_before + 1} to {lines_before + len(lines)} cannot be read; {_EXPECTED}")
+    return words, vectors.reshape(len(words), dimension)
+
+
+def _split_from_right(line: bytes, dimension: int) -> tuple[bytes, bytes]:
+    fields = line.rsplit(None, dimension)
+    return fields[0].strip(), b" ".join(fields[1:])
+
+
+def _is_text(words: list[bytes]) -> bool:
+    try:
+        b"\n".join(words).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _floats(text: bytes, count: int) -> NDArray[np.float32] | None:
+    """Return exactly ``count`` finite numbers, or None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # older NumPy warns where newer raises: text that is no number
+        try:
+            parsed = np.fromstring(text.decode("ascii"), dtype=np.float32, sep=" ")
+        except (ValueError, UnicodeDecodeError):
+            return None
+    return parsed if len(parsed) == count and np.isfinite(parsed).all() else None
+
+
+def _check_line(path: Path, number: int, line: bytes, dimension: int) -> None:
+    if not line:
+        return
+    word, rest = _split_from_right(line, dimension) if dimension else (line, b"")
+    try:
+        word.decode("utf-8")
+    except UnicodeDecodeError as error:
+        remedy = "is this a binary or compressed file?"
+        raise EncoderError(f"{path}:{number}: not UTF-8 text: {error.reason}; {remedy} {_EXPECTED}") from error
+    if dimension == 0 or _floats(rest, dimension) is None:
+        shown = line.decode("utf-8", "replace")[:60]
+        raise EncoderError(
+            f"{path}:{number}: expected a word and {dimension or 'some'} finite numbers separated by blanks, got {shown!r}"
+        )
+
+
+def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: int) -> Iterator[Block]:
+    if not 0 < dimension <= _MOST_DIMENSIONS:
+        raise EncoderError(f"{path}:1: its first line promises vectors of {dimension} numbers; {_EXPECTED}")
+    size = 4 * dimension
+    held, at = b"", 0
+    words: list[bytes] = []
+    rows: list[bytes] = []
+    for number in range(1, count + 1):
+        blank = held.find(b" ", at, at + _MAX_WORD_BYTES)
+        if blank < 0 or blank + 1 + size > len(held):
+            held, at = held[at:] + stream.read(max(1 << 22, 2 * size)), 0
+            blank = held.find(b" ", 0, _MAX_WORD_BYTES)
+        if blank < 0:
+            raise EncoderError(f"{path}: ends or loses its way at word {number} of the {count} it promises")
+        if blank + 1 + size > len(held):
+            raise EncoderError(f"{path}: ends within the vector of word {number} of the {count} it promises")
+        words.append(held[at:blank].lstrip(b"\n"))
+        rows.append(held[blank + 1 : blank + 1 + size])
+        at = blank + 1 + size
+        if len(words) == _LINES_A_BLOCK or number == count:
+            vectors = np.frombuffer(b"".join(rows), dtype="<f4").reshape(len(rows), dimension).astype(np.float32)
+            finite = np.isfinite(vectors).all(axis=1)
+            if not finite.all():
+                bad = number - len(words) + int(np.argmin(finite)) + 1
+                raise EncoderError(f"{path}: the vector of word {bad} is not finite; is the dimension really {dimension}?")
+            yield words, vectors
+            words, rows = [], []
+    if held[at:].strip() or stream.read(1 << 16).strip():
+        raise EncoderError(
+            f"{path}:1: promises {count} words of {dimension} numbers, but more bytes follow them; is this first line right?"
+        )
+
+
+def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
+    """Read what GloVe writes with -binary: for each word two rows of doubles, each a vector and a bias, and no words."""
+    for option, value, allowed in (("layout", options.layout, LAYOUTS), ("rows", options.rows, ROWS)):
+        if value not in allowed:
+            raise EncoderError(f"vectors: {option} is {value!r}; it can be {' or '.join(allowed)}")
+    listing = Path(options.vocab).expanduser() if options.vocab else path.parent / "vocab.txt"
+    words, counts = _read_glove_vocabulary(listing)
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected GloVe's own binary") from error
+    width, rest = divmod(size, 16 * len(words))
+    if rest or width < 2:
+        raise EncoderError(
+            f"{path}: {size} bytes are not two rows of doubles for each of the {len(words)} words of {listing}; "
+            "is it GloVe's own binary, complete, and is the vocabulary its own?"
+        )
+    table = np.memmap(path, dtype="<f8", mode="r", shape=(2 * len(words), width))
+    if options.check:
+        _check_glove_layout(path, table, counts, options.layout)
+    for begin in range(0, len(words), _LINES_A_BLOCK):
+        end = min(begin + _LINES_A_BLOCK, len(words))
+        word_rows, context_rows = _glove_rows(table, options.layout, slice(begin, end))
+        vectors = word_rows[:, :-1] + context_rows[:, :-1] if options.rows == "sum" else word_rows[:, :-1]
+        if not np.isfinite(vectors).all():
+            raise EncoderError(f"{path}: the vectors of words {begin + 1} to {end} are not finite; is it GloVe's own binary?")
+        yield words[begin:end], vectors.astype(np.float32)
+
+
+def _read_glove_vocabulary(listing: Path) -> tuple[list[bytes], NDArray[np.float64]]:
+    try:
+        lines = [line.rsplit(b" ", 1) for line in listing.read_bytes().removeprefix(_MARK).splitlines() if line.strip()]
+    except OSError as error:
+        remedy = "GloVe's own binary needs its vocab.txt, beside it or named by vocab=PATH"
+        raise EncoderError(f"{listing}: cannot be read: {error.strerror}; {remedy}") from error
+    if not lines or any(len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > _MOST_DIGITS for fields in lines):
+        raise EncoderError(f"{listing}: expected GloVe's vocabulary, lines 'word count'")
+    return [fields[0] for fields in lines], np.array([int(fields[1]) for fields in lines], dtype=np.float64)
+
+
+def _glove_rows(table: NDArray[np.float64], layout: str, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    half = len(table) // 2
+    if layout == "blocks":
+        return np.asarray(table[:half][part]), np.asarray(table[half:][part])
+    return np.asarray(table[0::2][part]), np.asarray(table[1::2][part])
+
+
+def _check_glove_layout(path: Path, table: NDArray[np.float64], counts: NDArray[np.float64], layout: str) -> None:
+    """Refuse a layout that the biases contradict.
+
+    A trained bias grows with the logarithm of its word's count (it absorbs log X_i in w.w~ + b + b~ = log X), in word and
+    context rows alike, so the right pairing of rows and words has the higher rank correlation.
+    """
+    from scipy.stats import spearmanr
+
+    def agreement(which: str) -> float:
+        word_rows, context_rows = _glove_rows(table, which, slice(None))
+        biases = np.concatenate([word_rows[:, -1], context_rows[:, -1]])
+        return float(spearmanr(biases, np.concatenate([counts, counts])).statistic)
+
+    if len(counts) < 10 or counts.min() == counts.max():
+        return
+    agreements = {which: agreement(which) for which in LAYOUTS}
+    other = LAYOUTS[1 - LAYOUTS.index(layout)]
+    if agreements[other] > agreements[layout] + 0.1:
+        raise EncoderError(
+            f"{path}: the rows do not look like layout={layout}: biases follow the words' counts with a rank correlation of "
+            f"{agreements[layout]:.2f}, but of {agreements[other]:.2f} with layout={other}; use that, or check=no to insist"
+        )

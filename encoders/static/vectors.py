@@ -1,0 +1,306 @@
+"""Static word vectors: a sentence is the mean (MOWE), the maximum or the SIF average of its known words' vectors."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import TokenVectors
+from medsenteval.embedding.pooling import common_directions, pool_rows, sif_weights, without_directions, zipf_probabilities
+from medsenteval.encoders.static.tokens import TOKENIZERS, TokenisedTexts, TokenReader
+from medsenteval.encoders.static.vector_files import content_digest, open_vectors
+from medsenteval.encoders.static.vector_formats import FileOptions
+from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
+from medsenteval.errors import EncoderError
+
+__all__ = ["CASES", "POOLINGS", "TOKENIZERS", "Frequencies", "StaticEncoder", "WordVectorEncoder", "from_table", "load"]
+
+CASES: Final = ("exact-then-lower", "exact", "lower")
+POOLINGS: Final = ("mean", "max", "sif", "unit-mean")
+
+_TEXTS_A_SLICE: Final = 16384
+
+
+class StaticEncoder(ABC):
+    """Pools vectors that do not depend on a token's neighbours; subclasses say where a token's vector is."""
+
+    #: A batch of this size costs no more memory and far less time than many small ones.
+    preferred_batch: int = 16384
+    name: str
+    dimension: int
+
+    def __init__(
+        self, kind: str, vocabulary: Vocabulary, *, case: str, tokenizer: str, pooling: str, poolings: Sequence[str]
+    ) -> None:
+        for option, value, allowed in (
+            ("case", case, CASES),
+            ("tokenizer", tokenizer, TOKENIZERS),
+            ("pooling", pooling, poolings),
+        ):
+            if value not in allowed:
+                raise EncoderError(f"{kind}: {option} is {value!r}; it can be {', '.join(allowed)}")
+        self._case = case
+        self._tokenizer = tokenizer
+        self._pooling = pooling
+        self._vocabulary = vocabulary
+        self._reader = TokenReader(tokenizer, self._look_up)
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row a text; a text without known words gets the zero vector, an empty one stands for a full stop."""
+        pooled = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for begin in range(0, len(texts), _TEXTS_A_SLICE):
+            part = self._reader.read(texts[begin : begin + _TEXTS_A_SLICE])
+            pooled[begin : begin + _TEXTS_A_SLICE] = self._pool(part)
+        return pooled
+
+    def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
+        """Return the vector of every token; those of unknown ones are zero."""
+        part = self._reader.read(texts)
+        matrix, rows = self._located(part)
+        known = rows >= 0
+        values = np.zeros((len(rows), self.dimension), dtype=np.float32)
+        values[known] = matrix[rows[known]]
+        return TokenVectors(values, part.offsets.astype(np.intp), known)
+
+    def coverage(self, texts: Iterable[str]) -> dict[str, float]:
+        """Return the share of tokens, of distinct tokens and of texts that have a vector."""
+        listed = list(texts)
+        n_tokens = n_known = n_texts_known = 0
+        distinct: dict[str, bool] = {}
+        for begin in range(0, len(listed), _TEXTS_A_SLICE):
+            part = self._reader.read(listed[begin : begin + _TEXTS_A_SLICE])
+            known = self._located(part)[1] >= 0
+            n_tokens, n_known = n_tokens + len(known), n_known + int(known.sum())
+            n_texts_known += int(np.logical_or.reduceat(known, part.offsets[:-1]).sum())
+            types, first = np.unique(part.ids, return_index=True)
+            distinct.update(zip(map(part.words.__getitem__, types.tolist()), known[first].tolist(), strict=True))
+        return {
+            "tokens": n_known / max(1, n_tokens),
+            "distinct_tokens": sum(distinct.values()) / max(1, len(distinct)),
+            "texts": n_texts_known / max(1, len(listed)),
+        }
+
+    def _look_up(self, words: list[str]) -> NDArray[np.int32]:
+        """Return the row of each word in the vocabulary under the rule of case, -1 for unknown ones."""
+        if self._case == "lower":
+            return self._vocabulary.rows(word.lower() for word in words)
+        rows = self._vocabulary.rows(words)
+        if self._case == "exact-then-lower":
+            missing = np.flatnonzero(rows < 0)
+            rows[missing] = self._vocabulary.rows(words[i].lower() for i in missing.tolist())
+        return rows
+
+    def _pool(self, part: TokenisedTexts) -> NDArray[np.float32]:
+        matrix, rows = self._located(part)
+        return pool_rows(matrix, rows, part.offsets, self._pooling)
+
+    @abstractmethod
+    def _located(self, part: TokenisedTexts) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Return a matrix and each token's row in it, -1 for unknown tokens."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """How often words occur, for SIF; a word's lower-case form counts where the word itself is not listed."""
+
+    counts: Mapping[str, float]
+    sha256: str
+
+    @classmethod
+    def read(cls, path: Path) -> Frequencies:
+        """Read lines 'word count', as those that the authors of SIF published."""
+        counts: Counter[str] = Counter()
+        try:
+            with open(path, encoding="utf-8-sig") as lines:
+                for number, line in enumerate(lines, start=1):
+                    if not line.strip():
+                        continue
+                    word, _, count = line.strip().rpartition("\t" if "\t" in line else " ")
+                    try:
+                        value = float(count)
+                    except ValueError:
+                        value = -1.0
+                    if not word or not 0 <= value < float("inf"):
+                        raise EncoderError(f"{path}:{number}: expected 'word count', got {line.strip()[:60]!r}")
+                    counts[word.strip()] += value  # type: ignore[assignment]
+        except OSError as error:
+            raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected lines 'word count'") from error
+        except UnicodeDecodeError as error:
+            raise EncoderError(f"{path}: not UTF-8 text: {error.reason}; expected lines 'word count'") from error
+        if not sum(counts.values()) > 0:
+            raise EncoderError(f"{path}: no counts in it; expected lines 'word count'")
+        return cls(counts, hashlib.sha256(repr(sorted(counts.items())).encode("utf-8", "surrogatepass")).hexdigest())
+
+    def probabilities(self, words: Iterable[str]) -> NDArray[np.float64]:
+        total = sum(self.counts.values())
+        found = (self.counts.get(word, self.counts.get(word.lower(), 0.0)) for word in words)
+        return np.fromiter(found, dtype=np.float64) / total
+
+
+class WordVectorEncoder(StaticEncoder):
+    """Looks words up in a table; the encoder of GloVe, word2vec, fastText .vec, gensim's KeyedVectors and plain dicts.
+
+    With pooling "sif" a word weighs a / (a + p), p from ``frequencies`` or else from the table's order by Zipf's law, and
+    ``prepare`` fits the common components, which ``encode`` then removes; before that nothing is removed.
+    Pooling "unit-mean" brings every word to length 1 before the mean, as evaluations of analogies do.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        row_of: Mapping[str, int],
+        matrix: NDArray[np.float32],
+        *,
+        source: str,
+        case: str = "exact-then-lower",
+        tokenizer: str = "words",
+        pooling: str = "mean",
+        frequencies: Frequencies | None = None,
+        sif_a: float = 1e-3,
+        sif_components: int = 1,
+    ) -> None:
+        vocabulary = (
+            row_of if isinstance(row_of, Vocabulary) else Vocabulary.of(map(as_bytes, sorted(row_of, key=row_of.__getitem__)))
+        )
+        super().__init__("vectors", vocabulary, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
+        if not 0 < sif_a < float("inf") or not 0 <= sif_components <= matrix.shape[1]:
+            raise EncoderError(
+                f"vectors: sif_a is {sif_a} and sif_components {sif_components}; "
+                f"expected a positive number, and at most the dimension {matrix.shape[1]}"
+            )
+        self.name = name
+        self.dimension = int(matrix.shape[1])
+        self._source = source
+        self._matrix = matrix if len(matrix) == len(vocabulary) else matrix[[row_of[word] for word in vocabulary]]
+        self._frequencies = frequencies
+        self._sif_a, self._sif_components = sif_a, sif_components
+        self._directions = np.zeros((0, matrix.shape[1]), dtype=np.float32)
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words in the order of their file, frequent ones first as a rule."""
+        return self._vocabulary
+
+    @property
+    def identity(self) -> str:
+        """Everything that can change a vector, apart from the texts that ``prepare`` saw, which the engine knows."""
+        if not self._source:
+            return ""
+        named = f"vectors-{self._source}-{self._case}-{self._tokenizer}-{self._pooling}"
+        if self._pooling == "sif":
+            probabilities = self._frequencies.sha256[:16] if self._frequencies else "zipf"
+            named += f"-{self._sif_a:g}-{probabilities}-{self._sif_components}"
+        return named
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Fit SIF's common components to a task's texts, each counted as often as it occurs; other poolings need nothing."""
+        if self._pooling != "sif" or not self._sif_components or not texts:
+            return
+        counted = sorted(Counter(texts).items())  # sorted, so that the order of the texts changes no digit
+        moments = np.zeros((self._matrix.shape[1],) * 2)
+        for begin in range(0, len(counted), _TEXTS_A_SLICE):
+            part = counted[begin : begin + _TEXTS_A_SLICE]
+            vectors = self._averages(self._reader.read([text for text, _ in part])).astype(np.float64)
+            vectors *= np.sqrt([count for _, count in part])[:, None]
+            moments += vectors.T @ vectors
+        self._directions = common_directions(moments, self._sif_components)
+
+    def _located(self, part: TokenisedTexts) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        return self._matrix, part.rows[part.ids]
+
+    def _pool(self, part: TokenisedTexts) -> NDArray[np.float32]:
+        if self._pooling == "sif":
+            return without_directions(self._averages(part), self._directions)
+        return self._averages(part) if self._pooling == "unit-mean" else super()._pool(part)
+
+    def _averages(self, part: TokenisedTexts) -> NDArray[np.float32]:
+        """Return weighted averages; of SIF's nothing is removed."""
+        matrix, rows = self._located(part)
+        distinct, places = np.unique(rows, return_inverse=True)  # -1 among them: what an unknown token gets is never used
+        if self._pooling == "sif":
+            weights = sif_weights(self._probabilities[distinct], self._sif_a)
+        else:
+            lengths = np.linalg.norm(matrix[distinct].astype(np.float64), axis=1)
+            weights = (1.0 / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+        return pool_rows(matrix, rows, part.offsets, "mean", weights[places])
+
+    @cached_property
+    def _probabilities(self) -> NDArray[np.float64]:
+        """How probable each word of the vocabulary is."""
+        if self._frequencies is None:
+            return zipf_probabilities(np.arange(len(self._vocabulary), dtype=np.int32), len(self._vocabulary))
+        return self._frequencies.probabilities(self._vocabulary)
+
+
+def load(
+    argument: str,
+    case: str = "exact-then-lower",
+    tokenizer: str = "words",
+    pooling: str = "mean",
+    sif_a: str = "",
+    sif_frequencies: str = "",
+    sif_components: str = "",
+    member: str = "",
+    layout: str = "",
+    vocab: str = "",
+    rows: str = "",
+    check: str = "",
+) -> WordVectorEncoder:
+    """Load ``vectors:PATH`` of GloVe, word2vec or fastText .vec vectors, plain, .gz or .zip.
+
+    ``layout`` (blocks or adjacent), ``vocab``, ``rows`` (word or sum) and ``check`` (yes or no) are for GloVe's own binary.
+    """
+    if not argument:
+        raise EncoderError("vectors needs a file: vectors:PATH of GloVe, word2vec or fastText .vec word vectors")
+    if pooling != "sif" and (sif_a or sif_frequencies or sif_components):
+        raise EncoderError(f"vectors: sif_a, sif_frequencies and sif_components need pooling=sif, not {pooling!r}")
+    if not layout and (vocab or rows or check):
+        raise EncoderError(
+            "vectors: vocab, rows and check are for GloVe's own binary, which layout=blocks or adjacent announces"
+        )
+    if check not in ("", "yes", "no"):
+        raise EncoderError(f"vectors: check is {check!r}; it can be yes or no")
+    path = Path(argument).expanduser()
+    table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word", check != "no"))
+    return WordVectorEncoder(
+        path.stem,
+        table.row_of,
+        table.matrix,
+        source=table.sha256[:32],
+        case=case,
+        tokenizer=tokenizer,
+        pooling=pooling,
+        frequencies=Frequencies.read(Path(sif_frequencies).expanduser()) if sif_frequencies else None,
+        sif_a=_number("sif_a", sif_a or "0.001"),
+        sif_components=int(_number("sif_components", sif_components or "1")),
+    )
+
+
+def _number(option: str, value: str) -> float:
+    try:
+        return float(value)
+    except ValueError as error:
+        raise EncoderError(f"vectors: {option} is {value!r}; it must be a number") from error
+
+
+def from_table(name: str, words: Iterable[str], rows: Any) -> WordVectorEncoder:
+    """Wrap vectors that are in memory already; equal tables get equal identities."""
+    listed = list(words)
+    matrix = np.ascontiguousarray(rows, dtype=np.float32)
+    if matrix.ndim != 2 or len(matrix) != len(listed):
+        raise EncoderError(f"{len(listed)} words with an array of shape {matrix.shape}: expected one vector a word")
+    if len(set(listed)) != len(listed):
+        raise EncoderError(f"the vectors of {name} hold a word twice")
+    if not np.isfinite(matrix).all():
+        raise EncoderError(f"the vectors of {name} hold NaN or infinity")
+    packed = list(map(as_bytes, listed))
+    return WordVectorEncoder(name, Vocabulary.of(packed), matrix, source=content_digest(packed, matrix)[:32])

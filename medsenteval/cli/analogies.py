@@ -1,0 +1,111 @@
+"""``medsenteval analogies generate | figures``: make analogies from relations, draw what they scored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from medsenteval.cli.stored_results import settled
+from medsenteval.cli.terminal import echo
+
+__all__ = ["analogies"]
+
+
+@click.group()
+def analogies() -> None:
+    """Make analogies from relations of your own, and draw results as the paper does."""
+
+
+@analogies.command()
+@click.option(
+    "--table", type=click.Path(path_type=Path), metavar="FILE", help="Columns subject, relation, object (.tsv or .csv)."
+)
+@click.option("--obo", type=click.Path(path_type=Path), metavar="FILE", help="An ontology in OBO format.")
+@click.option("--umls", type=click.Path(path_type=Path), metavar="FOLDER", help="UMLS with MRCONSO.RRF and MRREL.RRF.")
+@click.option("--relation", "relations", multiple=True, metavar="NAME", help="Only this relation of the ontology; repeatable.")
+@click.option("--frequencies", type=click.Path(path_type=Path), metavar="FILE", help="'term TAB count' a line.")
+@click.option("--frequency-floor", type=float, default=25, show_default=True, help="How often a term must occur.")
+@click.option("--one-to-one", type=int, default=50, show_default=True, help="1:1 instances that a relation needs.")
+@click.option("--pairs", type=int, default=50, show_default=True, help="Pairs sampled from each relation.")
+@click.option("--seed", type=int, default=1111, show_default=True)
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER",
+              help="Where BMASS/ is written; name it as --data of a run.")  # fmt: skip
+def generate(
+    table: Path | None,
+    obo: Path | None,
+    umls: Path | None,
+    relations: tuple[str, ...],
+    frequencies: Path | None,
+    frequency_floor: float,
+    one_to_one: int,
+    pairs: int,
+    seed: int,
+    output: Path,
+) -> None:
+    """Make analogies as BMASS was made: 1:1 threshold, sampled pairs, frequency floor, every two pairs combined."""
+    from medsenteval.support.text_table import text_table
+    from medsenteval.words.analogies import sources
+    from medsenteval.words.analogies.generation import Construction, write_bmass
+    from medsenteval.words.analogies.generation import generate as generate_analogies
+
+    if sum(source is not None for source in (table, obo, umls)) != 1:
+        raise click.UsageError("name one source: --table, --obo or --umls")
+    if relations and obo is None:
+        raise click.UsageError("--relation chooses among the relations of an ontology and needs --obo")
+    construction = Construction(one_to_one, pairs, frequency_floor, seed)
+    counts = None if frequencies is None else sources.read_frequencies(frequencies)
+    if table is not None:
+        source = sources.read_relation_table(table)
+    elif obo is not None:
+        source = sources.read_obo_facts(obo, relations)
+    else:
+        assert umls is not None
+        source = sources.read_umls_facts(umls)
+    generated = generate_analogies(*source, construction, counts)
+    written = write_bmass(generated, output / "BMASS")
+    rows = []
+    for each in generated.summaries:
+        counts_shown = [f"{count:,}" for count in (each.facts, each.subjects, each.one_to_one)]
+        rows.append([each.relation, *counts_shown, f"{each.ambiguity:.1f}" if each.kept else "", "yes" if each.kept else "no"])
+    header = ["Relation", "Facts", "Subjects", "1:1", "Answers", "Kept"]
+    echo(text_table(header, rows, [False, True, True, True, True, False]))
+    echo(
+        f"\n{generated.n_analogies:,} analogies of {len(generated.pairs)} relation(s) and {len(generated.candidates):,} "
+        f"candidates written to {written[0].parent}"
+    )
+    if counts is None:
+        echo("Note: without --frequencies rare terms are in it, of which an encoder may know nothing")
+    echo("The paper's authors then kept only relations that a pair says something about; summary.tsv is for that")
+    echo(f"Score it with: medsenteval run -t BMASS -d {output} --allow-incomplete -e ENCODER")
+
+
+@analogies.command()
+@click.argument("results", type=click.Path(path_type=Path), default=Path("results"))
+@click.option("-t", "--task", default="BMASS", show_default=True, help="The analogy task.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("figures"), show_default=True, metavar="FOLDER")
+@click.option("--metric", default="acc", show_default=True, help="Metric of the comparison: acc, map or mrr.")
+def figures(results: Path, task: str, output: Path, metric: str) -> None:
+    """Draw stored results: the three metrics of each relation for every result, and all results side by side."""
+    from medsenteval import registry
+    from medsenteval.errors import DataMissingError
+    from medsenteval.report.analogy_figures import draw_comparison, draw_metrics
+    from medsenteval.running.result_store import ResultStore
+    from medsenteval.support.file_names import file_name_of
+
+    name = registry.task(task).name
+    found = settled([each for each in ResultStore(results).results() if each.task == name])
+    if not found:
+        raise DataMissingError(
+            f"no result of {name} is stored in {results}; run it first: medsenteval run -t {name} -e ENCODER"
+        )
+    output.mkdir(parents=True, exist_ok=True)
+    found.sort(key=lambda each: (each.encoder, each.protocol))
+    for number, result in enumerate(found, start=1):
+        path = output / f"{name}-{number:02d}-{file_name_of(result.protocol)}.png"
+        draw_metrics(result, path)
+        echo(str(path))
+    if len(found) > 1:
+        path = output / f"{name}-compared-{metric}.png"
+        draw_comparison(found, metric, path)
+        echo(str(path))

@@ -1,0 +1,136 @@
+"""``medsenteval compare``: encoders side by side, with paired tests, ranks, and published numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from medsenteval.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from medsenteval.comparison.published.numbers import PublishedNumber
+
+__all__ = ["compare"]
+
+#: What --with calls the record of reference results.
+REFERENCE = "reference"
+
+
+@click.command()
+@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where encoders named by their name have their results; default results.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
+@click.option("--with", "beside", multiple=True, metavar="reference|published|TABLE|FOLDER",
+              help="Beside ours: the reference encoders' results, all published numbers, a table (medsenteval-3), or a "
+                   "folder of mteb's results.")  # fmt: skip
+@click.option("--against", default="", metavar="ENCODER", help="List every encoder's difference to this one.")
+@click.option("--general", is_flag=True, help="Add the domain gap: each task beside its general counterpart.")
+@click.option("--rope", type=float, metavar="POINTS",
+              help="Say better, worse, equivalent (less than POINTS apart; correlations: hundredths), undecided.")  # fmt: skip
+@click.option("--format", "style", default="text", metavar="NAME", help="text (default), markdown, latex or csv")
+@click.option("--metrics", metavar="NAMES", help="Metrics of the table: acc,f1,pearson; default those of the papers.")
+@click.option("--transpose", is_flag=True, help="Tasks as rows, encoders as columns.")
+@click.option("--digits", type=click.IntRange(0, 10), default=2, metavar="N",
+              help="Digits of percentages, default 2; correlations get one more.")  # fmt: skip
+@click.option("--differences", is_flag=True, help="Every pair's difference; in place of the scores but for text.")
+@click.option("--caption", default="", metavar="TEXT", help="A caption for the table in markdown or latex.")
+@click.option("--notes", is_flag=True, help="Add to markdown or latex what marks mean, and what is to be said of the data.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file instead.")
+@click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
+@click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
+@click.option("--correction", default="holm", metavar="NAME", help="holm (default), bonferroni, benjamini-hochberg or none")
+@click.option("--seed", default=1111, metavar="N", help="Seed of the resamples; default 1111.")
+def compare(
+    what: tuple[str, ...],
+    folder: Path,
+    tasks: str | None,
+    beside: tuple[str, ...],
+    against: str,
+    general: bool,
+    rope: float | None,
+    style: str,
+    metrics: str | None,
+    transpose: bool,
+    digits: int,
+    differences: bool,
+    caption: str,
+    notes: bool,
+    output: Path | None,
+    resamples: int,
+    level: float,
+    correction: str,
+    seed: int,
+) -> None:
+    """Compare encoders: which is better, by how much, and is it real?
+
+    RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Without
+    either, everything in the results folder is compared.
+    """
+    from medsenteval import registry
+    from medsenteval.comparison.compare import compare_results
+    from medsenteval.errors import SettingsError
+    from medsenteval.report.comparison_table import FORMATS, TableOptions, render_comparison
+    from medsenteval.running.result_store import load_results
+    from medsenteval.support.atomic_files import write_atomically
+
+    if style not in FORMATS:
+        raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
+    results = load_results(what, folder, reference=REFERENCE in beside)
+    if tasks is not None:
+        chosen = registry.select_names(tasks, [result.task for result in results])
+        results = [result for result in results if result.task in chosen]
+        if not results:
+            raise SettingsError(f"no result of the tasks {tasks!r}")
+    numbers = _numbers(beside)
+    comparison = compare_results(
+        results,
+        resamples=resamples,
+        level=level,
+        correction=correction,
+        seed=seed,
+        published=numbers,
+        all_metrics=style == "csv" or metrics is not None,
+    )
+    if against and against not in comparison.encoders:
+        raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")
+    chosen_metrics = tuple(part.strip() for part in (metrics or "").split(",") if part.strip())
+    options = TableOptions(chosen_metrics, transpose, digits, caption, notes, differences, against)
+    text = render_comparison(comparison, style, options)
+    if rope is not None:
+        from medsenteval.comparison.decision import decide, ranks_with_intervals
+        from medsenteval.report.decision_table import render_decisions
+
+        if comparison.synthetic:
+            raise SettingsError("--rope asks for a verdict, and there is none on synthetic data; name results on real data")
+        decisions, ranks = decide(comparison, rope), ranks_with_intervals(comparison, seed=seed)
+        text += "\n\n" + render_decisions(decisions, ranks, rope, level, style)
+    if general:
+        from medsenteval.comparison.domain_gap import domain_gaps
+        from medsenteval.report.domain_gap_table import render_gaps
+
+        text += "\n\n" + render_gaps(domain_gaps(results), style)
+    if output is None:
+        echo(text)
+    else:
+        write_atomically(output, text + "\n")
+        echo(f"written: {output}", err=True)
+
+
+def _numbers(beside: tuple[str, ...]) -> list[PublishedNumber]:
+    from medsenteval.comparison.published.numbers import published_numbers, select_numbers
+    from medsenteval.interop.mteb_results import read_mteb_folder
+
+    numbers: list[PublishedNumber] = []
+    for source in beside:
+        if source == REFERENCE:
+            continue  # results and not numbers; they are loaded with ours
+        if source == "published":
+            numbers.extend(published_numbers())
+        elif Path(source).is_dir():
+            numbers.extend(read_mteb_folder(Path(source)))
+        else:
+            numbers.extend(select_numbers(table=source))
+    return numbers

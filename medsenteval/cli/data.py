@@ -1,0 +1,373 @@
+"""``medsenteval data``: from nothing to a verified data folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from medsenteval.cli.commands import BAD_INPUT
+from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
+
+if TYPE_CHECKING:
+    from medsenteval.datasets.download import Progress
+    from medsenteval.datasets.prepare import Prepared
+    from medsenteval.datasets.status import SetStatus
+
+__all__ = ["data"]
+
+_folder = click.option(
+    "-d", "--data", "folder", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample."
+)
+_target = click.option(
+    "-d", "--data", "folder", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA."
+)
+_replace = click.option("--replace", "replace_old", is_flag=True, help="Replace files that are there and differ.")
+_rejected = click.option("--accept-rejected", is_flag=True, help="Leave out rows that cannot be read, and say how many.")
+_incomplete = click.option(
+    "--allow-incomplete", is_flag=True, help="Take a data set that is far from its published size or lost over 2 % of its rows."
+)
+_names = click.argument("names", nargs=-1, metavar="[NAME]...")
+
+
+@click.group()
+def data() -> None:
+    """The data sets: which are ready, how the others are had, fetching, preparing, checking, carrying them elsewhere.
+
+    A NAME is a data set (RQE, Bio-SimLex, STS12), a group of them (sentence, word, ner, terms, general) or all.
+    """
+
+
+@data.command()
+@_names
+@_folder
+@for_machines
+def status(names: tuple[str, ...], folder: str | None, wide: bool, as_json: bool) -> None:
+    """Read every data set whole and say in a line: ready, ready with differences, incomplete, unreadable, or missing.
+
+    For missing ones the line says exactly what to do. Incomplete ones have less than 90 % of the published rows, or lost more
+    than 2 % in reading; `run` scores them only with --allow-incomplete. Exit code 2 if something is unreadable or incomplete.
+    """
+    from medsenteval.datasets.locate import data_root
+    from medsenteval.datasets.manifest import select
+    from medsenteval.datasets.status import INCOMPLETE, MISSING, UNREADABLE, examine, what_to_do
+
+    root = data_root(folder)
+    found = [examine(manifest, root) for manifest in select(names or ("all",))]
+    rows, texts = [], []
+    for each in found:
+        if each.state == MISSING:
+            said = what_to_do(each.manifest)
+        elif each.state == UNREADABLE:
+            said = each.problem
+        else:
+            said = "; ".join([_counts(each), *each.differences])
+        rows.append([each.manifest.name, each.manifest.group, each.state])
+        texts.append(said)
+    if as_json:
+        keys = ("name", "group", "state", "said")
+        echo_json([dict(zip(keys, [*row, said], strict=True)) for row, said in zip(rows, texts, strict=True)])
+    else:
+        _show_status(rows, texts, line_width(wide))
+    tally = {state: sum(1 for each in found if each.state == state) for state in dict.fromkeys(each.state for each in found)}
+    echo(f"\n{', '.join(f'{count} {state}' for state, count in tally.items())} in {root}", err=as_json)
+    if any(each.state in (UNREADABLE, INCOMPLETE) for each in found):
+        sys.exit(BAD_INPUT)
+
+
+def _show_status(rows: list[list[str]], texts: list[str], most: int | None) -> None:
+    """Print the rows; the last column is as long as it needs to be, or wrapped to the terminal, and not drawn as one."""
+    from textwrap import wrap
+
+    from medsenteval.support.text_table import text_table
+
+    lines = text_table(["Data set", "Group", "State"], rows, [False] * 3).splitlines()
+    width = max(map(len, lines))
+    for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *texts], strict=True):
+        parts = [said] if most is None else wrap(said, max(20, most - width - 2), break_on_hyphens=False) or [""]
+        for number, part in enumerate(parts):
+            echo(f"{'' if number else line:<{width}}  {part}")
+
+
+@data.command()
+@click.argument("name")
+@_folder
+def where(name: str, folder: str | None) -> None:
+    """Say where a data set is, where it comes from, under what terms, and which files it consists of."""
+    from medsenteval.datasets.locate import data_root
+    from medsenteval.datasets.manifest import manifest
+    from medsenteval.datasets.status import what_to_do, where_is
+
+    found = manifest(name)
+    here = where_is(found, data_root(folder))
+    counts = ", ".join(f"{split} {count:,}" for split, count in found.counts.items())
+    lines = {
+        "Data set": f"{found.name} ({found.group}; read by {', '.join(task.name for task in found.tasks) or 'no task yet'})",
+        "Here": str(here) if here is not None else "not found",
+        "Folder": f"{found.folder}/ below the data folder",
+        "Page": found.page,
+        "Access": found.access,
+        "Licence": found.licence,
+        "Cite": found.citation,
+        "Published": counts,
+        "Shrinks": found.shrinks,
+        "To get it": what_to_do(found),
+        "By hand": found.obtain,
+        "Note": found.note,
+    }
+    for key, value in lines.items():
+        if value:
+            echo(f"{key + ':':<11}{value}")
+    for layout, files in found.layouts.items():
+        echo(f"Files, {layout}:")
+        for file in files:
+            known = [f"{file.rows:,} rows" if file.rows else "", f"{file.size:,} bytes" if file.size else ""]
+            known += [f"SHA-256 {digest}" for digest in file.sha256]
+            echo(f"  {file.path}" + "".join(f"  {each}" for each in known if each))
+    for download in found.downloads:
+        echo(f"Download: {download.name}" + (f"  SHA-256 {download.sha256}" if download.sha256 else "  (no hash known)"))
+        for url in download.urls:
+            echo(f"  {url}")
+
+
+@data.command()
+@click.argument("name")
+@_folder
+@click.option("--examples", type=click.IntRange(0, 50), default=3, metavar="N", help="Examples of each split; default 3.")
+def show(name: str, folder: str | None, examples: int) -> None:
+    """Show a data set's splits, labels, lengths, examples, duplicates, overlap of train and test, and the majority score."""
+    from medsenteval.datasets.description import describe_dataset
+    from medsenteval.datasets.locate import data_root, load_dataset
+    from medsenteval.datasets.manifest import manifest
+    from medsenteval.settings import Settings
+
+    found = manifest(name)
+    root = data_root(folder)
+    if not found.tasks:
+        from medsenteval.datasets.status import examine
+
+        _report(examine(found, root))
+        return
+    for task in found.tasks:
+        echo(describe_dataset(load_dataset(task, root, Settings(allow_incomplete=True)), examples))
+
+
+@data.command()
+@click.argument("source", metavar="FILE")
+@click.option(
+    "--examples", type=click.IntRange(0, 50), default=0, metavar="N", help="Show texts of N rows of each split; default 0."
+)
+def describe(source: str, examples: int) -> None:
+    """Show what would be read from data of your own: which column is what, labels, lengths, duplicates, what was rejected.
+
+    FILE is a file or folder, with options as `run --tasks file:FILE` takes them (notes.csv,label=severity), or hf:OWNER/NAME.
+    """
+    from medsenteval import registry
+    from medsenteval.datasets.description import describe_dataset
+    from medsenteval.datasets.locate import load_dataset
+    from medsenteval.settings import Settings
+
+    settings = Settings(allow_incomplete=True)
+    (task,) = registry.select_tasks(source if source.startswith(("file:", "hf:")) else f"file:{source}")
+    dataset = load_dataset(task, Path(), settings)
+    echo(f"{task.name}: {task.own_data}; {task.family}, {task.protocol_under(settings)}, data={dataset.fingerprint[:12]}")
+    for row in dataset.rejected[:10]:
+        echo(f"rejected: {row}")
+    if len(dataset.rejected) > 10:
+        echo(f"rejected: {len(dataset.rejected) - 10:,} more")
+    echo(f"\n{describe_dataset(dataset, examples)}")
+
+
+@data.command()
+@_names
+@_folder
+def quality(names: tuple[str, ...], folder: str | None) -> None:
+    """Report leaks and contradictions: duplicates, near ones too, across splits, opposite labels, what nobody can get right."""
+    from medsenteval.datasets.locate import data_root, load_dataset
+    from medsenteval.datasets.manifest import select
+    from medsenteval.datasets.quality import NEAR, describe_quality, examine_quality
+    from medsenteval.datasets.status import where_is
+    from medsenteval.settings import Settings
+
+    root = data_root(folder)
+    tasks = [task for found in select(names or ("all",)) if names or where_is(found, root) is not None for task in found.tasks]
+    for task in tasks:
+        dataset = load_dataset(task, root, Settings(allow_incomplete=True))
+        for line in describe_quality(examine_quality(dataset)):
+            echo(f"{task.name}: {line}")
+    echo(f"\nNear duplicates: word sets with a Jaccard similarity of {NEAR} or more, case ignored, both sides of a pair.")
+
+
+@data.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@_target
+@click.option("--offline", is_flag=True, help="Use what was downloaded before and nothing else.")
+@click.option("--mirror", default="", metavar="URL", help="Ask this address first; it has files as URL/NAME/FILE.")
+@click.option("--accept-changed", is_flag=True, help="Trust a file that differs from the one fetched first.")
+@click.option("--attempts", type=click.IntRange(1, 100), default=4, help="Attempts at each address; default 4.")
+@click.option("--timeout", type=click.FloatRange(0.1), default=30.0, help="Seconds without a byte; default 30.")
+@click.option("--quiet", is_flag=True, help="No progress bars.")
+@_replace
+@_rejected
+@_incomplete
+def fetch(
+    names: tuple[str, ...],
+    folder: str | None,
+    offline: bool,
+    mirror: str,
+    accept_changed: bool,
+    attempts: int,
+    timeout: float,
+    quiet: bool,
+    replace_old: bool,
+    accept_rejected: bool,
+    allow_incomplete: bool,
+) -> None:
+    """Download open data sets from their official addresses, verify them and prepare them.
+
+    Interrupted downloads go on where they stopped. Where no hash is published, the first download is remembered in
+    data.lock.json and a later change is refused.
+    """
+    from medsenteval.datasets.acquisition import FetchOptions, fetch_data_set
+    from medsenteval.datasets.download import FetchSettings
+    from medsenteval.datasets.manifest import select
+    from medsenteval.errors import DataError
+
+    root = _root(folder)
+    options = FetchOptions(
+        mirror=mirror,
+        offline=offline,
+        accept_changed=accept_changed,
+        replace_old=replace_old,
+        accept_rejected=accept_rejected,
+        allow_incomplete=allow_incomplete,
+        settings=FetchSettings(timeout=timeout, attempts=attempts),
+    )
+    failed = []
+    for manifest in select(names):
+        try:
+            prepared = fetch_data_set(
+                manifest, root, options, None if quiet else _progress_bar, lambda message: echo(message, err=True)
+            )
+        except DataError as error:  # noqa: PERF203
+            failed.append(manifest.name)
+            echo(f"Error: {error}", err=True)
+        else:
+            _report_prepared(prepared)
+    if failed:
+        echo(f"Not fetched: {', '.join(failed)} (the reasons stand above)", err=True)
+        sys.exit(BAD_INPUT)
+
+
+@data.command()
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.option("--from", "sources", multiple=True, required=True, metavar="PATH", type=click.Path(path_type=Path),
+              help="What you have: zip, tar, gz, rar, a folder or a file; repeat for several.")  # fmt: skip
+@_target
+@_replace
+@_rejected
+@_incomplete
+def prepare(names: tuple[str, ...], sources: tuple[Path, ...], folder: str | None, **accepted: bool) -> None:
+    """Find a data set's files in what you have, by content; convert, verify and put them in place, or say exactly why not."""
+    from medsenteval.datasets.manifest import select
+    from medsenteval.datasets.prepare import prepare as prepare_one
+    from medsenteval.errors import DataError
+
+    root = _root(folder)
+    failed = []
+    for manifest in select(names):
+        try:
+            prepared = prepare_one(manifest, sources, root, **accepted)
+        except DataError as error:  # noqa: PERF203
+            failed.append(manifest.name)
+            echo(f"Error: {error}", err=True)
+        else:
+            _report_prepared(prepared)
+    if failed:
+        sys.exit(BAD_INPUT)
+
+
+@data.command(name="export")
+@click.argument("bundle", metavar="BUNDLE.zip", type=click.Path(path_type=Path))
+@_names
+@_folder
+@click.option("--restricted", is_flag=True, help="Include sets that are not open; their terms bind whoever opens the bundle.")
+def export_(bundle: Path, names: tuple[str, ...], folder: str | None, restricted: bool) -> None:
+    """Write prepared data sets into one file, to carry to a machine without internet."""
+    from medsenteval.datasets.bundle import export_bundle
+    from medsenteval.datasets.locate import data_root
+    from medsenteval.datasets.manifest import select
+    from medsenteval.datasets.status import MISSING, where_is
+
+    root = data_root(folder)
+    chosen = [found for found in select(names or ("all",)) if names or where_is(found, root) is not None]
+    exported = export_bundle(bundle, chosen, root, restricted)
+    for name, reason in exported.left_out:
+        if reason == MISSING and not names:
+            continue  # another set of its folder is there
+        echo(f"left out {name}: {reason}", err=True)
+    echo(f"{bundle}: {', '.join(exported.included)} ({exported.size:,} bytes)")
+
+
+@data.command(name="import")
+@click.argument("bundle", metavar="BUNDLE.zip", type=click.Path(path_type=Path))
+@_target
+@_replace
+def import_(bundle: Path, folder: str | None, replace_old: bool) -> None:
+    """Check a bundle that `data export` wrote and put its data sets in place."""
+    from medsenteval.datasets.bundle import import_bundle
+
+    for status_ in import_bundle(bundle, _root(folder), replace_old):
+        _report(status_)
+
+
+def _root(folder: str | None) -> Path:
+    """Return the data folder to write into; the bundled sample is none."""
+    import os
+
+    from medsenteval.errors import SettingsError
+
+    chosen = folder or os.environ.get("MEDSENTEVAL_DATA")
+    if not chosen:
+        raise SettingsError("no data folder to write into; name one with --data or MEDSENTEVAL_DATA")
+    root = Path(chosen).expanduser()
+    if root.exists() and not root.is_dir():
+        raise SettingsError(f"{root} is not a folder; name another one with --data or MEDSENTEVAL_DATA")
+    return root
+
+
+def _counts(found: SetStatus) -> str:
+    total = f"{sum(found.counts.values()):,} rows"
+    if len(found.counts) in (0, 1) or len(found.counts) > 3:
+        return total
+    return ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
+
+
+def _report(found: SetStatus) -> None:
+    echo(f"{found.manifest.name}: {found.state}: {_counts(found)}" + (f" in {found.folder}" if found.folder else ""))
+    for line in (*([found.problem] if found.problem else []), *found.differences, *found.notes):
+        echo(f"  {line}")
+
+
+def _report_prepared(prepared: Prepared) -> None:
+    _report(prepared.status)
+    for path, origin in prepared.origins:
+        echo(f"  {path}: {origin}")
+    for note in prepared.notes:
+        echo(f"  note: {note}")
+
+
+def _progress_bar(name: str) -> Progress:
+    from tqdm import tqdm
+
+    bar = tqdm(desc=name, unit="B", unit_scale=True, unit_divisor=1024, leave=False, disable=None)
+
+    def advance(done: int, total: int | None) -> None:
+        bar.total = total
+        bar.update(done - bar.n)
+        if done == total:
+            bar.close()
+
+    return advance

@@ -1,0 +1,47 @@
+"""``medsenteval doctor``: looks at the installation, the data and an encoder, and says what to fix."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from medsenteval.cli.commands import BAD_INPUT
+from medsenteval.cli.terminal import echo
+
+__all__ = ["doctor"]
+
+
+@click.command()
+@click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC", help="Examine this encoder too; can be repeated.")
+@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@click.option("-t", "--tasks", default="sentence", show_default=True, metavar="NAMES", help="Tasks whose data is looked at.")
+def doctor(encoders: tuple[str, ...], data: str | None, tasks: str) -> None:
+    """Check the installation, the data and an encoder, and say what to fix; exit code 2 if there is a problem."""
+    from medsenteval import registry
+    from medsenteval.datasets.locate import data_root
+    from medsenteval.doctor.data_folder import examine_data
+    from medsenteval.doctor.encoder import examine_encoder
+    from medsenteval.doctor.findings import Finding, describe, worst
+    from medsenteval.doctor.installation import examine_installation
+    from medsenteval.errors import MedSentEvalError
+
+    sections = [("Installation", examine_installation())]
+    try:
+        sections.append(("Data", examine_data(registry.select_tasks(tasks), data_root(data))))
+    except MedSentEvalError as error:
+        sections.append(("Data", [Finding("data folder", "problem", str(error))]))
+    for spec in encoders:
+        try:
+            findings = examine_encoder(registry.load_encoder(spec))
+        except MedSentEvalError as error:
+            findings = [Finding("loading", "problem", str(error))]
+        sections.append((f"Encoder {spec}", findings))
+    everything = []
+    for title, findings in sections:
+        echo(f"{title}\n{'-' * len(title)}\n{describe(findings)}\n")
+        everything += findings
+    problems = sum(finding.severity == "problem" for finding in everything)
+    echo(f"{problems} problem(s)" if problems else "No problems.")
+    if worst(everything) == "problem":
+        sys.exit(BAD_INPUT)

@@ -1,0 +1,43 @@
+"""``medsenteval encoders``: what --encoder can name."""
+
+from __future__ import annotations
+
+import click
+
+from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
+
+__all__ = ["encoders"]
+
+
+@click.command()
+@click.argument("name", required=False)
+@for_machines
+def encoders(name: str | None, wide: bool, as_json: bool) -> None:
+    """List the kinds of encoder and the published encoders that --encoder can name; with NAME, say all about one."""
+    from medsenteval import registry
+    from medsenteval.encoders.recipes import describe, recipes
+    from medsenteval.support.text_table import text_table
+
+    kinds = registry.encoder_kinds()
+    if name is not None:
+        canonical, recipe = registry.encoder_name(name)
+        echo(f"{canonical}: {kinds[canonical]}" if recipe is None else describe(recipes()[recipe.name]))
+        return
+    width = line_width(wide)
+    if as_json:
+        published = [
+            {"name": each.name, "kind": each.kind, "size": each.dimension, "automatic": each.automatic, "present": each.present}
+            for each in recipes().values()
+        ]
+        echo_json({"kinds": kinds, "published": published})
+        return
+    echo(text_table(["Kind", "Argument"], list(kinds.items()), [False, False], width))
+    echo("\nWritten KIND:ARGUMENT,OPTION=VALUE, for example vectors:glove.6B.100d.txt,case=lower\n")
+    rows = []
+    for recipe in recipes().values():
+        weights = "automatic" if recipe.automatic else "present" if recipe.present else "by hand"
+        size = "unknown" if recipe.dimension is None else str(recipe.dimension)
+        rows.append([recipe.name, recipe.kind, size, weights, "; ".join(map(str, recipe.rows))])
+    echo(text_table(["Published encoder", "Kind", "Size", "Weights", "Rows"], rows, [False, False, True, False, False], width))
+    echo("\nWritten by name, for example biobert or biobert,max_length=256. `medsenteval encoders NAME` says where")
+    echo("the weights come from and, where they are fetched by hand, what to put where.")

@@ -1,0 +1,57 @@
+"""``medsenteval export``: stored results handed over to other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from medsenteval.cli.stored_results import settled
+from medsenteval.cli.terminal import echo
+
+__all__ = ["export"]
+
+
+@click.group()
+def export() -> None:
+    """Hand results over: to mteb, or to the card of a model."""
+
+
+_WHAT = click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+_FOLDER = click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
+                       help="Where encoders named by their name have their results; default results.")  # fmt: skip
+
+
+@export.command()
+@_WHAT
+@_FOLDER
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where to write MODEL/REVISION/TASK.json.")  # fmt: skip
+def mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
+    """Write results in the form and layout that mteb reads; `compare --with FOLDER` reads them back."""
+    from medsenteval.interop.mteb_results import export_results
+    from medsenteval.running.result_store import load_results
+
+    written = export_results(settled(load_results(what, folder)), output)
+    echo(f"{len(written)} result(s) written below {output}")
+
+
+@export.command("model-card")
+@_WHAT
+@_FOLDER
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file instead.")
+def model_card(what: tuple[str, ...], folder: Path, output: Path | None) -> None:
+    """Write one encoder's results as the YAML block that opens a model's README.md on the hub.
+
+    Every metric has its interval and the signature that repeats it.
+    """
+    from medsenteval.interop.model_card import model_card_block
+    from medsenteval.running.result_store import load_results
+    from medsenteval.support.atomic_files import write_atomically
+
+    text = model_card_block(settled(load_results(what, folder)))
+    if output is None:
+        echo(text, nl=False)
+    else:
+        write_atomically(output, text)
+        echo(f"written: {output}", err=True)

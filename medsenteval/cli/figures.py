@@ -1,0 +1,65 @@
+"""``medsenteval figures``: the report's figures as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from medsenteval.cli.terminal import echo
+
+__all__ = ["figures"]
+
+
+@click.command()
+@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+@click.option("-o", "--output", default="figures", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+              help="Where to write the figures; default figures.")  # fmt: skip
+@click.option("--format", "formats", default="svg", metavar="NAMES", help="svg (default), png, pdf, or several: svg,pdf")
+@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where encoders named by their name have their results; default results.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES", help="Tasks or groups of tasks, separated by commas; default all in RESULTS.")
+@click.option("--subsets-by", type=click.Path(path_type=Path), metavar="TABLE",
+              help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
+@click.option("--width", metavar="column|page|INCHES",
+              help="Width for a paper: column (3.3 inches), page (6.9) or a number; letters keep 7 points.")  # fmt: skip
+@click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
+def figures(
+    what: tuple[str, ...],
+    output: Path,
+    formats: str,
+    folder: Path,
+    tasks: str | None,
+    subsets_by: Path | None,
+    width: str | None,
+    level: float,
+) -> None:
+    """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
+    from medsenteval.report.figures import check_formats, write_figures
+    from medsenteval.report.loading import page_of
+    from medsenteval.report.output_folder import ready_folder
+    from medsenteval.report.page import PageOptions
+
+    kinds = tuple(dict.fromkeys(part.strip().casefold() for part in formats.split(",") if part.strip()))
+    check_formats(kinds)
+    inches = None if width is None else _inches(width)
+    ready_folder(output)
+    page = page_of(what, folder, tasks, subsets_by, PageOptions(level=level))
+    written = write_figures(page, output, kinds, inches)
+    echo(f"{len(written)} file(s) in {output}")
+    for path, found in written.items():
+        if inches is not None and found > inches + 0.05:
+            echo(f"{path.name}: {found:.1f} inches wide: its letters would be smaller than 7 points at {inches:g}", err=True)
+
+
+def _inches(width: str) -> float:
+    from medsenteval.errors import SettingsError
+
+    named = {"column": 3.3, "page": 6.9}
+    try:
+        inches = named[width] if width in named else float(width)
+    except ValueError:
+        inches = 0.0
+    if not 0.5 <= inches <= 100:
+        raise SettingsError(f"--width is {width!r}; it can be column, page, or a number of inches")
+    return inches

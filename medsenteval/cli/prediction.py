@@ -1,0 +1,134 @@
+"""``medsenteval correlate``: whether one kind of score predicts another, over encoders."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from medsenteval.cli.stored_results import settled
+from medsenteval.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from medsenteval.comparison.prediction import Cell
+    from medsenteval.comparison.score_columns import Columns
+    from medsenteval.statistics import Correlation
+
+__all__ = ["correlate"]
+
+#: What is correlated without being named: the intrinsic sets of the published tables with their extrinsic ones.
+_EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
+
+
+@click.command()
+@click.argument("results", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--published", metavar="TABLE", help="A published table instead of RESULTS: biosim_tables:5, medsenteval_table3")
+@click.option("--table", metavar="FILE", type=click.Path(path_type=Path), help="Your own table: encoders by columns of scores.")
+@click.option("-x", "first", metavar="COLUMNS", help="Columns, separated by commas: Bio-SimLex,MayoSRS or Bio-SimLex.pearson")
+@click.option("-y", "second", metavar="COLUMNS", help="Columns to correlate them with: AnatEM,BC2GM")
+@click.option("--kind", type=click.Choice(["pearson", "spearman"]), default="pearson", show_default=True)
+@click.option("--correct", "correction", default="none", show_default=True,
+              type=click.Choice(["none", "bonferroni", "holm", "benjamini-hochberg"]),
+              help="Correct p values for the number of tests before marking them.")  # fmt: skip
+@click.option("--level", type=float, default=0.05, show_default=True, help="p values below it are marked with *.")
+def correlate(
+    results: Path | None,
+    published: str | None,
+    table: Path | None,
+    first: str | None,
+    second: str | None,
+    kind: Correlation,
+    correction: str,
+    level: float,
+) -> None:
+    """Correlate columns of scores over encoders: do intrinsic scores predict extrinsic ones?
+
+    Every correlation is shown with n, its exact p values, interval, and the one encoder without which it changes most.
+    """
+    from medsenteval.comparison.prediction import correlate_columns
+    from medsenteval.errors import SettingsError
+
+    columns = _columns(results, published, table)
+    extrinsic = [name for name in columns.shown if name in _EXTRINSIC]
+    left = _names(first) or [name for name in columns.shown if name not in extrinsic]
+    right = _names(second) or extrinsic or list(columns.shown)
+    cells = correlate_columns(columns, left, right, kind)
+    if columns.synthetic:
+        from medsenteval.running.score_table import SYNTHETIC_WARNING
+
+        echo(f"{SYNTHETIC_WARNING} No correlation is marked.", err=True)
+        level = 0.0
+    if not cells:
+        raise SettingsError(f"nothing to correlate; name columns with -x and -y out of {', '.join(columns.shown)}")
+    echo(_matrix(cells, kind, correction, level))
+    echo()
+    echo(_details(cells, correction, level))
+
+
+def _columns(results: Path | None, published: str | None, table: Path | None) -> Columns:
+    from medsenteval.comparison.score_columns import columns_of_results, read_published_columns, read_score_table
+    from medsenteval.errors import SettingsError
+    from medsenteval.running.result_store import ResultStore
+
+    if sum(source is not None for source in (results, published, table)) != 1:
+        raise SettingsError("name one source of scores: a folder of RESULTS, --published TABLE or --table FILE")
+    if published is not None:
+        return read_published_columns(published)
+    if table is not None:
+        return read_score_table(table)
+    assert results is not None
+    return columns_of_results(settled(ResultStore(results).results()))
+
+
+def _names(text: str | None) -> list[str]:
+    return [] if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _corrected(cells: Sequence[Cell], correction: str) -> list[float]:
+    from medsenteval.statistics import correct
+
+    return [float(p) for p in correct([cell.association.p_value for cell in cells], correction)]
+
+
+def _matrix(cells: Sequence[Cell], kind: str, correction: str, level: float) -> str:
+    """Lay the coefficients out as the paper's tables do, marked where p is below the level."""
+    from medsenteval.support.text_table import text_table
+
+    p_values = _corrected(cells, correction)
+    shown = {
+        (cell.first, cell.second): f"{cell.association.coefficient:.2f}{'*' if p < level else ' '}"
+        for cell, p in zip(cells, p_values, strict=True)
+    }
+    rows = list(dict.fromkeys(cell.first for cell in cells))
+    heads = list(dict.fromkeys(cell.second for cell in cells))
+    body = [[row, *(shown.get((row, head), "-") for head in heads)] for row in rows]
+    table = text_table([kind, *heads], body, [False] + [True] * len(heads))
+    corrected = "uncorrected" if correction == "none" else f"corrected by {correction} for {len(cells)} tests"
+    return f"{table}\n* p < {level:g}, two-sided, {corrected}"
+
+
+def _details(cells: Sequence[Cell], correction: str, level: float) -> str:
+    from medsenteval.support.text_table import text_table
+
+    rows = []
+    for cell, p in zip(cells, _corrected(cells, correction), strict=True):
+        found = cell.association
+        interval = "-" if math.isnan(found.low) else f"[{found.low:.2f}, {found.high:.2f}]"
+        without = "-" if math.isnan(cell.without_most_influential) else f"{cell.without_most_influential:.2f}"
+        mark = "*" if p < level else ""
+        permuted = f"{found.permutation_p:.4f}" + ("" if found.complete else "~")
+        numbers = [f"{found.coefficient:.4f}", mark, str(found.n), f"{found.p_value:.4f}", permuted]
+        extra = [f"{p:.4f}"] if correction != "none" else []
+        rows.append([cell.first, cell.second, *numbers, *extra, interval, without, cell.most_influential])
+    extra_header = [f"p ({correction})"] if correction != "none" else []
+    header = ["x", "y", "coefficient", "", "n", "p", "p (orders)", *extra_header, "95 % interval", "without one", "which one"]
+    right = [False, False, True, False, True, True, True, *[True] * len(extra_header), True, True, False]
+    note = (
+        "p: Student's t. p (orders): share of all orders of one column (~ of 100,000 random ones) that correlate as strongly.\n"
+        "Without one: the correlation without the encoder whose removal changes it most."
+    )
+    return f"{text_table(header, rows, right)}\n{note}"

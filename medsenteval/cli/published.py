@@ -1,0 +1,63 @@
+"""``medsenteval published``: the literature's numbers, with source, protocol and doubts."""
+
+from __future__ import annotations
+
+import click
+
+from medsenteval.cli.terminal import echo
+
+__all__ = ["published"]
+
+
+@click.command()
+@click.option("-t", "--task", default="", metavar="NAME", help="Only this task.")
+@click.option("-e", "--encoder", default="", metavar="NAME", help="Only encoders whose name holds this.")
+@click.option("--table", default="", metavar="NAME", help="Only this table (medsenteval-3) or paper (medisim).")
+@click.option("--suspect", is_flag=True, help="Only numbers that cannot or need not be right, with the reason.")
+@click.option("--csv", "as_csv", is_flag=True, help="All columns, as comma-separated values.")
+def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) -> None:
+    """Show published numbers; without options, list the tables."""
+    import csv
+    import sys
+    from dataclasses import asdict, fields
+
+    from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers, tables_of
+    from medsenteval.support.text_table import text_table
+
+    chosen = select_numbers(table=table, task=task, encoder=encoder, suspect=suspect)
+    if as_csv:
+        writer = csv.DictWriter(sys.stdout, [field.name for field in fields(PublishedNumber)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(asdict, chosen))
+        return
+    if not (task or encoder or table or suspect):
+        rows = []
+        for name, source in tables_of(published_numbers()).items():
+            inside = [number for number in chosen if number.table == name]
+            doubtful = sum(bool(number.suspect) for number in inside)
+            rows.append([name, str(len(inside)), str(doubtful or ""), source])
+        echo(text_table(["Table", "Numbers", "Suspect", "Source"], rows, [False, True, True, False]))
+        return
+    if not chosen:
+        echo("No published number matches.")
+        return
+    marks: dict[str, str] = {}
+    rows = []
+    for number in chosen:
+        mark = marks.setdefault(number.suspect, f"?{len(marks) + 1}") if number.suspect else ""
+        rows.append(
+            [number.table, number.encoder, number.task, number.setting, number.metric, number.printed, mark, number.protocol]
+        )
+    header = ["Table", "Encoder", "Task", "Setting", "Metric", "Printed", "", "Protocol"]
+    echo(text_table(header, rows, [False, False, False, False, False, True, False, False]))
+    for reason, mark in marks.items():
+        echo(f"{mark} suspect: {reason}")
+    for name, source in tables_of(chosen).items():
+        how = next(number.how for number in chosen if number.table == name)
+        echo(f"{name}: {source}. {how}.")
+    differing: dict[str, list[str]] = {}
+    for number in chosen:
+        if number.differs and number.task not in differing.setdefault(number.differs, []):
+            differing[number.differs].append(number.task)
+    for difference, tasks in differing.items():
+        echo(f"Differs from a run of this toolkit, {', '.join(tasks)}: {difference}.")

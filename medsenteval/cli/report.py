@@ -1,0 +1,78 @@
+"""``medsenteval report``: results as one page to read and to send."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from medsenteval.cli.terminal import echo
+
+__all__ = ["report"]
+
+
+@click.command()
+@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+@click.option("-o", "--output", default="report.html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Where to write the page; default report.html.")  # fmt: skip
+@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Where encoders named by their name have their results; default results.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES", help="Tasks or groups of tasks, separated by commas; default all in RESULTS.")
+@click.option("--with", "beside", type=click.Choice(["reference"]), help="Add the reference encoders' results.")
+@click.option("--title", metavar="TEXT", help="The page's title.")
+@click.option("--examples", type=click.IntRange(1), is_flag=False, flag_value=10, metavar="[N]",
+              help="Show the texts of N items (default 10) on which encoders disagree, read from the data folder.")  # fmt: skip
+@click.option("-d", "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
+              help="Data folder of the run; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
+@click.option("--include-restricted", is_flag=True,
+              help="Show items of data sets that are not open too, on a page for those who may see them.")  # fmt: skip
+@click.option("--subsets-by", type=click.Path(path_type=Path), metavar="TABLE",
+              help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
+@click.option("--rope", default=1.0, metavar="POINTS",
+              help="The largest difference that does not matter, in points (correlations: hundredths); default 1.")  # fmt: skip
+@click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
+@click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
+@click.option("--correction", default="holm", metavar="NAME", help="holm (default), bonferroni, benjamini-hochberg or none")
+def report(
+    what: tuple[str, ...],
+    output: Path,
+    folder: Path,
+    tasks: str | None,
+    beside: str | None,
+    title: str | None,
+    examples: int | None,
+    data: Path | None,
+    include_restricted: bool,
+    subsets_by: Path | None,
+    rope: float,
+    resamples: int,
+    level: float,
+    correction: str,
+) -> None:
+    """Make one page of results that opens offline: scores, figures, cost, and every task in detail.
+
+    RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Texts
+    are on the page only with --examples, and those of restricted data sets only with --include-restricted.
+    """
+    from medsenteval.report.html import render_page
+    from medsenteval.report.loading import page_of
+    from medsenteval.report.output_folder import ready_folder
+    from medsenteval.report.page import PageOptions
+    from medsenteval.support.atomic_files import write_atomically
+
+    ready_folder(output.parent)
+    options = PageOptions(
+        title=PageOptions.title if title is None else title,
+        examples=examples or 0,
+        data=data,
+        include_restricted=include_restricted,
+        level=level,
+        correction=correction,
+        resamples=resamples,
+        rope=rope,
+    )
+    page = page_of(what, folder, tasks, subsets_by, options, reference=beside is not None)
+    write_atomically(output, render_page(page))
+    echo(f"{output}: {len(page.comparison.encoders)} encoder(s), {len(page.views)} task(s)")
+    if include_restricted and any(view.access != "open" for view in page.views):
+        echo("Items of restricted data sets are on this page: share it only with those who may see them.", err=True)

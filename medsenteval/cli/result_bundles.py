@@ -1,0 +1,77 @@
+"""``medsenteval results pack | verify | add``: results in one file that others can check and compare with."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from medsenteval.cli.terminal import echo
+
+__all__ = ["results"]
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def results() -> None:
+    """Bundles of results: pack them, verify somebody else's, add them to a folder that compare and report read."""
+
+
+@results.command()
+@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+@click.option("-r", "--results", "folder", default="results", type=_PATH, metavar="FOLDER",
+              help="Where encoders named by their name have their results; default results.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
+@click.option("-o", "--output", required=True, type=_PATH, metavar="FILE", help="The bundle; its name ends in .results.zip.")
+def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -> None:
+    """Pack results into one file: scores, ids and answers with their hashes, no texts."""
+    from medsenteval import registry
+    from medsenteval.errors import SettingsError
+    from medsenteval.running.result_bundle import SUFFIX, pack_results
+    from medsenteval.running.result_store import load_results
+
+    if not output.name.endswith(SUFFIX):
+        raise SettingsError(f"--output is {str(output)!r}; a bundle's name ends in {SUFFIX}, by which it is found again")
+    found = load_results(what, folder)
+    if tasks is not None:
+        chosen = {task.name for task in registry.select_tasks(tasks)}
+        found = [result for result in found if result.task in chosen]
+    pack_results(found, output)
+    echo(f"{output}: {len(found)} result(s), {output.stat().st_size:,} bytes; `medsenteval results verify` checks it")
+
+
+@results.command()
+@click.argument("bundles", nargs=-1, required=True, type=_PATH, metavar="BUNDLE...")
+def verify(bundles: tuple[Path, ...]) -> None:
+    """Check every hash of bundles and compute every score again from the items; a changed byte is refused."""
+    from medsenteval.comparison.verification import verify_bundle
+
+    for path in bundles:
+        found = verify_bundle(path)
+        echo(f"{path}: unchanged; {len(found.results)} result(s), {found.recomputed} score(s) computed again from the items")
+        for place in found.beyond_items:
+            echo(f"  not computed again, the items do not give it: {place}")
+
+
+@results.command()
+@click.argument("bundle", type=_PATH)
+@click.argument("folder", type=_PATH)
+def add(bundle: Path, folder: Path) -> None:
+    """Verify BUNDLE and copy it into FOLDER, which `compare` and `report` then read whole."""
+    from medsenteval.comparison.verification import conflicts, verify_bundle
+    from medsenteval.errors import DataError
+    from medsenteval.running.result_bundle import SUFFIX
+    from medsenteval.running.result_store import ResultStore
+
+    found = verify_bundle(bundle)
+    folder.mkdir(parents=True, exist_ok=True)
+    if different := conflicts(found.results, ResultStore(folder).results()):
+        raise DataError(f"{bundle}: {folder} has other scores of the same job: {'; '.join(different)}; find out which is right")
+    target = folder / (bundle.name if bundle.name.endswith(SUFFIX) else bundle.name + SUFFIX)
+    if target.exists() and target.read_bytes() != bundle.read_bytes():
+        raise DataError(f"{target}: another bundle of this name is there; rename one of them")
+    if not target.exists():
+        shutil.copyfile(bundle, target)
+    echo(f"{target}: {len(found.results)} result(s) added; `medsenteval compare {folder}` reads them")

@@ -1,0 +1,234 @@
+"""``medsenteval run``: encoders times tasks into stored results and tables."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
+from medsenteval.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from medsenteval.contracts import Task
+    from medsenteval.running.suite import SuiteOutcome
+    from medsenteval.settings import Settings
+
+__all__ = ["run"]
+
+
+@click.command()
+@click.argument("suite", required=False, metavar="[SUITE.toml]", type=click.Path(path_type=Path))
+@click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC",
+              help="KIND:ARGUMENT,OPTION=VALUE,... or a published encoder's name; repeat for several; default lexical. "
+                   "`medsenteval encoders` lists both.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES",
+              help="Tasks or groups of tasks, separated by commas: sentence,RQE; your own data: file:notes.csv,label=severity; "
+                   "default sentence")  # fmt: skip
+@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path),
+              help="Where results are stored, a JSON file each; default results.")  # fmt: skip
+@click.option("--probe", metavar="NAME", help="exact (default), sklearn, senteval (SentEval's torch loop) or mlp")
+@click.option("--grid", metavar="NAME", help="Penalties to search: senteval (default) or wide")
+@click.option("--folds", type=int, metavar="K", help="Folds of cross-validation; default 10")
+@click.option("--grouped", is_flag=True, default=None, help="Keep all rows of a question, tweet or paper in one fold.")
+@click.option("--seed", "--seeds", "seeds", metavar="N,...", help="One seed or several (mean and spread); default 1111")
+@click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")
+@click.option("--allow-incomplete", is_flag=True, default=None,
+              help="Score data sets too that are far from their published size or lost over 2 % of their rows.")  # fmt: skip
+@click.option("--train-fraction", "train_fractions", metavar="F,...",
+              help="Train on this share of the training rows; several shares make a learning curve.")  # fmt: skip
+@click.option("--shots", metavar="N,...", help="Train on N rows of each class; several numbers make a curve.")
+@click.option("--draws", type=int, metavar="N", help="How often a part of the training rows is drawn; default 10")
+@click.option("--few-shot", metavar="NAME", help="own (default), or mteb for its few-shot protocol")
+@click.option("--batch-size", type=int, metavar="N", help="Texts handed to the encoder at once; default 128")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N",
+              help="Tokens that the endpoint: encoders may use together; the run ends before it could use more.")  # fmt: skip
+@click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
+              help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
+@click.option("-x", "--executor", metavar="WHERE",
+              help="Where work runs: in-process (default), processes:N, dask:N or dask://HOST:PORT; "
+                   "scores do not depend on it")  # fmt: skip
+@click.option("--only-missing", is_flag=True, help="Run jobs only that have neither a result nor a failure; the default.")
+@click.option("--force", is_flag=True, help="Run jobs again whose results are stored.")
+@click.option("--retry-failed", is_flag=True, help="Run jobs again that failed before.")
+@click.option(
+    "--plan", "plan_only", is_flag=True, help="Say what would be done for each job and how long it may take, and stop."
+)
+@click.option("--allow-code", is_flag=True,
+              help="Trust what SUITE.toml names: code (python:, mteb:), servers (endpoint:, dask://).")  # fmt: skip
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@click.option("--quality", is_flag=True, help="Report duplicates, leaks and the best possible score of each data set too.")
+@click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
+def run(
+    suite: Path | None,
+    encoders: tuple[str, ...],
+    tasks: str | None,
+    data: str | None,
+    output: Path | None,
+    seeds: str | None,
+    options: tuple[str, ...],
+    executor: str | None,
+    only_missing: bool,
+    force: bool,
+    retry_failed: bool,
+    plan_only: bool,
+    allow_code: bool,
+    no_cache: bool,
+    quality: bool,
+    quiet: bool,
+    train_fractions: str | None,
+    shots: str | None,
+    few_shot: str | None,
+    max_tokens: int | None,
+    **settings: str | int | bool | None,
+) -> None:
+    """Score encoders on tasks and print a table like the paper's Table 3.
+
+    Everything can stand in a SUITE.toml; options given here win over it. A rerun does only what is missing.
+    """
+    from medsenteval import registry
+    from medsenteval.embedding.cache import EmbeddingCache
+    from medsenteval.encoders.token_budget import TokenBudget
+    from medsenteval.errors import SettingsError
+    from medsenteval.running.result_store import ResultStore
+    from medsenteval.running.suite import Suite, SuiteOutcome
+    from medsenteval.running.suite_file import SuiteDescription, read_suite, what_needs_trust
+
+    if only_missing and (force or retry_failed):
+        raise click.UsageError(f"--only-missing excludes {'--force' if force else '--retry-failed'}")
+    described = SuiteDescription() if suite is None else read_suite(suite)
+    # What is given on the command line replaces what the file says, and is the user's own word.
+    described = replace(described, encoders=encoders or described.encoders, executor=executor or described.executor)
+    named = what_needs_trust(described) if suite is not None and not allow_code else []
+    if from_file := [name for name in named if name not in (*encoders, executor)]:
+        raise SettingsError(
+            f"{suite} names {', '.join(from_file)}: that runs code or hands texts and keys to another machine. Nothing was "
+            "loaded. If you know what it does, repeat the command with --allow-code"
+        )
+    changes = {name: value for name, value in settings.items() if value is not None}
+    task_options = {**described.settings.task_options, **_task_options(options)}
+    selected = registry.select_tasks(tasks if tasks is not None else described.tasks)
+    chosen = described.settings.with_changes(**changes, task_options=task_options)
+    folder = output or described.output
+    together = SuiteOutcome()
+    budget = None if max_tokens is None else TokenBudget(max_tokens)
+    for part in _parts_of_training(train_fractions, shots, few_shot):
+        to_run = Suite(
+            described.encoders,
+            selected,
+            chosen.with_changes(**part),
+            described.seeds if seeds is None else _seeds(seeds),
+            data=data or described.data,
+            store=ResultStore(folder),
+            cache=None if no_cache else EmbeddingCache(),
+            force=force,
+            retry_failed=retry_failed,
+            executor=described.executor,
+            progress=not quiet,
+            budget=budget,
+            announce=lambda message: None if quiet else echo(message, err=True),
+        )
+        if plan_only:
+            echo(to_run.describe(to_run.plan()).table())
+            continue
+        outcome = to_run.run()
+        together.results += outcome.results
+        together.skipped |= outcome.skipped
+        together.failed |= outcome.failed
+        together.reused += outcome.reused
+    if plan_only:
+        return
+    _show_tables(together, folder)
+    if quality:
+        _show_quality(together, {task.name: task for task in selected}, data or described.data, chosen)
+    _end(together, quiet)
+
+
+def _parts_of_training(
+    train_fractions: str | None, shots: str | None, few_shot: str | None
+) -> list[dict[str, float | int | str]]:
+    """Return the changes of settings for each point of a learning curve; one empty change without a curve."""
+    from medsenteval.errors import SettingsError
+
+    if train_fractions is not None and shots is not None:
+        raise SettingsError("--train-fraction and --shots exclude each other")
+    common: dict[str, float | int | str] = {} if few_shot is None else {"few_shot": few_shot}
+    try:
+        if shots is not None:
+            return [{"shots": int(text), **common} for text in shots.split(",")]
+        if train_fractions is not None:
+            return [{"train_fraction": float(text), **common} for text in train_fractions.split(",")]
+    except ValueError as error:
+        raise SettingsError(f"--train-fraction and --shots take numbers separated by commas: {error}") from error
+    return [common]
+
+
+def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
+    """Print the tables, with what is to be said of each data set."""
+    from medsenteval.running.score_table import detail_table, score_table
+    from medsenteval.support.escaping import for_terminal
+
+    if outcome.results:
+        echo()
+        echo(detail_table(outcome.results))
+        echo()
+        echo(score_table(outcome.results))
+        for note in dict.fromkeys(f"{result.task}: {note}" for result in outcome.results for note in result.notes):
+            echo(f"Note: {for_terminal(note)}")
+        reused = f", {outcome.reused} of them from an earlier run" if outcome.reused else ""
+        echo(f"\n{len(outcome.results)} result(s) stored in {folder}{reused}")
+
+
+def _show_quality(outcome: SuiteOutcome, tasks: dict[str, Task], data: str | Path | None, settings: Settings) -> None:
+    """Print each scored data set's leaks and contradictions, read with the options that were scored."""
+    from medsenteval.datasets.locate import data_root, load_dataset
+    from medsenteval.datasets.quality import describe_quality, examine_quality
+
+    echo()
+    for name in dict.fromkeys(result.task for result in outcome.results):
+        dataset = load_dataset(tasks[name], data_root(data), settings)
+        for line in describe_quality(examine_quality(dataset)):
+            echo(f"Quality: {name}: {line}")
+
+
+def _end(outcome: SuiteOutcome, quiet: bool) -> None:
+    """End with the exit code that the outcome calls for; reasons are said now if nothing was said before."""
+    if quiet:
+        for (_, task), error in outcome.failed.items():
+            echo(f"{task}: failed: {error}", err=True)
+        for task, reason in outcome.skipped.items():
+            echo(f"{task}: left out: {reason}", err=True)
+    if outcome.failed:
+        names = ", ".join(sorted({task for _, task in outcome.failed}))
+        echo(f"Failed: {names} (the reasons stand above)", err=True)
+        sys.exit(BAD_INPUT)
+    if outcome.skipped:
+        echo(f"Left out, data absent: {', '.join(outcome.skipped)} (how to get it stands above)", err=True)
+        sys.exit(DATA_ABSENT)
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    from medsenteval.errors import SettingsError
+
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and len(part) < 20 for part in parts):
+        raise SettingsError(f"--seeds is {text!r}; expected whole numbers separated by commas")
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def _task_options(options: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    from medsenteval import registry
+    from medsenteval.errors import SettingsError
+
+    collected: dict[str, dict[str, str]] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        task, dot, key = name.partition(".")
+        if not equals or not dot:
+            raise SettingsError(f"--option is {option!r}; expected TASK.NAME=VALUE, for example BioASQ.snippets=all")
+        collected.setdefault(registry.task(task).name, {})[key] = value
+    return collected

@@ -1,0 +1,73 @@
+"""``medsenteval tasks``: what can be evaluated, and where its data is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
+
+if TYPE_CHECKING:
+    from medsenteval.contracts import Task
+
+__all__ = ["tasks"]
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@for_machines
+def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None:
+    """List the tasks and whether their data is there; with NAME, say what to cite, the licence and how to get the data."""
+    from medsenteval import registry
+    from medsenteval.datasets.locate import data_root, locate
+    from medsenteval.errors import DataMissingError
+    from medsenteval.support.text_table import text_table
+
+    if name is not None:
+        echo(_describe(registry.task(name)))
+        return
+    root = data_root(data)
+    rows, records = [], []
+    for task in map(registry.task, registry.task_names()):
+        try:
+            folder: str | None = str(locate(task, root))
+        except DataMissingError:
+            folder = None
+        where = folder or f"absent ({task.access})"
+        options = " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items())
+        classes = str(len(task.labels)) if task.labels else ""
+        rows.append([task.name, task.family, classes, task.protocol, "/".join(task.metrics), options, where])
+        records.append(
+            {
+                "name": task.name,
+                "family": task.family,
+                "labels": task.labels,
+                "protocol": task.protocol,
+                "metrics": task.metrics,
+                "options": dict(task.options),
+                "access": task.access,
+                "data": folder,
+            }
+        )
+    if as_json:
+        echo_json(records)
+        return
+    header = ["Task", "Family", "Classes", "Protocol", "Metrics", "Options", "Data"]
+    echo(text_table(header, rows, [False, False, True, False, False, False, False], line_width(wide)))
+
+
+def _describe(task: Task) -> str:
+    counts = ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items())
+    lines = {
+        "Task": f"{task.name} (version {task.version}): {task.family}, {task.protocol}, {'/'.join(task.metrics)}",
+        "Labels": ", ".join(task.labels),
+        "Published": counts,
+        "Options": " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items()),
+        "Cite": task.citation,
+        "Licence": task.licence,
+        "Access": task.access,
+        "To get it": task.obtain,
+    }
+    return "\n".join(f"{key + ':':<11}{value}" for key, value in lines.items() if value)

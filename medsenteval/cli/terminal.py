@@ -1,0 +1,45 @@
+"""What commands say: names and texts of strangers cannot move the cursor, change colours or clear the screen."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from medsenteval.support.escaping import for_terminal
+
+__all__ = ["echo", "echo_json", "for_machines", "line_width"]
+
+_wide = click.option("--wide", is_flag=True, help="Whole cells, however long lines get.")
+_json = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table, for programs.")
+
+
+def echo(message: object = "", err: bool = False, nl: bool = True) -> None:
+    """Print a message; characters that a terminal would obey are shown instead, but for ends of line and tabs."""
+    click.echo(for_terminal(str(message), keep="\n\t"), err=err, nl=nl)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def for_machines(command: F) -> F:
+    """Give a command that lists things the options --wide and --json."""
+    return _wide(_json(command))
+
+
+def line_width(wide: bool) -> int | None:
+    """Return how long a line may be: COLUMNS, else the terminal's width; None where output goes to a file or a program."""
+    columns = os.environ.get("COLUMNS", "")
+    if wide or not (columns.isdecimal() or sys.stdout.isatty()):
+        return None
+    return max(40, int(columns) if columns.isdecimal() else shutil.get_terminal_size().columns)
+
+
+def echo_json(content: Any) -> None:
+    """Print what a listing holds as JSON."""
+    echo(json.dumps(content, ensure_ascii=False, indent=1))

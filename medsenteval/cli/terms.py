@@ -1,0 +1,341 @@
+"""``medsenteval terms build | evaluate | link | separate | sheet | score-sheet``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from medsenteval.cli.terminal import echo
+from medsenteval.errors import DataMissingError
+
+if TYPE_CHECKING:
+    from medsenteval.words.terms.positives import Positives
+    from medsenteval.words.terms.sets import SetName
+
+__all__ = ["terms"]
+
+_ENCODERS = click.option(
+    "-e", "--encoder", "encoders", multiple=True, required=True, metavar="SPEC", help="An encoder; repeat for several."
+)
+_FOLDER = click.argument("folder", type=click.Path(path_type=Path))
+_SETS = click.option("-s", "--sets", metavar="WORDS", help="Only sets with all these words in their name: hard,levenshtein")
+_PATH = click.Path(path_type=Path)
+
+
+def _say(message: str) -> None:
+    echo(message, err=True)
+
+
+@click.group()
+def terms() -> None:
+    """Medical terms of SNOMED CT, OBO ontologies or UMLS: build pairs, evaluate, link names to concepts, annotate."""
+
+
+@terms.command()
+@click.option("--snomed", type=_PATH, metavar="DIR", help="A SNOMED CT release in RF2, Full or Snapshot.")
+@click.option("--obo", type=_PATH, metavar="FILE", help="An ontology in OBO format.")
+@click.option("--umls", type=_PATH, metavar="DIR", help="A UMLS release, or its MRCONSO.RRF.")
+@click.option("--release", type=click.Choice(["Full", "Snapshot"]), help="Which form of a SNOMED CT release; default Full.")
+@click.option("--language", metavar="CODE", help="Language: en for SNOMED CT, ENG for UMLS by default.")
+@click.option("--sources", metavar="SAB,...", help="Only names of these UMLS sources.")
+@click.option("--legacy", is_flag=True, help="Reproduce the reference code's pairs, defects included.")
+@click.option("-o", "--output", required=True, type=_PATH, metavar="OUT", help="Where the sets are written.")
+@click.option("--quiet", is_flag=True, help="No progress: the table only.")
+def build(
+    snomed: Path | None,
+    obo: Path | None,
+    umls: Path | None,
+    release: str | None,
+    language: str | None,
+    sources: str | None,
+    legacy: bool,
+    output: Path,
+    quiet: bool,
+) -> None:
+    """Build the 20 data sets; run again after an interruption to go on."""
+    from medsenteval.words.terms.sets import build_sets
+
+    if sum(source is not None for source in (snomed, obo, umls)) != 1:
+        raise click.UsageError("name one source: --snomed DIR, --obo FILE or --umls DIR")
+    announce: Callable[[str], None] = (lambda message: None) if quiet else _say
+    positives, notice = _positives(snomed, obo, umls, release, language, sources, legacy)
+    announce(f"{positives.source}: {len(positives.rejected):,} concept(s) or term(s) left out")
+    statistics = build_sets(positives, output, notice=notice, legacy=legacy, announce=announce, progress=not quiet)
+    echo(_statistics_table(statistics, published=snomed is not None))
+    echo(f"\nWritten to {output}. {notice}")
+
+
+def _positives(
+    snomed: Path | None,
+    obo: Path | None,
+    umls: Path | None,
+    release: str | None,
+    language: str | None,
+    sources: str | None,
+    legacy: bool,
+) -> tuple[Positives, str]:
+    """Read the source and return its similar pairs with what its licence asks for."""
+    from medsenteval.words.terms import positives as found
+
+    if snomed is not None:
+        from medsenteval.words.ontologies.rf2 import read_release
+
+        read = read_release(snomed, form=release or "", language=language or "en")
+        return found.positives_from_snomed(read, legacy=legacy), (
+            "SNOMED CT content: for licence holders only. SNOMED International forbids publishing data derived from it; do not "
+            "pass these files on."
+        )
+    if obo is not None:
+        from medsenteval.words.ontologies.obo import read_obo
+
+        return found.positives_from_obo(
+            read_obo(obo)
+        ), "Names and synonyms are the ontology's; its licence applies to these files."
+    from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
+
+    assert umls is not None
+    path = find_mrconso(umls)
+    chosen = frozenset(part.strip() for part in (sources or "").split(",") if part.strip())
+    named = f"UMLS {path}{' sources ' + ', '.join(sorted(chosen)) if chosen else ''}"
+    return found.positives_from_umls(read_mrconso(path, language=language or "ENG", sources=chosen), named), (
+        "UMLS content: for licence holders only; do not pass these files on."
+    )
+
+
+def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
+    from medsenteval.comparison.published import read_table
+    from medsenteval.support.text_table import text_table
+    from medsenteval.words.terms.sets import STRATEGIES
+
+    printed: dict[tuple[str, str], str] = {}
+    if published:
+        printed = {
+            (row["dataset"], row["split"]): f"{int(row['value']):,}"
+            for row in read_table("medisim_tables")
+            if row["version"] == "arxiv" and row["table"] == "2" and row["metric"] == "n_pairs"
+        }
+    rows = []
+    for row in statistics["sets"]:
+        size = row["positive"]["n"] + max((row[strategy]["n"] for strategy in STRATEGIES if strategy in row), default=0)
+        means = [f"{row[column]['mean']:.2f}" if column in row else "-" for column in ("positive", "random", "levenshtein")]
+        cells = [row["kind"], row["difficulty"], f"{size:,}", *means]
+        rows.append([*cells, printed.get((row["kind"], row["difficulty"]), "-")] if published else cells)
+    header = ["Set", "", "Pairs", "Positive", "Random", "Levenshtein", *(["Published pairs"] if published else [])]
+    table = text_table(header, rows, [False, False, *[True] * (len(header) - 2)])
+    lines = [table, "Mean Levenshtein distance, ignoring case, of similar pairs and of dissimilar pairs of each strategy."]
+    if published:
+        lines.append("Published: release 20190131; any other release gives other numbers.")
+    lines.append(f"{statistics['terms']:,} terms, {statistics['multiword_terms']:.0%} of several words.")
+    lines += [f"{name}: {count:,} term(s) found no partner" for name, count in statistics["unpaired"].items()]
+    return "\n".join(lines)
+
+
+def _chosen_sets(words: str | None) -> list[SetName]:
+    from medsenteval.errors import SettingsError
+    from medsenteval.words.terms.sets import set_names
+
+    wanted = [word.strip().casefold() for word in (words or "").split(",") if word.strip()]
+    chosen = [name for name in set_names() if all(word in str(name).casefold() for word in wanted)]
+    if not chosen:
+        raise SettingsError(f"no set has all of {words!r} in its name; names are like {set_names()[0]}, {set_names()[-1]}")
+    return chosen
+
+
+@terms.command()
+@_FOLDER
+@_ENCODERS
+@_SETS
+@click.option("--measure", default="paper", metavar="NAME",
+              help="A similarity measure; default paper: fuzzy_jaccard for word vectors, avg_tau for others.")  # fmt: skip
+@click.option("--all-measures", is_flag=True, help="Compute every measure and compare them too.")
+@click.option("--limit", type=int, metavar="N", help="Use N pairs of each set only, to try things out.")
+@click.option(
+    "-o", "--output", type=_PATH, default=Path("results"), metavar="FOLDER", help="Where results are stored; default results."
+)
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@click.option("--quiet", is_flag=True, help="No progress: tables only.")
+def evaluate(
+    folder: Path,
+    encoders: tuple[str, ...],
+    sets: str | None,
+    measure: str,
+    all_measures: bool,
+    limit: int | None,
+    output: Path,
+    no_cache: bool,
+    quiet: bool,
+) -> None:
+    """Score encoders on the sets in FOLDER, on the pairs that all of them know, and compare them."""
+    from medsenteval import registry
+    from medsenteval.embedding.cache import EmbeddingCache
+    from medsenteval.report.term_tables import measure_table, outcome_table
+    from medsenteval.running.result_store import ResultStore
+    from medsenteval.running.term_sets import evaluate_sets
+    from medsenteval.settings import Settings
+    from medsenteval.words.terms.sets import is_synthetic, read_sets, source_of
+
+    found = read_sets(folder, _chosen_sets(sets))
+    outcomes = evaluate_sets(
+        found,
+        [registry.load_encoder(spec) for spec in encoders],
+        Settings(limit=limit),
+        measure=measure,
+        all_measures=all_measures,
+        synthetic=is_synthetic(folder),
+        source=source_of(folder),
+        store=ResultStore(output),
+        cache=None if no_cache else EmbeddingCache(),
+        progress=not quiet,
+        announce=(lambda message: None) if quiet else _say,
+    )
+    echo(outcome_table(outcomes))
+    if all_measures:
+        echo()
+        echo(measure_table(outcomes))
+    echo(f"\n{sum(len(outcome.results) for outcome in outcomes)} result(s) stored in {output}")
+
+
+@terms.command()
+@_ENCODERS
+@click.option("--snomed", type=_PATH, metavar="DIR", help="Link the names of this SNOMED CT release.")
+@click.option("--obo", type=_PATH, metavar="FILE", help="Link the names of this ontology in OBO format.")
+@click.option("--umls", type=_PATH, metavar="DIR", help="Link the names of this UMLS release.")
+@click.option("--synonyms", type=click.Choice(["exact", "exact+related"]), default="exact", show_default=True,
+              help="Which synonyms are names and queries.")  # fmt: skip
+@click.option("--dictionary", type=click.Choice(["all", "preferred"]), default="all", show_default=True,
+              help="Find a synonym among all other names, or among preferred names only.")  # fmt: skip
+@click.option("--wording", type=click.Choice(["all", "lay", "professional"]), default="all", show_default=True,
+              help="Ask for these synonyms only, where the ontology tells them apart.")  # fmt: skip
+@click.option("--frequencies", type=_PATH, metavar="FILE",
+              help="Identifiers and counts, by tabs: rare and frequent concepts are scored apart.")  # fmt: skip
+@click.option("--limit", type=int, metavar="N", help="Use N queries only, to try things out.")
+@click.option(
+    "-o", "--output", type=_PATH, default=Path("results"), metavar="FOLDER", help="Where results are stored; default results."
+)
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+def link(
+    encoders: tuple[str, ...],
+    snomed: Path | None,
+    obo: Path | None,
+    umls: Path | None,
+    synonyms: str,
+    dictionary: str,
+    wording: str,
+    frequencies: Path | None,
+    limit: int | None,
+    output: Path,
+    no_cache: bool,
+) -> None:
+    """Link names to concepts: is the name nearest to a synonym one of the same concept?
+
+    Each synonym is left out of the dictionary in turn. `medsenteval run -t concepts` does the same from the data folder.
+    """
+    from medsenteval.embedding.cache import EmbeddingCache
+    from medsenteval.report.term_tables import strata_table
+    from medsenteval.running.result_store import ResultStore
+    from medsenteval.running.score_table import detail_table
+    from medsenteval.running.suite import Suite
+    from medsenteval.settings import Settings
+    from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
+
+    sources = {"obo": obo, "snomed": snomed, "umls": umls}
+    named = {kind: place for kind, place in sources.items() if place is not None}
+    if len(named) != 1:
+        raise click.UsageError("name one source: --snomed DIR, --obo FILE or --umls DIR")
+    ((kind, place),) = named.items()
+    task = task_of_source(kind, place, frequencies)
+    options = {"synonyms": synonyms, "dictionary": dictionary, "wording": wording}
+    suite = Suite(
+        encoders,
+        [task],
+        Settings(limit=limit, task_options={task.name: options}),
+        data=place if place.is_dir() else place.parent,
+        store=ResultStore(output),
+        cache=None if no_cache else EmbeddingCache(),
+        announce=_say,
+    )
+    outcome = suite.run()
+    for error in outcome.failed.values():
+        raise error
+    if outcome.skipped:
+        raise DataMissingError(outcome.skipped[task.name])
+    echo(detail_table(outcome.results))
+    echo(f"\n{strata_table(outcome.results)}")
+    for note in dict.fromkeys(note for result in outcome.results for note in result.notes):
+        echo(f"Note: {note}")
+    echo(f"\n{len(outcome.results)} result(s) stored in {output}")
+
+
+@terms.command()
+@_ENCODERS
+@click.option("--snomed", type=_PATH, metavar="DIR", help="Categories are descendants of concepts of this SNOMED CT release.")
+@click.option("--obo", type=_PATH, metavar="FILE", help="Categories are branches of this ontology.")
+@click.option("-c", "--category", "categories", multiple=True, metavar="ID",
+              help="Root of a category, three times: near, close, distant. Default for SNOMED CT: diagnostic procedure, "
+                   "therapeutic procedure, organism.")  # fmt: skip
+@click.option(
+    "--list", "lists", multiple=True, type=_PATH, metavar="FILE", help="A category as a text file, a term a line; three times."
+)
+@click.option("--sample", type=int, metavar="N", help="At most N terms of each category.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
+@click.option("--measure", "measures", multiple=True, metavar="NAME", help="A measure; repeat for several; default avg_cos.")
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+def separate(
+    encoders: tuple[str, ...],
+    snomed: Path | None,
+    obo: Path | None,
+    categories: tuple[str, ...],
+    lists: tuple[Path, ...],
+    sample: int | None,
+    seed: int,
+    measures: tuple[str, ...],
+    no_cache: bool,
+) -> None:
+    """Measure how far encoders keep a distant category apart from two close ones (relative overlap, lower is better)."""
+    from medsenteval import registry
+    from medsenteval.embedding.cache import EmbeddingCache
+    from medsenteval.report.term_tables import separation_table
+    from medsenteval.running.category_separation import separate_encoders
+    from medsenteval.settings import Settings
+    from medsenteval.words.terms.categories import read_categories, sampled
+
+    found = sampled(read_categories(snomed, obo, categories, lists), sample, seed)
+    for name, members in found.items():
+        _say(f"{name}: {len(members):,} terms")
+    rows = separate_encoders(
+        [registry.load_encoder(spec) for spec in encoders],
+        found,
+        measures or ("avg_cos",),
+        Settings(),
+        cache=None if no_cache else EmbeddingCache(),
+    )
+    echo(separation_table(rows, list(found)))
+
+
+@terms.command()
+@_FOLDER
+@_SETS
+@click.option("-o", "--output", required=True, type=_PATH, metavar="FILE", help="The sheet, .xlsx or .csv.")
+@click.option("--pairs", type=click.IntRange(min=1), default=30, show_default=True, help="Pairs of each label and set.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
+def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -> None:
+    """Sample pairs of the sets in FOLDER into a sheet for annotators."""
+    from medsenteval.words.terms.annotation import write_sheet
+    from medsenteval.words.terms.sets import read_sets
+
+    key = write_sheet(read_sets(folder, _chosen_sets(sets)), output, per_label=pairs, seed=seed)
+    echo(f"{output}: give a copy to each annotator; keep {key} to yourself, it holds the labels")
+
+
+@terms.command(name="score-sheet")
+@click.argument("key", type=_PATH)
+@click.argument("sheets", nargs=-1, required=True, type=_PATH)
+def score_sheet(key: Path, sheets: tuple[Path, ...]) -> None:
+    """Score the automatic labels of KEY against the annotators' SHEETS, like the paper's Table 3."""
+    from medsenteval.report.term_tables import sheet_table
+    from medsenteval.words.terms.annotation import score_sheets
+
+    echo(sheet_table(score_sheets(key, sheets)))

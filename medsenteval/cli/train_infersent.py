@@ -1,0 +1,92 @@
+"""``medsenteval train-infersent``: train InferSent on MedNLI."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+
+from medsenteval import registry
+from medsenteval.cli.terminal import echo
+from medsenteval.contracts import Dataset
+from medsenteval.datasets.locate import data_root, locate
+from medsenteval.encoders.contextual import infersent_training
+from medsenteval.encoders.contextual.infersent import BOUNDARIES, VERSIONS, Reading
+from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass
+from medsenteval.encoders.static.tokens import TOKENIZERS
+from medsenteval.encoders.static.vector_formats import FileOptions
+from medsenteval.encoders.static.vectors import CASES
+
+__all__ = ["train_infersent"]
+
+#: A folder that holds one of these is itself MedNLI's.
+_FILES: Final = ("mli_train_v1.jsonl", "labels.train")
+
+
+@click.command("train-infersent")
+@click.option("-d", "--data", metavar="FOLDER",
+              help="MedNLI's folder, or the one it is in; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
+@click.option("--vectors", required=True, metavar="FILE", help="Word vectors: GloVe 840B, fastText crawl-300d-2M, ...")
+@click.option("-o", "--output", default="encoder.pkl", show_default=True, metavar="FILE", help="Where the encoder is written.")
+@click.option("--epochs", default=20, show_default=True, metavar="N", help="Passes over the training pairs at most")
+@click.option(
+    "--hidden", default=2048, show_default=True, metavar="N", help="LSTM units per direction; vectors are twice as long."
+)
+@click.option("--version", default="1", show_default=True, type=click.Choice(list(VERSIONS)),
+              help="Boundary words of a sentence: 1 for <s> </s>, 2 for <p> </p>")  # fmt: skip
+@click.option("--boundaries", default="required", show_default=True, type=click.Choice(BOUNDARIES),
+              help="if-known does without boundary words that the vectors lack.")  # fmt: skip
+@click.option("--tokenizer", default="words", show_default=True, type=click.Choice(list(TOKENIZERS)))
+@click.option("--case", default="exact", show_default=True, type=click.Choice(CASES))
+@click.option("--seed", default=1234, show_default=True, metavar="N")
+@click.option("--batch-size", default=64, show_default=True, metavar="N")
+@click.option("--learning-rate", default=0.1, show_default=True, metavar="X")
+@click.option("--device", default="auto", show_default=True, metavar="NAME", help="auto, cpu or cuda")
+@click.option("--layout", default="", metavar="NAME", help="blocks or adjacent: the vectors are GloVe's own binary.")
+@click.option("--vocab", default="", metavar="FILE", help="The vocab.txt of GloVe's own binary")
+@click.option("--quiet", is_flag=True, help="Print the result only.")
+def train_infersent(
+    data: str | None,
+    vectors: str,
+    output: str,
+    version: str,
+    boundaries: str,
+    tokenizer: str,
+    case: str,
+    layout: str,
+    vocab: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Train InferSent on MedNLI, or on other inference data in its format, for use as infersent:ENCODER.pkl+VECTORS."""
+    reading = Reading(version=version, tokenizer=tokenizer, case=case, boundaries=boundaries)
+    settings = InferSentTraining(reading=reading, **options)
+    dataset = _read_inference_data(data)
+    if dataset.rejected:
+        echo(f"Note: {len(dataset.rejected)} row(s) rejected; the first: {dataset.rejected[0]}", err=True)
+
+    def announce(done: Pass) -> None:
+        echo(
+            f"pass {done.number}: learning rate {done.learning_rate:.2g}, loss {done.loss:.3f}, "
+            f"train {done.train_accuracy:.1f} %, dev {done.dev_accuracy:.1f} %{' (best so far, written)' if done.best else ''}",
+            err=True,
+        )
+
+    trained = infersent_training.train_infersent(
+        dataset.splits["train"], dataset.splits["dev"], vectors, output, settings,
+        file_options=FileOptions(layout=layout, vocab=vocab), progress=not quiet, announce=None if quiet else announce,
+    )  # fmt: skip
+    echo(f"dev accuracy {trained.dev_accuracy:.2f} %, {trained.dev_baseline:.2f} % for the largest class alone")
+    chosen = {**asdict(reading), "layout": layout, "vocab": vocab}
+    usual = {**asdict(Reading()), "layout": "", "vocab": ""}
+    spec = "".join(f",{name}={value}" for name, value in chosen.items() if value != usual[name])
+    echo(f"{trained.path} written; use it as infersent:{trained.path}+{vectors}{spec}")
+
+
+def _read_inference_data(data: str | None) -> Dataset:
+    """Read MedNLI, or another data set in its format, from its own folder or from one that holds a folder MedNLI."""
+    task = registry.task("MedNLI")
+    root = data_root(data)
+    folder = root if any((root / name).is_file() for name in _FILES) else locate(task, root)
+    return task.read(folder, {})

@@ -1,0 +1,164 @@
+"""What happens to an encoder between general and biomedical text: each biomedical task beside its general counterparts.
+
+Tasks have different ceilings and different trivial answers, so scores are compared as the share of the way from the best
+constant answer (0) to a perfect one (1). The gap is the counterparts' mean share minus the biomedical task's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Final
+
+from medsenteval.contracts import Metric, Result
+from medsenteval.errors import SettingsError
+from medsenteval.running.job_results import comparability, one_for_each_job
+
+__all__ = ["COUNTERPARTS", "DomainGap", "PairedGap", "Share", "domain_gaps", "paired_gaps", "share_of_way"]
+
+#: Biomedical task -> its general counterparts: the same kind of question under the same kind of protocol.
+COUNTERPARTS: Final[dict[str, tuple[str, ...]]] = {
+    "MedNLI": ("SNLI",),
+    "RQE": ("MRPC",),
+    "PubMed20K": ("TREC",),
+    "PICO": ("TREC",),
+    "VaccineSA": ("SST5", "MR", "CR"),
+    "CitationSA": ("SST5", "MR", "CR"),
+    "ClinicalSTS": ("STSBenchmarkCosine", "STS12", "STS13", "STS14", "STS15", "STS16"),
+    "BIOSSES": ("STSBenchmarkCosine", "STS12", "STS13", "STS14", "STS15", "STS16"),
+}
+
+
+@dataclass(frozen=True)
+class Share:
+    """A score as the share of the way from the best constant answer to a perfect one, with its interval."""
+
+    task: str
+    metric: str
+    score: float
+    unit: str
+    value: float
+    low: float
+    high: float
+    protocol: str
+
+
+@dataclass(frozen=True)
+class DomainGap:
+    """One encoder on one biomedical task and its counterparts; ``gap`` above 0 means that the general tasks go better.
+
+    ``low`` and ``high`` take the scores' own intervals as symmetric and independent: different tasks share no items.
+    """
+
+    encoder: str
+    biomedical: Share
+    general: tuple[Share, ...]
+    gap: float
+    low: float
+    high: float
+    notes: tuple[str, ...]
+
+    @property
+    def general_value(self) -> float:
+        return fmean(share.value for share in self.general)
+
+
+@dataclass(frozen=True)
+class PairedGap:
+    """How much of a general encoder's gap an in-domain encoder closes; ``closed`` above 0 means a smaller gap."""
+
+    general: DomainGap
+    in_domain: DomainGap
+    closed: float
+    low: float
+    high: float
+
+
+def share_of_way(value: float, baseline: float, unit: str) -> float:
+    """Return how much of the way from the best constant answer (0) to a perfect one (1) a score has gone."""
+    perfect = 100.0 if unit == "percent" else 1.0
+    if baseline >= perfect:
+        # One answer is always right, so that there is no way to go.
+        return 0.0
+    return (value - baseline) / (perfect - baseline)
+
+
+def domain_gaps(results: Sequence[Result]) -> list[DomainGap]:
+    """Return the gap of every encoder on every biomedical task that has a result and at least one counterpart's."""
+    by_encoder: dict[str, dict[str, Result]] = {}
+    ways: dict[tuple[str, str], set[str]] = {}
+    for result in one_for_each_job(results)[0]:
+        # Scores of probes that saw a part of the training rows belong on learning curves.
+        if "draws" not in result.protocol:
+            by_encoder.setdefault(result.encoder, {}).setdefault(result.task, result)
+            ways.setdefault((result.encoder, result.task), set()).add(f"{comparability(result)}|seed={result.seed}")
+    gaps = []
+    for encoder, found in by_encoder.items():
+        for task, counterparts in COUNTERPARTS.items():
+            present = [name for name in counterparts if name in found]
+            if task in found and present:
+                gap = _gap(encoder, found[task], [found[name] for name in present], counterparts)
+                several = [name for name in (task, *present) if len(ways[encoder, name]) > 1]
+                notes = [f"{name} {_way(found[name])}, the first of several" for name in several]
+                gaps.append(replace(gap, notes=(*gap.notes, *notes)))
+    if not gaps:
+        wanted = "; ".join(f"{task} - {', '.join(general)}" for task, general in COUNTERPARTS.items())
+        raise SettingsError(f"no encoder has results of a biomedical task and of a general counterpart ({wanted})")
+    return gaps
+
+
+def paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str) -> list[PairedGap]:
+    """Compare the gaps of a general and an in-domain encoder, task by task."""
+    known = list(dict.fromkeys(gap.encoder for gap in gaps))
+    for name in (general, in_domain):
+        if name not in known:
+            raise SettingsError(f"no encoder {name!r} with a domain gap; there are {', '.join(known)}")
+    found = {(gap.encoder, gap.biomedical.task): gap for gap in gaps}
+    pairs = []
+    for task in COUNTERPARTS:
+        first, second = found.get((general, task)), found.get((in_domain, task))
+        if first is not None and second is not None:
+            half = math.hypot((first.high - first.low) / 2, (second.high - second.low) / 2)
+            closed = first.gap - second.gap
+            pairs.append(PairedGap(first, second, closed, closed - half, closed + half))
+    return pairs
+
+
+def _gap(encoder: str, biomedical: Result, general: Sequence[Result], wanted: Sequence[str]) -> DomainGap:
+    ours = _share(biomedical, biomedical.headline[0])
+    shares = tuple(_share(result, result.headline[0]) for result in general)
+    notes = []
+    missing = [name for name in wanted if name not in {share.task for share in shares}]
+    if missing:
+        notes.append(f"without {', '.join(missing)}")
+    kinds = {share.protocol.split("-")[0] for share in (*shares, ours)}
+    if len(kinds) > 1:
+        notes.append(f"protocols {', '.join(sorted(kinds))}")
+    if any(result.synthetic != biomedical.synthetic for result in general):
+        notes.append("synthetic beside real data")
+    gap = fmean(share.value for share in shares) - ours.value
+    # The mean of k independent scores has 1/k of the sum of squares under the root.
+    half = math.hypot(
+        (ours.high - ours.low) / 2, math.sqrt(sum(((share.high - share.low) / 2) ** 2 for share in shares)) / len(shares)
+    )
+    return DomainGap(encoder, ours, shares, gap, gap - half, gap + half, tuple(notes))
+
+
+def _way(result: Result) -> str:
+    return f"under {result.protocol}, {result.probe}, seed {result.seed}"
+
+
+def _share(result: Result, name: str) -> Share:
+    metric: Metric = result.metric(name)
+    return Share(
+        task=result.task,
+        metric=name,
+        score=metric.value,
+        unit=metric.unit,
+        value=share_of_way(metric.value, metric.baseline, metric.unit),
+        low=share_of_way(metric.low, metric.baseline, metric.unit),
+        high=share_of_way(metric.high, metric.baseline, metric.unit),
+        protocol=result.protocol,
+    )

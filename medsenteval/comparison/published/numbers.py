@@ -1,0 +1,278 @@
+"""Every published number as one kind of value: where it stands, how it was made, what differs, and whether it can be right."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from medsenteval.comparison.published import read_table
+
+__all__ = ["PublishedNumber", "published_numbers", "select_numbers", "tables_of"]
+
+
+@dataclass(frozen=True)
+class PublishedNumber:
+    """One number of a paper's table, in the units of this toolkit (accuracy and F1 in percent, correlations as fractions).
+
+    ``task`` is this toolkit's name where it has the task, else the printed one. ``protocol`` is this toolkit's name of the
+    protocol as far as the source states it, ``how`` what the source says, ``differs`` what is known to differ from a run of
+    this toolkit. ``suspect`` says why the number cannot or need not be right; it is empty for all others.
+    """
+
+    table: str
+    encoder: str
+    task: str
+    metric: str
+    value: float
+    printed: str
+    unit: str
+    protocol: str
+    how: str
+    source: str
+    probe: str = ""
+    setting: str = ""
+    domain: str = ""
+    dimension: str = ""
+    note: str = ""
+    differs: str = ""
+    suspect: str = ""
+
+
+#: Names of SentEval's tasks as papers print them.
+_GENERAL_NAMES: Final = {
+    "SICK-E": "SICKEntailment",
+    "SICK-R": "SICKRelatedness",
+    "STSB": "STSBenchmark",
+    "SentLen": "Length",
+    "WC": "WordContent",
+    "TreeDepth": "Depth",
+    "TopConst": "TopConstituents",
+    "BShift": "BigramShift",
+    "SubjNum": "SubjNumber",
+    "ObjNum": "ObjNumber",
+    "SOMO": "OddManOut",
+    "CoordInv": "CoordinationInversion",
+}
+#: The beginning of a source in senteval_general.csv -> name of the table.
+_GENERAL_TABLES: Final = {
+    "Reimers & Gurevych 2019 (SBERT) arXiv:1908.10084 Table 1": "sbert-1",
+    "Reimers & Gurevych 2019 (SBERT) arXiv:1908.10084 Table 5": "sbert-5",
+    "Wieting & Kiela 2019 (No Training Required) ICLR Table 1": "wieting-1",
+    "Wieting & Kiela 2019 (No Training Required) ICLR Table 3": "wieting-3",
+    "facebookresearch/InferSent README.md": "infersent-readme",
+    "facebookresearch/InferSent issue #30": "infersent-issue-30",
+    "facebookresearch/InferSent issue #124": "infersent-issue-124",
+    "princeton-nlp/SimCSE issue #87": "simcse-issue-87",
+    "facebookresearch/SentEval PR #62": "senteval-pr-62",
+}
+_PROTOCOL_OF_FAMILY: Final = {
+    "binary-nested-cv": "nested",
+    "kfold+test": "kfold",
+    "pair-kfold+test": "kfold",
+    "split": "split",
+    "pair-split": "split",
+    "probing": "split",
+    "relatedness": "relatedness",
+    "sts": "cosine",
+}
+_METRIC_NAMES: Final = {
+    "pearson_mean": "pearson",
+    "spearman_mean": "spearman",
+    "pearson_wmean": "pearson_weighted",
+    "spearman_wmean": "spearman_weighted",
+    "spearman_all": "spearman_pooled",
+}
+_MEDSENTEVAL_PROTOCOLS: Final = {
+    **dict.fromkeys(("MedNLI", "PubMed20K", "PICO"), "split"),
+    **dict.fromkeys(("RQE", "BioASQ"), "kfold-10"),
+    **dict.fromkeys(("VaccineSA", "CitationSA", "BioC"), "nested-10"),
+    **dict.fromkeys(("ClinicalSTS", "BIOSSES"), "cosine"),
+}
+
+
+@cache
+def published_numbers() -> tuple[PublishedNumber, ...]:
+    """Return every number of every published table."""
+    about = _about()
+    return tuple(
+        _annotate(row, about)
+        for read in (_medsenteval, _senteval, _biosim, _bmass, _medisim)
+        for row in read()
+    )  # fmt: skip
+
+
+def select_numbers(
+    *, table: str = "", task: str = "", encoder: str = "", suspect: bool = False
+) -> list[PublishedNumber]:  # fmt: skip
+    """Return the numbers of a table, task or encoder; names match in any case, an encoder also by a part of its name.
+
+    A task may be any spelling that the registry knows. ``table`` may be a whole paper: "medisim" for "medisim-4".
+    """
+    from medsenteval import registry
+    from medsenteval.errors import UnknownNameError
+
+    wanted_tasks = {task.casefold()}
+    if task:
+        try:
+            wanted_tasks.add(registry.canonical_task_name(task).casefold())
+        except UnknownNameError:
+            if not any(number.task.casefold() == task.casefold() for number in published_numbers()):
+                raise
+    tables = {number.table for number in published_numbers()}
+    if table and not any(_in_table(name, table) for name in tables):
+        raise UnknownNameError(f"no published table is called {table!r}; known: {', '.join(sorted(tables))}")
+    return [
+        number
+        for number in published_numbers()
+        if (not table or _in_table(number.table, table))
+        and (not task or number.task.casefold() in wanted_tasks)
+        and (not encoder or encoder.casefold() in number.encoder.casefold())
+        and (not suspect or number.suspect)
+    ]
+
+
+def _in_table(name: str, wanted: str) -> bool:
+    return name == wanted.casefold() or name.startswith(f"{wanted.casefold()}-")
+
+
+def _about() -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(files("medsenteval.comparison.published").joinpath("about.toml").read_text("utf-8"))
+
+
+def _annotate(row: dict[str, str], about: Mapping[str, Any]) -> PublishedNumber:
+    """Add source, way of making, differences and suspicion to a row of table, encoder, task, metric, value and more."""
+    table = row["table"]
+    # A paper with many tables is described once; the rest of the table's name completes its source.
+    key = table if table in about else max((name for name in about if table.startswith(f"{name}-")), key=len)
+    described = about[key]
+    source = described["source"] + ("" if key == table else f" {table[len(key) + 1 :].upper()}")
+    suspect = next((entry["reason"] for entry in described.get("suspect", ()) if _matches(entry, row)), "")
+    differs = described.get("differs", {})
+    fields = {name: text for name, text in row.items() if name not in ("value", "scale")}
+    return PublishedNumber(
+        **fields,
+        value=float(row["value"]) / float(row.get("scale", 1)),
+        printed=row["value"],
+        how=described["how"],
+        source=source,
+        probe=described.get("probe", "") if row["protocol"] not in ("cosine", "relatedness", "") else "",
+        differs=differs.get(row["task"], differs.get(row.get("setting", ""), "")),
+        suspect=suspect,
+    )
+
+
+def _matches(entry: Mapping[str, str], row: Mapping[str, str]) -> bool:
+    return all(row.get(name, "") == text for name, text in entry.items() if name != "reason")
+
+
+def _medsenteval() -> Iterator[dict[str, str]]:
+    for row in read_table("medsenteval_table3"):
+        yield {
+            "table": "medsenteval-3",
+            "encoder": row["encoder"],
+            "domain": row["domain"],
+            "dimension": row["dim"],
+            "task": row["task"],
+            "metric": row["metric"],
+            "value": row["value"],
+            "unit": "percent" if row["metric"] in ("acc", "f1") else "fraction",
+            "protocol": _MEDSENTEVAL_PROTOCOLS[row["task"]],
+        }
+
+
+def _senteval() -> Iterator[dict[str, str]]:
+    for row in read_table("senteval_general"):
+        table = next(name for start, name in _GENERAL_TABLES.items() if row["source"].startswith(start))
+        task, metric, protocol = row["task"], row["metric"], _PROTOCOL_OF_FAMILY[row["family"]]
+        cosine = "cosine" in row["protocol"]
+        if "10-fold" in row["protocol"] and protocol in ("nested", "kfold"):
+            protocol += "-10"
+        if cosine:
+            protocol = "cosine"
+        if task in ("STSB", "SICK-R") and cosine:
+            task = f"{_GENERAL_NAMES[task]}Cosine"
+        elif task.startswith("STS1") and table == "sbert-1":
+            metric = "spearman_pooled"
+        if task == "AVG":
+            protocol = ""
+        yield {
+            "table": table,
+            "encoder": row["encoder"],
+            "domain": "general",
+            "dimension": row["dim"],
+            "task": _GENERAL_NAMES.get(task, task),
+            "metric": _METRIC_NAMES.get(metric, metric),
+            "value": row["value"],
+            "scale": "100" if row["unit"] == "x100" else "1",
+            "unit": "percent" if row["unit"] == "percent" else "fraction",
+            "protocol": protocol,
+        }
+
+
+def _biosim() -> Iterator[dict[str, str]]:
+    metrics = {"spearman_rho": ("spearman", "cosine"), "F": ("f1", "ner")}
+    for row in read_table("biosim_tables"):
+        metric, protocol = metrics.get(row["metric"], (row["metric"], ""))
+        encoder = f"window {row['row']}" if row["row_kind"] == "window" else row["row"]
+        yield {
+            "table": f"biosim-{row['table']}",
+            "encoder": encoder,
+            "domain": "biomedical",
+            "task": row["column"],
+            "metric": metric,
+            "value": row["value"],
+            "unit": "percent" if metric == "f1" else "fraction",
+            "protocol": protocol,
+            "note": row["note"].replace("_", " "),
+        }
+
+
+def _bmass() -> Iterator[dict[str, str]]:
+    for row in read_table("bmass_tables"):
+        yield {
+            "table": f"bmass-{row['table']}",
+            "encoder": row["embedding_or_category"],
+            "domain": "biomedical",
+            "task": " ".join(part for part in (row["relation_id"], row["relation"]) if part),
+            "metric": row["metric"],
+            "value": row["value"],
+            "unit": "fraction",
+            "protocol": "analogy",
+            "setting": row["setting"],
+            "note": row["note"],
+        }
+
+
+def _medisim() -> Iterator[dict[str, str]]:
+    for row in read_table("medisim_tables"):
+        paper = "medisim" if row["version"] == "arxiv" else "medisim-aaai"
+        setting = ", ".join(part for part in (row["split"], row["neg_sampling"], row["similarity"]) if part)
+        significance = [
+            f"significantly {word} than {row[column]} others"
+            for column, word in (("n_sig_better", "better"), ("n_sig_worse", "worse"))
+            if row[column]
+        ]
+        yield {
+            "table": f"{paper}-{row['table'].lower()}",
+            "encoder": row["embedding"],
+            "task": row["dataset"],
+            "metric": row["metric"],
+            "value": row["value"],
+            "unit": "percent" if row["metric"] == "accuracy" else "fraction",
+            "protocol": "cosine" if row["metric"].startswith("spearman") else "",
+            "setting": setting,
+            "note": "; ".join([*significance, *([f"pairs used {row['subset_size']}"] if row["subset_size"] else [])]),
+        }
+
+
+def tables_of(numbers: Iterable[PublishedNumber]) -> dict[str, str]:
+    """Return the tables that numbers come from, each with its source, in the order of the numbers."""
+    return {number.table: number.source for number in numbers}

@@ -1,0 +1,298 @@
+"""A published table as a runnable plan: encoder recipes by tasks under the paper's protocol, ours beside the printed numbers.
+
+A cell is run if this version has the task, its data is in the data folder and the recipe's weights are there; otherwise the
+plan says what is missing and how to get it. The tolerance of a cell is what its items allow: half the 95 % interval of our
+score, plus half a unit of the last printed digit. A difference beyond it is not explained by the choice of items; one within
+it proves no agreement, only that so many items cannot tell the two apart. Scores on synthetic data are not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache as cache_calls
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from medsenteval import registry
+from medsenteval.comparison.published.numbers import PublishedNumber, select_numbers
+from medsenteval.contracts import Result, Task
+from medsenteval.datasets.locate import data_root, locate
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.encoders.recipes import recipes
+from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError, UnknownNameError
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.suite import Suite
+from medsenteval.running.term_sets import task_for
+from medsenteval.settings import Settings
+from medsenteval.words.terms.sets import SetName, set_names
+
+__all__ = ["TABLES", "Cell", "Reproduction", "plan_table", "run_plan"]
+
+#: Table -> (CSV file of its recipes' rows, how the paper trained probes).
+TABLES: Final[dict[str, tuple[str, Settings]]] = {
+    "medsenteval-3": ("medsenteval_table3", Settings(probe="senteval")),
+    "biosim-5": ("biosim_tables", Settings()),
+    "biosim-6": ("biosim_tables", Settings()),
+    "biosim-7": ("biosim_tables", Settings()),
+    "biosim-8": ("biosim_tables", Settings()),
+    "bmass-4": ("bmass_tables", Settings()),
+    "bmass-5": ("bmass_tables", Settings()),
+    "medisim-4": ("medisim_tables", Settings()),
+    "medisim-5": ("medisim_tables", Settings()),
+    "medisim-6": ("medisim_tables", Settings()),
+}
+#: Tables of correlations between two kinds of column of another table, over its models.
+DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed number, what would make ours, and what is missing for it; empty ``missing`` means that it can run."""
+
+    number: PublishedNumber
+    task: str
+    metric: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    relation: str = ""
+    specification: str = ""
+    stand_in: bool = False
+    missing: tuple[str, ...] = ()
+    remark: str = ""
+    ours: float | None = None
+    tolerance: float | None = None
+    n: int = 0
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.ours is None else self.ours - self.number.value
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the difference is one that the number of items allows."""
+        if self.difference is None or self.tolerance is None:
+            return None
+        return abs(self.difference) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A table's cells, and what kept jobs from running."""
+
+    table: str
+    settings: Settings
+    cells: tuple[Cell, ...]
+    failures: tuple[str, ...] = ()
+    synthetic: bool = False
+
+
+def plan_table(
+    table: str, data: str | Path | None = None, stand_ins: Mapping[str, str] | None = None, **changes: Any
+) -> Reproduction:
+    """Return every cell of a published table with what it needs; ``stand_ins`` maps printed rows to encoders of the user's."""
+    name = table.casefold()
+    if name not in TABLES:
+        raise UnknownNameError(f"no plan for the table {table!r}; there are {', '.join(TABLES)}")
+    source = DERIVED.get(name, name)
+    numbers = [number for number in select_numbers(table=source) if number.table == source]
+    rows = dict.fromkeys(number.encoder for number in numbers)
+    for row in stand_ins or {}:
+        if row not in rows:
+            raise SettingsError(f"{table} has no row {row!r}; it has {', '.join(rows)}")
+    root = data_root(data)
+    weights = {row: _weights(TABLES[name][0], source, row, stand_ins or {}) for row in rows}
+    # Looked up once for each task: a table has hundreds of cells and a dozen tasks.
+    find_task, missing_data = cache_calls(_find_task), cache_calls(lambda task: _missing_data(task, root))
+    cells = []
+    for number in numbers:
+        cell = _cell(number, find_task)
+        specification, stand_in, missing_weights, doubt = weights[number.encoder]
+        remarks = [remark for remark in (cell.remark, doubt, number.differs) if remark]
+        missing = cell.missing or missing_data(cell.task)
+        cells.append(
+            replace(
+                cell,
+                specification=specification,
+                stand_in=stand_in,
+                missing=(*missing, *missing_weights),
+                remark="; ".join(remarks),
+            )
+        )
+    return Reproduction(name, TABLES[name][1].with_changes(**changes), tuple(cells))
+
+
+def run_plan(
+    plan: Reproduction,
+    data: str | Path | None = None,
+    *,
+    store: ResultStore | None = None,
+    cache: EmbeddingCache | None = None,
+    announce: Callable[[str], None] = lambda message: None,
+) -> Reproduction:
+    """Run what can be run and return the plan with our numbers; for a table of correlations, those computed from them."""
+    ready = [cell for cell in plan.cells if not cell.missing]
+    jobs: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
+    for cell in ready:
+        wanted = jobs.setdefault((cell.task, tuple(sorted(cell.options.items()))), [])
+        if cell.specification not in wanted:
+            wanted.append(cell.specification)
+    found: dict[tuple[str, str, tuple[tuple[str, str], ...]], Result] = {}
+    failures: list[str] = []
+    for (task, options), specifications in jobs.items():
+        settings = plan.settings.with_changes(task_options={task: dict(options)})
+        for specification in specifications:
+            try:
+                found_task = _find_task(task)
+                assert found_task is not None
+                suite = Suite([specification], [found_task], settings, data=data, store=store, cache=cache, announce=announce)
+                outcome = suite.run()
+            except MedSentEvalError as error:
+                # A recipe whose weights are broken or cannot be fetched must not take the other rows with it.
+                failures.append(f"{specification}: {error}")
+                continue
+            failures += [f"{specification}, {task}: {error}" for error in outcome.failed.values()]
+            for result in outcome.results:
+                found[specification, task, options] = result
+    cells = []
+    for cell in plan.cells:
+        stored = found.get((cell.specification, cell.task, tuple(sorted(cell.options.items()))))
+        cells.append(cell if stored is None else _filled(cell, stored))
+    synthetic = any(result.synthetic for result in found.values())
+    if plan.table in DERIVED:
+        cells = _correlations(plan.table, cells)
+    return replace(plan, cells=tuple(cells), failures=tuple(failures), synthetic=synthetic)
+
+
+def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> tuple[str, bool, tuple[str, ...], str]:
+    """Return the encoder for a printed row, whether it stands in for it, what is missing, and how it may differ."""
+    if row in stand_ins:
+        return stand_ins[row], True, (), f"{stand_ins[row]} stands in for {row}"
+    printed = row.removeprefix("window ")
+    number = table.rsplit("-", 1)[1]
+    for recipe in recipes().values():
+        for entry in recipe.rows:
+            if entry.file == file and entry.row == printed and entry.table in ("", number):
+                specification = ",".join([recipe.name, *(f"{key}={value}" for key, value in entry.options.items())])
+                missing = () if recipe.present else (f"weights of {recipe.name}: {recipe.obtain or recipe.source}",)
+                return specification, False, missing, entry.doubt
+    return "", False, (f"no recipe for the row {row!r}",), ""
+
+
+def _missing_data(task: str, root: Path) -> tuple[str, ...]:
+    found = _find_task(task)
+    assert found is not None
+    try:
+        locate(found, root)
+    except DataMissingError as error:
+        return (f"data of {error}",)
+    return ()
+
+
+def _find_task(name: str) -> Task | None:
+    """Return our task of a printed name, None where this version has none."""
+    for term_set in map(task_for, set_names()):
+        if term_set.name == name:
+            return term_set
+    try:
+        return registry.task(name)
+    except UnknownNameError:
+        return None
+
+
+def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> Cell:
+    """Say which of our tasks, options and metrics a printed number corresponds to."""
+    paper = number.table.split("-")[0]
+    task, options, relation, remark = number.task, {}, "", ""
+    metric = number.metric
+    if paper == "biosim" and number.metric == "spearman":
+        options = {"multiword": "skip"}
+    elif paper == "biosim" and number.metric == "f1":
+        options = {"preset": "paper"}
+    elif paper == "bmass":
+        task, metric = "BMASS", {"Acc_R": "acc", "MAP": "map", "MRR": "mrr"}.get(metric, metric)
+        # As the authors ran it: b among All-Info's candidates, Single-Answer's unanswerable questions wrong. Their words are of
+        # unit length before the mean, which recipes say of their rows.
+        options = {"setting": number.setting}
+        remark = "published with words of unit length before the mean (vectors: pooling=unit-mean)"
+        if number.setting == "All-Info":
+            options["legacy_exclusion"] = "yes"
+        elif number.setting == "Single-Answer":
+            options["legacy_unanswerable"] = "yes"
+        relation = "" if number.task.startswith("mean over") else number.task
+    elif paper == "medisim":
+        if match := re.fullmatch(r"MiniMayoSRS-(avg|coders|physicians)", task):
+            task, options = "MiniMayoSRS", {"raters": "mean" if match[1] == "avg" else match[1]}
+        elif metric == "accuracy":
+            # One of the 20 sets, which the user builds from SNOMED CT into the folder terms/ of the data folder.
+            difficulty, strategy, _ = number.setting.split(", ")
+            task, metric = task_for(SetName(task, difficulty, strategy)).name, "acc"
+        remark = "published on the pairs whose words all 23 embeddings know"
+        if not number.setting.endswith("cos"):
+            remark += f", with the similarity {number.setting.rsplit(', ', 1)[-1]} instead of the cosine"
+    if metric.startswith("relative_overlap"):
+        why = "categories of SNOMED CT are separated by `medsenteval terms separate`, which is no task of a suite"
+        return Cell(number, task, metric, missing=(why,), relation=relation)
+    found = find_task(task)
+    if found is None:
+        return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
+    return Cell(number, found.name, metric, _known_options(found, options), relation, remark=remark)
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Spell option values as the task spells them: "Multi-Answer" may be "multi"."""
+    chosen = {}
+    for name, value in wanted.items():
+        for allowed in task.options.get(name, ()):
+            if _key(value).startswith(_key(allowed)):
+                chosen[name] = allowed
+                break
+        else:
+            raise SettingsError(f"{task.name} has no reading option {name}={value}; the plan of its table is out of date")
+    return chosen
+
+
+def _filled(cell: Cell, result: Result) -> Cell:
+    """Add our number to a cell."""
+    decimals = len(cell.number.printed.partition(".")[2])
+    rounding = 0.5 * 10.0**-decimals * (cell.number.value / float(cell.number.printed) if float(cell.number.printed) else 1.0)
+    if cell.relation:
+        relations = result.senteval.get("relations", {})
+        wanted = {_key(cell.relation), _key(cell.relation.partition(" ")[2])}
+        matching = [values for label, values in relations.items() if _key(label) in wanted and cell.metric in values]
+        if len(matching) != 1:
+            return replace(cell, missing=(f"the relation {cell.relation} is not in our results",))
+        return replace(cell, ours=float(matching[0][cell.metric]))
+    metric = next((metric for metric in result.metrics if metric.name == cell.metric), None)
+    if metric is None:
+        return replace(cell, missing=(f"{cell.task} has no metric {cell.metric}",))
+    scale = 100.0 if metric.unit == "percent" and cell.number.unit == "fraction" else 1.0
+    tolerance = None if result.synthetic else (metric.high - metric.low) / 2 / scale + abs(rounding)
+    return replace(cell, ours=metric.value / scale, tolerance=tolerance, n=metric.n)
+
+
+def _correlations(table: str, cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells of a table of correlations between intrinsic sets and NER corpora, over the models that have both."""
+    ours: dict[str, dict[str, float]] = {}
+    for cell in cells:
+        if cell.ours is not None:
+            ours.setdefault(cell.number.task, {})[cell.number.encoder] = cell.ours
+    derived = []
+    for number in select_numbers(table=table):
+        if number.table != table:
+            continue
+        first, second = ours.get(number.encoder, {}), ours.get(number.task, {})
+        common = [model for model in first if model in second]
+        if len(common) < 3:
+            why = f"needs three models with {number.encoder} and {number.task}, there are {len(common)}"
+            derived.append(Cell(number, number.task, number.metric, missing=(why,)))
+            continue
+        r = float(np.corrcoef([first[model] for model in common], [second[model] for model in common])[0, 1])
+        derived.append(Cell(number, number.task, number.metric, ours=r, remark=f"over {len(common)} models"))
+    return derived

@@ -1,0 +1,83 @@
+"""Are the scores of a bundle those of its items? Every score is computed again from the per-item predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Final
+
+import numpy as np
+
+from medsenteval.comparison.pairing import weighted_score
+from medsenteval.contracts import Metric, Result
+from medsenteval.errors import DataError, UnknownNameError
+from medsenteval.running.result_bundle import read_bundle
+from medsenteval.statistics import correlation
+
+__all__ = ["Verification", "conflicts", "recomputed_score", "verify_bundle"]
+
+#: Sums in another order differ by less.
+_TOLERANCE: Final = 1e-9
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a bundle holds, how many scores were computed again, and those that items alone do not give."""
+
+    results: tuple[Result, ...]
+    recomputed: int
+    beyond_items: tuple[str, ...]
+
+
+def recomputed_score(result: Result, metric: Metric) -> float | None:
+    """Return a metric as the items give it, or None where they do not."""
+    items = result.items
+    if metric.name in items and "relation" in items:  # analogies: the mean over relations
+        by_relation: dict[str, list[float]] = {}
+        for relation, value in zip(items["relation"], items[metric.name], strict=True):
+            by_relation.setdefault(relation, []).append(value)
+        return fmean(map(fmean, by_relation.values()))
+    if metric.name in ("kendall", "mse") and "predicted" in items:
+        predicted, gold = (np.array(items[name], dtype=np.float64) for name in ("predicted", "gold"))
+        return float(np.mean((predicted - gold) ** 2)) if metric.name == "mse" else correlation("kendall", predicted, gold)[0]
+    try:
+        score = weighted_score(metric.name, result, [items])
+    except UnknownNameError:  # F1 of a task that is not known here has no positive label
+        return None
+    if isinstance(score, str):
+        return None
+    value = float(score(np.ones((1, score.n)))[0, 0])
+    return 100.0 * value if metric.unit == "percent" else value
+
+
+def verify_bundle(path: Path) -> Verification:
+    """Check every hash of a bundle and compute every score again; a difference is an error that names the score."""
+    results = read_bundle(path)
+    beyond: list[str] = []
+    recomputed = 0
+    for result in results:
+        for metric in result.metrics:
+            value = recomputed_score(result, metric)
+            if value is None:
+                beyond.append(f"{result.encoder}, {result.task}, {metric.name}")
+            elif abs(value - metric.value) > _TOLERANCE * max(1.0, abs(metric.value)):
+                raise DataError(
+                    f"{path}: {result.encoder}, {result.task}: {metric.name} is {metric.value!r}, but the items give "
+                    f"{value!r}; do not trust this bundle"
+                )
+            else:
+                recomputed += 1
+    return Verification(tuple(results), recomputed, tuple(beyond))
+
+
+def conflicts(new: Sequence[Result], known: Sequence[Result]) -> list[str]:
+    """Say which jobs have other scores in two sets of results."""
+    scores = {(each.encoder_identity or each.encoder, each.signature): each for each in known}
+    found = []
+    for result in new:
+        other = scores.get((result.encoder_identity or result.encoder, result.signature))
+        if other is not None and [m.value for m in other.metrics] != [m.value for m in result.metrics]:
+            found.append(f"{result.encoder}, {result.task}")
+    return found

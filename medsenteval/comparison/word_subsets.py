@@ -1,0 +1,177 @@
+"""Word similarity on subsets of words: frequent or rare ones, those of many or few subjects, or by any value a word has.
+
+As in Chiu et al. 2018, Figures 1 to 4: a pair belongs to a subset when both of its words lie in the same interval of values.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from medsenteval.contracts import Result
+from medsenteval.errors import DataError, SettingsError
+from medsenteval.statistics import Correlation, correlation, correlation_interval
+
+__all__ = ["SubsetScore", "Subsets", "read_word_values", "subset_scores"]
+
+#: A correlation of fewer pairs is not shown.
+_FEWEST_PAIRS = 5
+
+
+@dataclass(frozen=True)
+class SubsetScore:
+    """One encoder on one subset; ``value`` and its interval are NaN where the subset has fewer than five pairs."""
+
+    encoder: str
+    subset: int
+    n: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets:
+    """Scores of several encoders on subsets of one task's pairs.
+
+    Subset i holds values above ``limits[i - 1]`` up to ``limits[i]``. ``mixed`` pairs have words in different subsets,
+    ``without`` pairs have a word without a value; neither is in any subset. Encoders may know different pairs, so each score
+    has its n.
+    """
+
+    task: str
+    metric: Correlation
+    limits: tuple[float, ...]
+    scores: tuple[SubsetScore, ...]
+    mixed: int
+    without: int
+
+    @property
+    def n_subsets(self) -> int:
+        return len(self.limits) + 1
+
+    def label(self, subset: int) -> str:
+        """Name a subset by its interval."""
+        if subset == 0:
+            return f"up to {self.limits[0]:,.10g}"
+        if subset == len(self.limits):
+            return f"above {self.limits[-1]:,.10g}"
+        return f"{self.limits[subset - 1]:,.10g} to {self.limits[subset]:,.10g}"
+
+
+def read_word_values(path: Path) -> dict[str, float]:
+    """Read a table of words and numbers, separated by a tab or a comma; a first line that holds no number is a header."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    values: dict[str, float] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        fields = line.split("\t") if "\t" in line else next(csv.reader([line]))
+        if len(fields) < 2:
+            raise DataError(f"{path}:{number}: one column where a word and its value are expected, separated by a tab or comma")
+        word, value = fields[0].strip(), _number(fields[1])
+        if value is None:
+            if number == 1:
+                continue
+            raise DataError(f"{path}:{number}: {fields[1].strip()!r} is no finite number")
+        if values.setdefault(word, value) != value:
+            raise DataError(f"{path}:{number}: {word!r} has two values, {values[word]:g} and {value:g}")
+    if not values:
+        raise DataError(f"{path}: no word with a value in it")
+    return values
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def subset_scores(
+    results: Sequence[Result],
+    values: Mapping[str, float],
+    *,
+    limits: Sequence[float] = (),
+    groups: int = 3,
+    metric: Correlation = "spearman",
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 1111,
+) -> Subsets:
+    """Score each encoder's stored predictions on subsets of the pairs.
+
+    Without ``limits`` the words of the pairs are cut into ``groups`` of equally many words. A word is looked up as written,
+    then in lower case.
+    """
+    tasks = sorted({result.task for result in results})
+    if len(tasks) != 1:
+        raise DataError(f"subsets are made of one task's pairs; got {', '.join(tasks) or 'no results'}")
+    if any(not {"first", "second", "gold", "predicted"} <= result.items.keys() for result in results):
+        raise DataError(f"{tasks[0]}: the results do not keep the words of each pair; run a word similarity task")
+    pairs: dict[str, tuple[float | None, float | None]] = {}
+    for result in results:
+        for item, first, second in zip(result.items["id"], result.items["first"], result.items["second"], strict=True):
+            pairs[item] = _value(first, values), _value(second, values)
+    words = {word for result in results for side in ("first", "second") for word in result.items[side]}
+    known = [value for word in words if (value := _value(word, values)) is not None]
+    edges = _limits(known, limits, groups, tasks[0])
+    subset_of: dict[str, int] = {}
+    mixed = without = 0
+    for item, (first, second) in pairs.items():
+        if first is None or second is None:
+            without += 1
+            continue
+        places = np.searchsorted(edges, [first, second], side="left")
+        if places[0] == places[1]:
+            subset_of[item] = int(places[0])
+        else:
+            mixed += 1
+    scores = []
+    for result in results:
+        subsets = np.array([subset_of.get(item, -1) for item in result.items["id"]])
+        gold, predicted = (np.array(result.items[name], dtype=np.float64) for name in ("gold", "predicted"))
+        for subset in range(len(edges) + 1):
+            rows = subsets == subset
+            value = low = high = math.nan
+            if rows.sum() >= _FEWEST_PAIRS:
+                value, _ = correlation(metric, predicted[rows], gold[rows])
+                low, high = correlation_interval(
+                    metric,
+                    predicted[rows],
+                    gold[rows],
+                    resamples=resamples,
+                    confidence=confidence,
+                    rng=np.random.default_rng(seed),
+                )
+            scores.append(SubsetScore(result.encoder, subset, int(rows.sum()), value, low, high))
+    return Subsets(tasks[0], metric, tuple(edges), tuple(scores), mixed, without)
+
+
+def _value(word: str, values: Mapping[str, float]) -> float | None:
+    found = values.get(word)
+    return values.get(word.lower()) if found is None else found
+
+
+def _limits(known: list[float], limits: Sequence[float], groups: int, task: str) -> list[float]:
+    if limits:
+        if list(limits) != sorted(set(limits)):
+            raise SettingsError(f"limits must rise: {', '.join(f'{limit:g}' for limit in limits)}")
+        return [float(limit) for limit in limits]
+    if groups < 2:
+        raise SettingsError(f"groups is {groups}; at least 2 are needed")
+    if len(known) < groups:
+        raise DataError(f"{task}: {len(known)} of its words have a value; do the table's words look like those of the set?")
+    edges = np.quantile(known, np.arange(1, groups) / groups, method="inverted_cdf").tolist()
+    if len(set(edges)) < len(edges) or edges[-1] >= max(known):
+        raise DataError(f"{task}: too many words have the same value for {groups} groups of equal size; give limits instead")
+    return [float(edge) for edge in edges]

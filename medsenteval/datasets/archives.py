@@ -1,0 +1,258 @@
+"""Unpacking what comes from outside: zip, tar (plain, gz, bz2, xz), gz, bz2, xz and rar, recognised by content.
+
+Every member is checked before it is written and counted while it is written: an archive that would leave its folder, holds
+links or devices, the same name twice, or more than a data set can be, is refused as a whole. Only plain files come out.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+from medsenteval.errors import DataError
+from medsenteval.support.files import DAMAGED
+
+__all__ = ["Limits", "archive_kind", "unpack"]
+
+_BLOCK: Final = 1 << 20
+_LONGEST_NAME: Final = 240
+#: Below this size nothing is called a bomb, whatever its ratio: a file of repeated lines compresses very well.
+_HARMLESS: Final = 16 << 20
+_MAGIC: Final = (
+    (b"PK\3\4", "zip"),
+    (b"PK\5\6", "zip"),
+    (b"Rar!\x1a\x07", "rar"),
+    (b"\x1f\x8b", "gz"),
+    (b"BZh", "bz2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
+)
+
+
+@dataclass
+class Limits:
+    """How much may come out of one archive, archives within it included; what was taken so far is counted here."""
+
+    total_bytes: int = 8 << 30
+    members: int = 200_000
+    ratio: float = 300.0
+    depth: int = 3
+    written: int = field(default=0, init=False)
+    seen: int = field(default=0, init=False)
+
+
+def archive_kind(path: Path) -> str:
+    """Return zip, rar, gz, bz2, xz, tar or 7z by what the file holds, "" for anything else; a Word document is no archive."""
+    try:
+        with open(path, "rb") as stream:
+            head = stream.read(512)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}; check the path and its permissions") from error
+    kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
+    if kind == "zip" and _is_office_document(path):
+        return ""
+    # A tape archive has its mark behind the first header's name, mode, sizes and times.
+    return "tar" if not kind and head[257:262] == b"ustar" else kind
+
+
+def _is_office_document(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "[Content_Types].xml" in archive.NameToInfo or "word/document.xml" in archive.NameToInfo
+    except DAMAGED:
+        return False
+
+
+def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 0) -> list[Path]:
+    """Unpack an archive into ``folder``, archives within it too, and return the files; a bad one raises a DataError.
+
+    What was written before the error is left for the caller to remove, who unpacks into a scratch folder.
+    """
+    limits = limits or Limits()
+    kind = archive_kind(path)
+    if kind == "7z":
+        raise DataError(f"{path}: a 7z archive, which is not unpacked here; unpack it and name the folder with --from")
+    if not kind:
+        raise DataError(f"{path}: not an archive that is known here (zip, tar, gz, bz2, xz, rar)")
+    if depth >= limits.depth:
+        raise DataError(f"{path}: an archive within {depth} archives; unpack it by hand and name the folder with --from")
+    try:
+        written = list(_READERS[kind](path, folder, limits))
+    except DataError:
+        raise
+    except DAMAGED as error:
+        raise DataError(f"{path}: cannot be unpacked: {_reason(error)}; is the download complete?") from error
+    found: list[Path] = []
+    for file in written:
+        if archive_kind(file):
+            inner = file.with_name(f"{file.name}.unpacked")
+            found += unpack(file, inner, limits, depth + 1)
+            file.unlink()
+        else:
+            found.append(file)
+    return found
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _target(archive: Path, folder: Path, name: str) -> Path:
+    """Return where a member goes, or refuse a name that leads anywhere else than below ``folder``."""
+    parts = name.split("/")
+    unsafe = (
+        not name
+        or name.startswith("/")
+        or "\\" in name
+        or re.match("[A-Za-z]:", name)
+        or any(part == ".." for part in parts)
+        or any(ord(letter) < 32 for letter in name)
+    )
+    if unsafe:
+        raise DataError(f"{archive}: refused: its member {name!r} would be written outside of its folder")
+    if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in parts):
+        raise DataError(f"{archive}: refused: a member's name has more than {_LONGEST_NAME} bytes: {name[:60]!r}...")
+    target = folder.joinpath(*(part for part in parts if part not in ("", ".")))
+    if target == folder:
+        raise DataError(f"{archive}: refused: a file among its members has no name: {name!r}")
+    if target.exists():
+        raise DataError(f"{archive}: refused: it holds {name!r} twice")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{archive}: refused: {name!r} lies below a member that is a file") from error
+    return target
+
+
+def _admit(archive: Path, limits: Limits) -> None:
+    limits.seen += 1
+    if limits.seen > limits.members:
+        raise DataError(f"{archive}: refused: more than {limits.members:,} members; that is no data set")
+
+
+def _write(archive: Path, target: Path, blocks: Iterable[bytes], packed: int, limits: Limits) -> Path:
+    """Write a member's bytes and count them as they come, whatever the archive declares."""
+    size = 0
+    with open(target, "wb") as stream:
+        for block in blocks:
+            size += len(block)
+            limits.written += len(block)
+            if limits.written > limits.total_bytes:
+                raise DataError(f"{archive}: refused: unpacks to more than {limits.total_bytes:,} bytes")
+            if size > _HARMLESS and size > limits.ratio * max(packed, 1):
+                raise DataError(
+                    f"{archive}: refused: {target.name} unpacks to more than {limits.ratio:.0f} times its size in the archive, "
+                    "as only bombs do"
+                )
+            stream.write(block)
+    return target
+
+
+def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
+    while block := stream.read(_BLOCK):
+        yield block
+
+
+def _read_zip(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            _admit(path, limits)
+            mode = info.external_attr >> 16
+            if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise DataError(f"{path}: refused: its member {info.filename!r} is a link or a device")
+            if info.is_dir():
+                continue
+            if info.flag_bits & 1:
+                raise DataError(f"{path}: its member {info.filename!r} is encrypted; unpack it and name the folder with --from")
+            target = _target(path, folder, info.filename)
+            with archive.open(info) as stream:
+                yield _write(path, target, _blocks(stream), info.compress_size, limits)
+
+
+def _read_tar(path: Path, folder: Path, limits: Limits, opened: IO[bytes] | None = None) -> Iterator[Path]:
+    packed = path.stat().st_size
+    with tarfile.open(path if opened is None else None, "r:" if opened is None else "r|", fileobj=opened) as archive:
+        for member in archive:
+            _admit(path, limits)
+            if member.isdir():
+                continue
+            if not member.isreg():
+                raise DataError(f"{path}: refused: its member {member.name!r} is a link or a device")
+            target = _target(path, folder, member.name)
+            stream = archive.extractfile(member)
+            if stream is None:
+                raise DataError(f"{path}: its member {member.name!r} cannot be read; is the download complete?")
+            yield _write(path, target, _blocks(stream), packed, limits)
+
+
+@contextmanager
+def _decompressed(path: Path, opener: Callable[[Path], Any]) -> Iterator[IO[bytes]]:
+    with opener(path) as stream:
+        yield stream
+
+
+def _read_compressed(opener: Callable[[Path], Any]) -> Callable[[Path, Path, Limits], Iterator[Path]]:
+    """Make a reader of single compressed files, which unpack to a file or to a tape archive."""
+
+    def read(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
+        with _decompressed(path, opener) as stream:
+            is_tar = stream.read(512)[257:262] == b"ustar"
+        with _decompressed(path, opener) as stream:
+            if is_tar:
+                yield from _read_tar(path, folder, limits, stream)
+                return
+            _admit(path, limits)
+            target = _target(path, folder, path.stem or path.name)
+            yield _write(path, target, _blocks(stream), path.stat().st_size, limits)
+
+    return read
+
+
+def _read_rar(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
+    by_hand = "or unpack it by hand (unar, unrar, 7-Zip) and name the folder with --from"
+    try:
+        import libarchive
+    except (ImportError, OSError, AttributeError, TypeError) as error:
+        # Without the shared library the package is there and cannot be imported.
+        raise DataError(
+            f"{path}: a RAR archive; install what reads it with: pip install 'medsenteval[rar]' "
+            f"(it needs the system's libarchive), {by_hand}"
+        ) from error
+    packed = path.stat().st_size
+    try:
+        with libarchive.file_reader(str(path), format_name="rar5" if _is_rar5(path) else "rar") as archive:
+            for entry in archive:
+                _admit(path, limits)
+                if entry.isdir:
+                    continue
+                if not entry.isfile or entry.linkpath:
+                    raise DataError(f"{path}: refused: its member {entry.pathname!r} is a link or a device")
+                target = _target(path, folder, str(entry.pathname))
+                yield _write(path, target, entry.get_blocks(), packed, limits)
+    except libarchive.ArchiveError as error:
+        raise DataError(f"{path}: cannot be unpacked: {error}; fetch it again, {by_hand}") from error
+
+
+def _is_rar5(path: Path) -> bool:
+    with open(path, "rb") as stream:
+        return stream.read(8) == b"Rar!\x1a\x07\x01\0"
+
+
+_READERS: Final[dict[str, Callable[[Path, Path, Limits], Iterator[Path]]]] = {
+    "zip": _read_zip,
+    "tar": _read_tar,
+    "gz": _read_compressed(gzip.open),
+    "bz2": _read_compressed(bz2.open),
+    "xz": _read_compressed(lzma.open),
+    "rar": _read_rar,
+}

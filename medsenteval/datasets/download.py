@@ -1,0 +1,301 @@
+"""Downloads that resume, retry, turn to mirrors and are verified; nothing unverified ever has its final name.
+
+pooch, the usual library for this, neither resumes nor knows mirrors (it has one address a file and starts again from zero),
+and half of the addresses here are slow university servers. So this is the standard library's urllib with, for each file: a
+``.part`` file that a later attempt continues with a Range request, guarded by If-Range so that a file that changed on the
+server starts anew; retries with growing pauses for errors that pass; the mirrors in order; size and SHA-256 at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import socket
+import ssl
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from medsenteval.datasets.manifest import Download
+from medsenteval.datasets.recognise import file_digest
+from medsenteval.errors import DataError
+from medsenteval.support.files import WEB_PAGE
+
+__all__ = ["Downloaded", "FetchSettings", "fetch"]
+
+_BLOCK: Final = 1 << 16
+_MOST_REDIRECTS: Final = 5
+#: Answers that may be another one a moment later.
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_USER_AGENT: Final = "medsenteval (data fetch)"
+_RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+
+#: Called with (bytes so far, bytes in all or None).
+Progress = Callable[[int, "int | None"], None]
+
+
+@dataclass(frozen=True)
+class FetchSettings:
+    """How patient a download is: seconds without a byte, attempts at each address, the first pause between them."""
+
+    timeout: float = 30.0
+    attempts: int = 4
+    pause: float = 1.0
+    longest_pause: float = 60.0
+    largest: int = 8 << 30
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """A file that was fetched and verified, and from where."""
+
+    path: Path
+    sha256: str
+    size: int
+    url: str
+    resumed: bool = False
+
+
+class _Passing(Exception):
+    """A failure after which another attempt at the same address makes sense; ``wait`` is what the server asked for."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+class _Lasting(Exception):
+    """A failure that the same address would only repeat."""
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows few redirects, to http and https only, and never from an encrypted address to one that is not."""
+
+    max_redirections = _MOST_REDIRECTS
+    max_repeats = 2
+
+    def redirect_request(self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        old, new = urlsplit(req.full_url), urlsplit(newurl)
+        if new.scheme not in ("http", "https"):
+            raise _Lasting(f"redirects to {newurl!r}, which is not http or https")
+        if old.scheme == "https" and new.scheme != "https":
+            raise _Lasting(f"redirects from an encrypted address to {newurl!r}, which is not")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def fetch(
+    download: Download,
+    folder: Path,
+    *,
+    expected: str = "",
+    mirrors: Sequence[str] = (),
+    settings: FetchSettings | None = None,
+    progress: Progress | None = None,
+    announce: Callable[[str], None] = lambda message: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Downloaded:
+    """Download a file into ``folder`` from the first address that gives the right one.
+
+    ``expected`` is the hash that must come out where the manifest has none (what was fetched first, see ``lock``);
+    ``mirrors`` are tried before the manifest's own addresses. A file of the right hash that is there already is kept.
+    """
+    settings = settings or FetchSettings()
+    wanted = download.sha256 or expected
+    target = folder / download.name
+    if wanted and target.is_file() and file_digest(target) == wanted:
+        return Downloaded(target, wanted, target.stat().st_size, "")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}; name another folder with --data") from error
+    reasons: list[str] = []
+    for url in (*mirrors, *download.urls):
+        for attempt in range(1, settings.attempts + 1):
+            try:
+                return _attempt(url, download, target, wanted, settings, progress)
+            except _Lasting as error:  # noqa: PERF203
+                reasons.append(f"{url}: {error}")
+                announce(reasons[-1])
+                break
+            except _Passing as error:
+                announce(f"{url}: {error} (attempt {attempt} of {settings.attempts})")
+                if attempt == settings.attempts:
+                    reasons.append(f"{url}: {error}, {attempt} times")
+                else:
+                    wait = settings.pause * 2 ** (attempt - 1) if error.wait is None else error.wait
+                    sleep(min(wait, settings.longest_pause))
+    raise DataError(f"{download.name} cannot be fetched: " + "; ".join(reasons))
+
+
+def _attempt(
+    url: str, download: Download, target: Path, wanted: str, settings: FetchSettings, progress: Progress | None
+) -> Downloaded:
+    part = _Part(target, url)
+    resumed = _receive(part, download, bool(wanted), settings, progress)
+    size, digest = part.size, file_digest(part.path)
+    if (download.size is not None and size != download.size) or (wanted and digest != wanted):
+        part.remove()
+        reason = f"serves another file: {size:,} bytes with SHA-256 {digest[:12]}..., not the {wanted[:12]}... expected"
+        # What was fetched in two goes may be halves of two files; one whole go tells.
+        raise _Passing(reason, wait=0.0) if resumed else _Lasting(reason)
+    with open(part.path, "rb") as stream:
+        if WEB_PAGE.match(stream.read(1024)):
+            part.remove()
+            raise _Lasting("serves a web page instead of the file; does it ask for a log-in?")
+    os.replace(part.path, target)
+    part.remove()
+    return Downloaded(target, digest, size, url, resumed)
+
+
+class _Part:
+    """What an interrupted download left: the bytes so far, and what the server said of the file they are from."""
+
+    def __init__(self, target: Path, url: str) -> None:
+        self.url = url
+        self.path = target.with_name(f".{target.name}.part")
+        self.about = target.with_name(f".{target.name}.part.json")
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def validator(self) -> str | None:
+        """Return the ETag or date by which the server knows the file, "" if it gave none; None if it is another address's."""
+        try:
+            about = json.loads(self.about.read_text("utf-8"))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(about, dict) or about.get("url") != self.url:
+            return None
+        return str(about.get("validator", ""))
+
+    def describe(self, validator: str) -> None:
+        self.about.write_text(json.dumps({"url": self.url, "validator": validator}), "utf-8")
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.about.unlink(missing_ok=True)
+
+
+def _receive(part: _Part, download: Download, hash_known: bool, settings: FetchSettings, progress: Progress | None) -> bool:
+    """Bring the part file to its full length; return whether an earlier part of it was kept."""
+    validator = part.validator()
+    # Without a validator only a known hash can tell whether the two ends belong together.
+    if validator is None or not (validator or hash_known):
+        part.remove()
+    offset = part.size
+    headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity"}
+    if offset:
+        headers["Range"] = f"bytes={offset}-"
+        if validator:
+            headers["If-Range"] = validator
+    with _request(urllib.request.Request(part.url, headers=headers), settings.timeout) as response:
+        if response.status == 416:
+            part.remove()
+            raise _Passing("has no more bytes than were fetched before; starting anew", wait=0.0)
+        if response.status == 206:
+            bounds = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
+            if bounds is None or int(bounds[1]) != offset:
+                part.remove()
+                raise _Passing("continues at another byte than asked for; starting anew", wait=0.0)
+            total = None if bounds[3] == "*" else int(bounds[3])
+        else:
+            offset = 0
+            length = response.headers.get("Content-Length", "")
+            total = int(length) if length.isdigit() else None
+        if total is not None and (total > settings.largest or total != (download.size or total)):
+            part.remove()
+            raise _Lasting(f"serves another file: {total:,} bytes" + (f", not {download.size:,}" if download.size else ""))
+        # A weak ETag does not promise equal bytes.
+        etag = response.headers.get("ETag", "")
+        part.describe(etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", ""))
+        _copy(response, part, offset, total, settings, progress)
+    if total is not None and part.size != total:
+        raise _Passing(f"the connection was cut at {part.size:,} of {total:,} bytes")
+    return offset > 0
+
+
+def _copy(
+    response: http.client.HTTPResponse,
+    part: _Part,
+    offset: int,
+    total: int | None,
+    settings: FetchSettings,
+    progress: Progress | None,
+) -> None:
+    size = offset
+    try:
+        with open(part.path, "ab" if offset else "wb") as stream:
+            while block := _read(response):
+                size += len(block)
+                if size > settings.largest or (total is not None and size > total):
+                    raise _Lasting(f"sends more than the {total or settings.largest:,} bytes that can be")
+                stream.write(block)
+                if progress is not None:
+                    progress(size, total)
+    except OSError as error:
+        raise DataError(f"{part.path}: cannot be written: {error.strerror}; is there room, and may you write there?") from error
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    try:
+        return response.read(_BLOCK)
+    except (OSError, http.client.HTTPException) as error:
+        raise _Passing(f"the connection was lost: {error or type(error).__name__}") from error
+
+
+@contextlib.contextmanager
+def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.client.HTTPResponse]:
+    """Open an address; what goes wrong becomes either a passing or a lasting failure."""
+    if urlsplit(request.full_url).scheme not in ("http", "https"):
+        raise _Lasting("is not an http or https address")
+    try:
+        response = _opener().open(request, timeout=timeout)
+    except urllib.error.HTTPError as error:
+        with error:
+            if error.code == 416:
+                yield _Unsatisfiable()  # type: ignore[misc]
+                return
+            wait = error.headers.get("Retry-After", "")
+            reason = f"answers {error.code} {error.reason}"
+            if error.code in _PASSING:
+                raise _Passing(reason, float(wait) if wait.isdigit() else None) from error
+            raise _Lasting(reason) from error
+    except urllib.error.URLError as error:
+        # No such name, or a certificate that is not trusted, stays so; a refused or lost connection may not.
+        lasting = isinstance(error.reason, (socket.gaierror, ssl.SSLCertVerificationError))
+        raise (_Lasting if lasting else _Passing)(f"cannot be reached: {error.reason}") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise _Passing(f"cannot be reached: {error or type(error).__name__}") from error
+    with response:
+        yield response
+
+
+class _Unsatisfiable:
+    """Stands for the answer 416: the server has no such range."""
+
+    status = 416
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """Return an opener for http and https alone: urllib's own would also open file: and ftp: addresses."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        _Redirects(),
+        urllib.request.HTTPErrorProcessor(),
+        urllib.request.UnknownHandler(),
+    ):
+        opener.add_handler(handler)
+    return opener

@@ -1,0 +1,222 @@
+"""Leaks and contradictions in a data set: duplicates within and across splits, opposite labels, the score nobody can beat."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Split
+from medsenteval.datasets.near_duplicates import near_duplicates, word_set
+
+__all__ = ["NEAR", "CrossQuality", "QualityReport", "SplitQuality", "describe_quality", "examine_quality"]
+
+#: Jaccard similarity of word sets from which two items are called near duplicates.
+NEAR: Final = 0.8
+
+
+@dataclass(frozen=True)
+class SplitQuality:
+    """One split by itself.
+
+    ``n_repeated`` rows repeat an earlier one's text; ``n_contradicted`` rows share their text with a row of another label or
+    score; ``n_impossible`` of them no function of the text can get right; ``ceiling`` is the best possible accuracy (percent)
+    or Pearson correlation; ``n_near`` rows have a near duplicate, ``n_near_opposed`` one with another label.
+    """
+
+    name: str
+    n: int
+    n_empty: int
+    n_equal_sides: int
+    n_repeated: int
+    n_contradicted: int
+    n_impossible: int
+    ceiling: float | None
+    n_near: int
+    n_near_opposed: int
+    example: str = ""
+
+
+@dataclass(frozen=True)
+class CrossQuality:
+    """Rows of ``other`` that training has seen: word for word, nearly, and with another label."""
+
+    train: str
+    other: str
+    n: int
+    n_exact: int
+    n_exact_opposed: int
+    n_near: int
+
+
+@dataclass(frozen=True)
+class QualityReport:
+    """All of a data set's leaks and contradictions."""
+
+    name: str
+    splits: tuple[SplitQuality, ...]
+    across: tuple[CrossQuality, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Items:
+    """The distinct texts of a data set, and for each row of each split which of them it is."""
+
+    number: dict[str, NDArray[np.intp]]
+    near: dict[int, set[int]]
+
+
+def examine_quality(dataset: Dataset, near: bool = True) -> QualityReport:
+    """Compare every row with every other; texts are equal if they agree without case, words likewise.
+
+    Without ``near`` only equal texts are looked for, which is quick for any number of rows.
+    """
+    items = _number_items(dataset, near)
+    splits = tuple(_examine_split(name, split, items) for name, split in dataset.splits.items())
+    names = list(dataset.splits)
+    across = tuple(_compare(dataset, items, names[0], other) for other in names[1:]) if _trains(names) else ()
+    return QualityReport(dataset.name, splits, across)
+
+
+def _trains(names: Sequence[str]) -> bool:
+    """Whether the first split is what a probe is trained on; subsets of a similarity task are not."""
+    return bool(names) and names[0] == "train"
+
+
+def _keys(split: Split) -> list[str]:
+    firsts = [text.casefold() for text in split.texts]
+    return firsts if split.texts2 is None else [f"{a}\x1f{b.casefold()}" for a, b in zip(firsts, split.texts2, strict=True)]
+
+
+def _number_items(dataset: Dataset, with_near: bool) -> _Items:
+    number_of: dict[str, int] = {}
+    sets: list[set[str]] = []
+    sides: list[tuple[str, str | None]] = []
+    numbers: dict[str, NDArray[np.intp]] = {}
+    for name, split in dataset.splits.items():
+        column = []
+        for row, key in enumerate(_keys(split)):
+            if key not in number_of:
+                number_of[key] = len(number_of)
+                text2 = None if split.texts2 is None else split.texts2[row]
+                blank = not split.texts[row] and not text2
+                if with_near:
+                    sets.append(set() if blank else word_set(split.texts[row], text2))
+                    sides.append((split.texts[row], text2))
+            column.append(number_of[key])
+        numbers[name] = np.array(column, dtype=np.intp)
+    near: dict[int, set[int]] = defaultdict(set)
+    for one, other in near_duplicates(sets, NEAR).tolist():
+        # Both sides must be alike: a long first text must not hide that the second one is another.
+        if sides[one][1] is None or all(map(_alike, sides[one], sides[other])):
+            near[one].add(other)
+            near[other].add(one)
+    return _Items(numbers, dict(near))
+
+
+def _alike(one: str | None, other: str | None) -> bool:
+    first, second = word_set(one or ""), word_set(other or "")
+    return len(first & second) >= NEAR * len(first | second)
+
+
+def _targets(split: Split) -> NDArray[Any]:
+    if split.labels is not None:
+        return split.labels
+    return np.zeros(len(split)) if split.scores is None else split.scores
+
+
+def _examine_split(name: str, split: Split, items: _Items) -> SplitQuality:
+    numbers, targets = items.number[name], _targets(split)
+    rows_of: dict[int, list[int]] = defaultdict(list)
+    for row, number in enumerate(numbers.tolist()):
+        rows_of[number].append(row)
+    contradicted = [rows for rows in rows_of.values() if len(rows) > 1 and len(set(targets[rows].tolist())) > 1]
+    impossible = 0
+    if split.labels is not None:
+        impossible = sum(len(rows) - int(np.bincount(split.labels[rows]).max()) for rows in contradicted)
+    near_rows = near_opposed = 0
+    for number, rows in rows_of.items():
+        twins = [row for other in items.near.get(number, ()) for row in rows_of.get(other, ())]
+        near_rows += len(rows) if twins else 0
+        seen = set(targets[twins].tolist())
+        near_opposed += sum(1 for row in rows if seen - {targets[row].item()})
+    texts2 = split.texts2
+    return SplitQuality(
+        name=name,
+        n=len(split),
+        n_empty=sum(1 for text in split.all_texts() if not text),
+        n_equal_sides=0 if texts2 is None else sum(map(lambda a, b: a.casefold() == b.casefold(), split.texts, texts2)),
+        n_repeated=len(split) - len(rows_of),
+        n_contradicted=sum(map(len, contradicted)),
+        n_impossible=impossible,
+        ceiling=_ceiling(split, numbers, impossible),
+        n_near=near_rows,
+        n_near_opposed=near_opposed if split.labels is not None else 0,
+        example=" and ".join(split.ids[row] for row in contradicted[0][:2]) if contradicted else "",
+    )
+
+
+def _ceiling(split: Split, numbers: NDArray[np.intp], impossible: int) -> float | None:
+    """Return the best score that a function of the text can have: it must answer equal texts equally."""
+    if split.labels is not None:
+        return 100.0 * (len(split) - impossible) / len(split) if len(split) else None
+    if split.scores is None or len(split) < 2 or np.ptp(split.scores) == 0:
+        return None
+    # The mean score of each text is the function of it that correlates best (least squares).
+    size = int(numbers.max()) + 1
+    counts = np.bincount(numbers, minlength=size)
+    means = np.bincount(numbers, weights=split.scores, minlength=size) / np.maximum(counts, 1)
+    spread = float(np.std(means[numbers]))
+    return spread / float(np.std(split.scores))
+
+
+def _compare(dataset: Dataset, items: _Items, train: str, other: str) -> CrossQuality:
+    labels_of: dict[int, set[Any]] = defaultdict(set)
+    for number, target in zip(items.number[train].tolist(), _targets(dataset.splits[train]).tolist(), strict=True):
+        labels_of[number].add(target)
+    exact = opposed = near = 0
+    for number, target in zip(items.number[other].tolist(), _targets(dataset.splits[other]).tolist(), strict=True):
+        if number in labels_of:
+            exact += 1
+            opposed += labels_of[number] != {target}
+        elif not items.near.get(number, set()).isdisjoint(labels_of):
+            near += 1
+    return CrossQuality(train, other, len(dataset.splits[other]), exact, opposed, near)
+
+
+def describe_quality(report: QualityReport) -> list[str]:
+    """Say in a line each what is worth knowing; what a data set does not have is not mentioned."""
+    lines = []
+    for split in report.splits:
+        facts = {
+            "empty text(s)": split.n_empty,
+            "pair(s) of twice the same text": split.n_equal_sides,
+            "row(s) repeat an earlier one": split.n_repeated,
+            "row(s) have a near duplicate": split.n_near,
+            "of them with another label": split.n_near_opposed,
+        }
+        said = [f"{count:,} {what}" for what, count in facts.items() if count]
+        if split.n_contradicted:
+            said.append(
+                f"{split.n_contradicted:,} row(s) have the same text and another label or score (first: {split.example})"
+            )
+        if split.n_impossible and split.ceiling is not None:
+            said.append(
+                f"{split.n_impossible:,} of them no encoder can get right: the best possible accuracy is {split.ceiling:.2f}"
+            )
+        elif split.n_contradicted and split.ceiling is not None:
+            said.append(f"the best possible Pearson correlation is {split.ceiling:.4f}")
+        lines.append(f"{split.name}: {split.n:,} rows; {'; '.join(said) or 'no duplicates, no contradictions'}")
+    for cross in report.across:
+        said = []
+        if cross.n_exact:
+            wrong = f", {cross.n_exact_opposed:,} of them with another label or score" if cross.n_exact_opposed else ""
+            said.append(f"{cross.n_exact:,} row(s) ({cross.n_exact / cross.n:.2%}) are in {cross.train} word for word{wrong}")
+        if cross.n_near:
+            said.append(f"{cross.n_near:,} ({cross.n_near / cross.n:.2%}) nearly")
+        lines.append(f"{cross.other} against {cross.train}: {'; '.join(said) or 'no row of it is in training'}")
+    return lines

@@ -1,0 +1,174 @@
+"""Which of the files at hand is which file of a data set: by hash, else by content together with name or number of rows."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Final
+
+from medsenteval.datasets.manifest import DataFile, Manifest, manifests
+from medsenteval.errors import DataError
+
+__all__ = ["Candidate", "Match", "candidates_below", "file_digest", "match_layout", "recognise"]
+
+_HEAD: Final = 1 << 18
+_BLOCK: Final = 1 << 20
+_MOST_FILES: Final = 200_000
+
+
+def file_digest(path: Path) -> str:
+    """Return a file's SHA-256, or a DataError that says why it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with open(path, "rb") as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}; check the path and its permissions") from error
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file at hand; ``name`` is its path as the user would say it, ``given`` whether the user named just this file."""
+
+    path: Path
+    name: str
+    given: bool = False
+
+    @cached_property
+    def size(self) -> int:
+        return self.path.stat().st_size
+
+    @cached_property
+    def head(self) -> bytes:
+        try:
+            with open(self.path, "rb") as stream:
+                return stream.read(_HEAD)
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be read: {error.strerror}; check the path and its permissions") from error
+
+    @cached_property
+    def sha256(self) -> str:
+        return file_digest(self.path)
+
+    def rows(self, file: DataFile) -> int:
+        """Count the rows that the file would have if it were ``file``."""
+        return sum(1 for _ in file.row_pattern.finditer(self.path.read_bytes()))
+
+    def shows(self, file: DataFile) -> bool:
+        return file.content_pattern.search(self.head) is not None
+
+    def is_surely(self, file: DataFile) -> bool:
+        """Whether it is the official file, byte for byte."""
+        return bool(file.sha256) and file.size in (None, self.size) and self.sha256 in file.sha256
+
+    def is_named_like(self, file: DataFile) -> bool:
+        return self.name_rank(file) < _NO_NAME
+
+    def name_rank(self, file: DataFile) -> int:
+        """Say how well the name fits: 0 for the official one, then the further names in order; a large number for none."""
+        for rank, pattern in enumerate((file.path, *file.names)):
+            wanted = pattern.casefold().split("/")
+            parts = self.name.casefold().split("/")[-len(wanted) :]
+            if len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted)):
+                return rank
+        return _NO_NAME
+
+
+_NO_NAME: Final = 1000
+
+
+@dataclass(frozen=True)
+class Match:
+    """A layout of a data set as far as it was found."""
+
+    layout: str
+    found: Mapping[DataFile, Candidate]
+    missing: tuple[DataFile, ...]
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.found) and not self.missing
+
+
+def candidates_below(source: Path) -> Iterator[Candidate]:
+    """Yield the plain files of a folder, or the file itself; hidden ones and macOS's resource forks are left out."""
+    if source.is_file():
+        yield Candidate(source, source.name, given=True)
+        return
+
+    def fail(error: OSError) -> None:
+        raise DataError(f"{error.filename}: cannot be read: {error.strerror}; check its permissions") from error
+
+    count = 0
+    for folder, folders, files in os.walk(source, onerror=fail):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "__MACOSX")
+        for name in sorted(files):
+            path = Path(folder, name)
+            if name.startswith(".") or not path.is_file():
+                continue
+            count += 1
+            if count > _MOST_FILES:
+                raise DataError(f"{source}: more than {_MOST_FILES:,} files; name the data set's own folder")
+            yield Candidate(path, (Path(source.name) / path.relative_to(source)).as_posix())
+
+
+def recognise(manifest: Manifest, candidates: Sequence[Candidate]) -> Match:
+    """Return the first complete layout, or the one of which most was found."""
+    matches = [match_layout(manifest, layout, candidates) for layout in manifest.layouts]
+    return next((match for match in matches if match.complete), max(matches, key=lambda match: len(match.found)))
+
+
+def match_layout(manifest: Manifest, layout: str, candidates: Sequence[Candidate]) -> Match:
+    """Assign candidates to the files of one layout, each to one at most; two different ones that fit equally are an error."""
+    files = manifest.layouts[layout]
+    found: dict[DataFile, Candidate] = {}
+    used: set[Path] = set()
+    showing = {file: [candidate for candidate in candidates if candidate.shows(file)] for file in files}
+    for file in files:
+        sure = next((each for each in showing[file] if each.path not in used and each.is_surely(file)), None)
+        if sure is not None:
+            found[file] = sure
+            used.add(sure.path)
+    for file in files:
+        if file not in found and (best := _best(manifest, file, [c for c in showing[file] if c.path not in used])) is not None:
+            found[file] = best
+            used.add(best.path)
+    missing = tuple(file for file in files if file not in found and not file.optional)
+    return Match(layout, {file: found[file] for file in files if file in found}, missing)
+
+
+@cache
+def _common_patterns() -> frozenset[str]:
+    """Content patterns of several data sets: a file of the right number of rows may then belong to another of them."""
+    counts = Counter(pattern for each in manifests().values() for pattern in {file.content for file in each.files})
+    return frozenset(pattern for pattern, count in counts.items() if count > 1)
+
+
+def _best(manifest: Manifest, file: DataFile, candidates: Sequence[Candidate]) -> Candidate | None:
+    ranked: list[tuple[tuple[int, int], Candidate]] = []
+    named = [candidate for candidate in candidates if candidate.name_rank(file) < _NO_NAME]
+    # Rows are counted only where the name does not tell: it means reading the whole file.
+    for candidate in named or candidates:
+        rank = candidate.name_rank(file)
+        right_size = file.rows is not None and (rank < _NO_NAME or len(candidates) < 100) and candidate.rows(file) == file.rows
+        told_by_size = right_size and file.content not in _common_patterns()
+        if rank < _NO_NAME or told_by_size or file.telling or candidate.given:
+            ranked.append(((rank, 0 if right_size else 1), candidate))
+    if not ranked:
+        return None
+    best = min(key for key, _ in ranked)
+    equals = [candidate for key, candidate in ranked if key == best]
+    if len({candidate.sha256 for candidate in equals}) > 1:
+        listed = ", ".join(candidate.name for candidate in equals[:5])
+        raise DataError(
+            f"{manifest.name}: several files could be {file.path}: {listed}; name the one that is meant with --from"
+        )
+    return equals[0]

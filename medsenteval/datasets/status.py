@@ -1,0 +1,176 @@
+"""Which data sets of a data folder are ready, differ from the publication, are incomplete, cannot be read or are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from medsenteval.contracts import Dataset
+from medsenteval.datasets.locate import LEAST_ROWS, SYNTHETIC_MARK, differences, load_dataset, locate, shortages
+from medsenteval.datasets.manifest import DataFile, Manifest
+from medsenteval.datasets.recognise import Candidate, candidates_below, match_layout
+from medsenteval.errors import DataError, DataMissingError
+from medsenteval.settings import Settings
+
+__all__ = [
+    "DIFFERS",
+    "INCOMPLETE",
+    "MISSING",
+    "READY",
+    "SYNTHETIC",
+    "UNREADABLE",
+    "SetStatus",
+    "examine",
+    "files_of",
+    "what_to_do",
+    "where_is",
+]
+
+READY: Final = "ready"
+DIFFERS: Final = "ready with differences"
+SYNTHETIC: Final = "synthetic sample"
+INCOMPLETE: Final = "incomplete"
+#: Everything is read, whether it may be scored without asking or not; the state says which.
+_AS_IT_IS: Final = Settings(allow_incomplete=True)
+UNREADABLE: Final = "found but unreadable"
+MISSING: Final = "missing"
+
+
+@dataclass(frozen=True, eq=False)
+class SetStatus:
+    """What was found of one data set below a data folder.
+
+    ``counts`` are rows by split (or by file, where no task reads the set); ``differences`` is all that is not as published,
+    rejected rows included; ``problem`` says why it cannot be read, or may not be scored without --allow-incomplete.
+    """
+
+    manifest: Manifest
+    state: str
+    folder: Path | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    differences: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    n_rejected: int = 0
+
+    @property
+    def usable(self) -> bool:
+        return self.state in (READY, DIFFERS, SYNTHETIC, INCOMPLETE)
+
+
+def where_is(manifest: Manifest, root: Path) -> Path | None:
+    """Return the data set's folder below ``root``, or None."""
+    for task in manifest.tasks:
+        try:
+            return locate(task, root)
+        except DataMissingError:  # noqa: PERF203
+            continue
+    folder = root / manifest.folder
+    return folder if not manifest.tasks and folder.is_dir() else None
+
+
+def examine(manifest: Manifest, root: Path) -> SetStatus:
+    """Read a data set whole, through its task where one is registered, and compare it with what is published."""
+    folder = where_is(manifest, root)
+    if folder is None:
+        return SetStatus(manifest, MISSING)
+    try:
+        return _by_task(manifest, root, folder) if manifest.tasks else _by_structure(manifest, folder)
+    except DataMissingError as error:
+        # Other sets may live in the same folder; only a part of this one makes it found.
+        candidates = list(candidates_below(folder))
+        found = any(each.is_named_like(file) and each.shows(file) for file in manifest.files for each in candidates)
+        problem = str(error).partition(". To get it:")[0]
+        return SetStatus(manifest, UNREADABLE, folder, problem=problem) if found else SetStatus(manifest, MISSING)
+    except DataError as error:
+        return SetStatus(manifest, UNREADABLE, folder, problem=str(error))
+
+
+def _by_task(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
+    counts: dict[str, int] = {}
+    found: list[str] = []
+    notes: list[str] = []
+    short: list[str] = []
+    n_rejected = 0
+    synthetic = False
+    for task in manifest.tasks:
+        dataset: Dataset = load_dataset(task, root, _AS_IT_IS)
+        synthetic = synthetic or dataset.synthetic
+        counts |= {name: len(split) for name, split in dataset.splits.items()}
+        different = [] if dataset.synthetic else differences(task, dataset)
+        short += shortages(task, dataset) if dataset.incomplete else []
+        if dataset.rejected:
+            first = dataset.rejected[0]
+            different.append(f"{len(dataset.rejected):,} row(s) rejected, the first: {first}")
+            n_rejected += len(dataset.rejected)
+        notes += [note for note in dataset.notes if note not in different and "row(s) rejected" not in note]
+        found += different
+    return SetStatus(
+        manifest,
+        _state(synthetic, short, found),
+        folder,
+        counts,
+        tuple(dict.fromkeys(found)),
+        tuple(dict.fromkeys(notes)),
+        problem="; ".join(dict.fromkeys(short)),
+        n_rejected=n_rejected,
+    )
+
+
+def _state(synthetic: bool, short: Sequence[str], different: Sequence[str]) -> str:
+    return SYNTHETIC if synthetic else INCOMPLETE if short else DIFFERS if different else READY
+
+
+def _by_structure(manifest: Manifest, folder: Path) -> SetStatus:
+    """Check files against the manifest alone: content, and the number of rows."""
+    candidates = list(candidates_below(folder))
+    prepared = [file for file in manifest.files if (folder / file.path).is_file()]
+    matches = [match_layout(manifest, layout, candidates) for layout in manifest.layouts]
+    match = next((match for match in matches if match.complete), None)
+    if match is None and not any(file.convert for file in prepared):
+        lacking = min((match.missing for match in matches), key=len)
+        names = ", ".join(file.path for file in lacking)
+        return SetStatus(manifest, UNREADABLE, folder, problem=f"{folder}: no file that is or looks like {names}")
+    found = match.found if match is not None else {file: Candidate(folder / file.path, file.path) for file in prepared}
+    counts, different, short = {}, [], []
+    for file, candidate in found.items():
+        counts[file.path] = rows = candidate.rows(_plain(file, match is None))
+        if file.rows is not None and rows != file.rows:
+            different.append(f"{file.path} has {rows:,} rows, {file.rows:,} are published")
+            if not LEAST_ROWS <= rows / file.rows <= 1 / LEAST_ROWS:
+                short.append(different[-1])
+    synthetic = (folder / SYNTHETIC_MARK).is_file()
+    notes = ("no task reads it yet: checked by content and number of rows",)
+    state = _state(synthetic, short, different)
+    return SetStatus(manifest, state, folder, counts, tuple(different), notes, problem="; ".join(short))
+
+
+def _plain(file: DataFile, converted: bool) -> DataFile:
+    """What a converted file is counted by: its lines."""
+    return DataFile(path=file.path, content=".", rows=file.rows) if converted else file
+
+
+def files_of(manifest: Manifest, root: Path) -> list[Path]:
+    """Return the files on which the data set rests, as its tasks opened them, or all below its folder."""
+    folder = where_is(manifest, root)
+    if folder is None:
+        return []
+    opened = {
+        folder_of / name
+        for task in manifest.tasks
+        for folder_of in [locate(task, root)]
+        for name in load_dataset(task, root, _AS_IT_IS).files
+    }
+    return sorted(opened) if opened else [candidate.path for candidate in candidates_below(folder)]
+
+
+def what_to_do(manifest: Manifest) -> str:
+    """Say in one line how the data set is had."""
+    prepare = f"medsenteval data prepare {manifest.name} --from FILE"
+    if manifest.open and manifest.downloads:
+        return f"open: medsenteval data fetch {manifest.name}"
+    if manifest.access == "lost":
+        return f"lost: {manifest.obtain}"
+    return f"{manifest.access}: {manifest.obtain}; or hand over what you got: {prepare}"

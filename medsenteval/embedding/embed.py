@@ -1,0 +1,319 @@
+"""Texts into one float32 matrix: each distinct text once, short ones first, every batch checked, kept in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Embeddings, Encoder
+from medsenteval.embedding.cache import EmbeddingCache, VectorStore
+from medsenteval.errors import EncoderError
+from medsenteval.support.cores import available_cores, one_thread_per_product
+from medsenteval.support.progress import Progress
+
+__all__ = ["Encoded", "RemoteEncoder", "checked_rows", "embed_texts", "encode_batches", "in_order", "store_for"]
+
+#: Rows are written after so many seconds of encoding, or so many bytes: what a kill costs at most, and what waits in memory.
+_SECONDS_UNSTORED: Final = 2.0
+_BYTES_UNSTORED: Final = 1 << 24
+#: Texts that a worker encodes at a time, at least.
+_TEXTS_PER_UNIT: Final = 128
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """The rows of a few texts, with the number of tokens that each text came to, 0 where the encoder does not say."""
+
+    rows: NDArray[np.float32]
+    tokens: NDArray[np.uint32]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Encoded]) -> Encoded:
+        return cls(np.concatenate([part.rows for part in parts]), np.concatenate([part.tokens for part in parts]))
+
+
+def in_order(texts: Iterable[str]) -> list[str]:
+    """Return the distinct texts in the one order in which they are encoded and stored: short ones first.
+
+    The order depends on the texts alone, not on where they stand in the data set, and so do batches.
+    """
+    distinct = sorted(set(texts))
+    words = np.fromiter((len(text.split()) for text in distinct), dtype=np.int64, count=len(distinct))
+    lengths = np.fromiter(map(len, distinct), dtype=np.int64, count=len(distinct))
+    # The sort is stable, so texts of equal length stay in their own order. A key for each text would weigh more than it.
+    return [distinct[place] for place in np.lexsort((lengths, words))]
+
+
+class RemoteEncoder(Protocol):
+    """Encodes units of texts on workers and yields them as they are finished, with the number of the unit."""
+
+    def encode(
+        self, units: Sequence[Sequence[str]], batch_size: int, task_name: str, width: int | None
+    ) -> Iterator[tuple[int, Encoded]]: ...
+
+
+def embed_texts(
+    encoder: Encoder,
+    texts: Sequence[str],
+    *,
+    batch_size: int,
+    task_name: str,
+    cache: EmbeddingCache | None = None,
+    progress: Progress | None = None,
+    remote: RemoteEncoder | None = None,
+) -> Embeddings:
+    """Encode every distinct text once and return the matrix with the row of each text.
+
+    With a cache, an encoder that has an identity encodes only texts that it never encoded before. ``remote`` encodes on
+    workers; an encoder that learns from the texts learns and encodes here. What an encoder with ``derive`` makes of another's
+    vectors is made from those in the cache.
+    """
+    if hasattr(encoder, "derive"):
+        source: Encoder = encoder.source  # type: ignore[attr-defined]
+        more: dict[str, Any] = {"batch_size": batch_size, "task_name": task_name, "cache": cache, "progress": progress}
+        found = embed_texts(source, texts, **more, remote=remote)
+        return replace(found, matrix=encoder.derive(found.matrix))
+    order = in_order(texts)
+    if not order:
+        raise EncoderError(f"{task_name}: there is no text to encode")
+    work = _Encoding(encoder, texts, batch_size, task_name, progress or Progress(), remote)
+    row_of = {text: row for row, text in enumerate(order)}
+    if cache is None or not encoder.identity:
+        with work.alone():
+            fresh = work.into_memory(order)
+        return Embeddings(fresh.rows, row_of, len(order), fresh.tokens)
+    store = store_for(cache, encoder, texts)
+    stored = store.find(order)
+    n_encoded = 0
+    if len(stored.missing):
+        with work.alone(), store.encoding(order):
+            # Looked at again inside the lock: another run may have encoded some meanwhile.
+            stored = store.find(order, repair=True)
+            n_encoded = len(stored.missing)
+            if n_encoded:
+                work.into_store(store, [order[place] for place in stored.missing], stored.columns)
+                stored = store.find(order)
+    if len(stored.missing):
+        raise EncoderError(f"{task_name}: {len(stored.missing)} texts were stored and are not in {store.folder}; run again")
+    return Embeddings(store.rows(stored), row_of, n_encoded, store.tokens(stored))
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoding:
+    """The texts of one task on their way through one encoder."""
+
+    encoder: Encoder
+    texts: Sequence[str]
+    batch_size: int
+    task_name: str
+    progress: Progress
+    remote: RemoteEncoder | None
+
+    def into_memory(self, texts: list[str]) -> Encoded:
+        matrix: NDArray[np.float32] | None = None
+        tokens = np.zeros(len(texts), dtype=np.uint32)
+        for start, found in self._encoded(texts, None):
+            if matrix is None:
+                matrix = np.empty((len(texts), found.rows.shape[1]), dtype=np.float32)
+            matrix[start : start + len(found.rows)] = found.rows
+            tokens[start : start + len(found.rows)] = found.tokens
+        assert matrix is not None
+        return Encoded(matrix, tokens)
+
+    def into_store(self, store: VectorStore, missing: list[str], width: int | None) -> None:
+        """Encode texts and store them every few seconds, and what is finished when anything stops the rest."""
+        about = {"encoder": self.encoder.name, "identity": self.encoder.identity}
+        waiting: list[tuple[int, Encoded]] = []
+        since = time.monotonic()
+
+        def write() -> None:
+            parts = sorted(waiting, key=lambda part: part[0])
+            texts = [text for start, found in parts for text in missing[start : start + len(found.rows)]]
+            if parts:
+                found = Encoded.joined([found for _, found in parts])
+                store.append(texts, found.rows, found.tokens, about)
+                # Only now: an interrupt in the middle of writing has them written again.
+                waiting.clear()
+
+        try:
+            for part in self._encoded(missing, width):
+                waiting.append(part)
+                size = sum(found.rows.nbytes for _, found in waiting)
+                if time.monotonic() - since > _SECONDS_UNSTORED or size > _BYTES_UNSTORED:
+                    write()
+                    since = time.monotonic()
+        finally:
+            write()
+
+    def _encoded(self, texts: list[str], width: int | None) -> Iterator[tuple[int, Encoded]]:
+        """Yield parts of the texts as they are encoded, each with the place of its first text; all rows are of one width."""
+        self.progress.expect_texts(len(texts))
+        prepare = _prepare_of(self.encoder)
+        if self.remote is None or prepare is not None:
+            if prepare is not None:
+                # All texts, repetitions included, as SentEval does.
+                prepare(list(self.texts))
+            start = 0
+            for found in encode_batches(self.encoder, texts, self.batch_size, self.task_name, width):
+                self.progress.encoded(len(found.rows))
+                yield start, found
+                start += len(found.rows)
+            return
+        step = _batch_size(self.encoder, self.batch_size)
+        step *= -(-_TEXTS_PER_UNIT // step)
+        starts = range(0, len(texts), step)
+        left = set(starts)
+        units = [texts[start : start + step] for start in starts]
+        for number, found in self.remote.encode(units, self.batch_size, self.task_name, width):
+            left.remove(starts[number])
+            if width is not None and found.rows.shape[1] != width:
+                raise EncoderError(_other_width(self.task_name, found.rows.shape[1], width))
+            width = found.rows.shape[1]
+            self.progress.encoded(len(found.rows))
+            yield starts[number], found
+        if left:
+            raise EncoderError(f"{self.task_name}: the workers gave no rows for {len(left)} of {len(units)} units of texts")
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Keep jobs side by side from mixing what one encoder learns from the texts of each."""
+        return nullcontext() if _prepare_of(self.encoder) is None else _learning
+
+
+_learning: Final = threading.RLock()
+
+
+def _prepare_of(encoder: Encoder) -> Callable[[list[str]], object] | None:
+    """Return the method by which an encoder learns from a task's texts, if it has one."""
+    prepare: Callable[[list[str]], object] | None = getattr(encoder, "prepare", None)
+    return prepare
+
+
+def store_for(cache: EmbeddingCache, encoder: Encoder, texts: Sequence[str]) -> VectorStore:
+    """Return where the cache keeps an encoder's vectors, or those that they are made from.
+
+    One that learns from the texts depends on all of them.
+    """
+    encoder = getattr(encoder, "source", encoder) if hasattr(encoder, "derive") else encoder
+    identity = encoder.identity
+    if _prepare_of(encoder) is not None:
+        counted = repr(sorted(Counter(texts).items())).encode("utf-8", "surrogatepass")
+        identity += f"|prepared on {hashlib.blake2b(counted, digest_size=16).hexdigest()}"
+    return cache.store(identity)
+
+
+def _batch_size(encoder: Encoder, batch_size: int) -> int:
+    return max(batch_size, getattr(encoder, "preferred_batch", 0))
+
+
+def _keeps_threads(encoder: Encoder) -> bool:
+    """Whether an encoder's products are its own affair: those of code that is not ours, unless it asks for several batches."""
+    if not type(encoder).__module__.startswith("medsenteval."):
+        return not getattr(encoder, "concurrent_batches", False)
+    return getattr(encoder, "keeps_threads", False)
+
+
+def encode_batches(
+    encoder: Encoder, texts: Sequence[str], batch_size: int, task_name: str, width: int | None = None
+) -> Iterator[Encoded]:
+    """Encode texts in batches, check each, and yield them in order.
+
+    An encoder that is much faster on many texts at once says so in its attribute ``preferred_batch``. One that can encode
+    several batches at the same time says so in ``concurrent_batches`` and gets a batch for each core. The products inside a
+    batch then have one thread each, so that vectors are the same to the last bit on any number of cores; code that is not
+    ours keeps its threads. For another size of batch vectors are the same only where an encoder treats each text apart:
+    neural ones pad, and move by about 1e-7. ``token_counts(texts)``, if there is one, says how many tokens each text has.
+    """
+    batch_size = _batch_size(encoder, batch_size)
+    limited: Callable[[], AbstractContextManager[object]] = nullcontext if _keeps_threads(encoder) else one_thread_per_product
+    count: Callable[[list[str]], Any] | None = getattr(encoder, "token_counts", None)
+
+    def encode(number: int) -> Encoded:
+        batch = list(texts[number * batch_size : (number + 1) * batch_size])
+        with limited():
+            rows = checked_rows(encoder.encode(batch), len(batch), None, f"{task_name}, batch {number}")
+        counts = np.zeros(len(batch)) if count is None else count(batch)
+        return Encoded(rows, np.asarray(counts, dtype=np.uint32))
+
+    n_batches = -(-len(texts) // batch_size)
+    threads = min(available_cores(), n_batches) if getattr(encoder, "concurrent_batches", False) else 1
+    with limited():
+        for number, found in enumerate(_side_by_side(encode, n_batches, threads)):
+            if width is not None and found.rows.shape[1] != width:
+                raise EncoderError(_other_width(f"{task_name}, batch {number}", found.rows.shape[1], width))
+            width = found.rows.shape[1]
+            yield found
+
+
+def _side_by_side(encode: Callable[[int], Encoded], count: int, threads: int) -> Iterator[Encoded]:
+    """Yield what is encoded for each number in order, on so many threads, which go on while results are taken."""
+    # The first batch goes alone: what a library sets up at its first call is set up by one thread.
+    yield encode(0)
+    if threads == 1:
+        yield from map(encode, range(1, count))
+        return
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Future[Encoded]] = deque()
+    try:
+        for number in range(1, count):
+            waiting.append(pool.submit(encode, number))
+            if len(waiting) > 2 * threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _other_width(where: str, width: int, earlier: int) -> str:
+    return f"{where}: the encoder returned width {width}, but {earlier} in an earlier batch"
+
+
+def _plain(returned: Any) -> Any:
+    """Turn tensors on any device, with any graph, type or layout, lists of them, and sparse matrices into dense arrays."""
+    if isinstance(returned, (list, tuple)):
+        return [_plain(row) for row in returned] if any(hasattr(row, "detach") for row in returned) else returned
+    if hasattr(returned, "detach"):
+        tensor = returned.detach().to_dense().cpu()
+        # NumPy has no bfloat16.
+        return (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+    return returned.toarray() if hasattr(returned, "toarray") else returned
+
+
+def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> NDArray[np.float32]:
+    """Return what an encoder gave as float32 rows, or raise an EncoderError that says what is wrong with it."""
+    try:
+        array = np.asarray(_plain(returned))
+    except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
+        what = f"a {type(returned).__name__} that is no matrix of numbers (rows of different lengths, or another layout)"
+        raise EncoderError(f"{where}: the encoder returned {what}: {error}") from error
+    if array.dtype.kind not in "fiu":
+        raise EncoderError(
+            f"{where}: the encoder returned an array of {array.dtype} with shape {array.shape} "
+            f"where numbers of shape ({n_texts}, dimension) are expected"
+        )
+    if array.ndim != 2 or array.shape[0] != n_texts or array.shape[1] == 0:
+        raise EncoderError(
+            f"{where}: the encoder returned shape {array.shape} for {n_texts} texts; expected ({n_texts}, dimension)"
+        )
+    if width is not None and array.shape[1] != width:
+        raise EncoderError(_other_width(where, array.shape[1], width))
+    with np.errstate(over="ignore"):
+        rows = array.astype(np.float32, copy=False)
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        bad = np.flatnonzero(~finite)
+        raise EncoderError(
+            f"{where}: the encoder returned NaN or infinity in {len(bad)} of {n_texts} rows (shape {array.shape}), "
+            f"first in row {bad[0]}"
+        )
+    return rows

@@ -1,0 +1,132 @@
+"""Ragged token vectors into one vector a sentence: mean (MOWE), maximum, and smooth inverse frequency (SIF)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import TokenVectors
+from medsenteval.errors import SettingsError
+
+__all__ = [
+    "POOLINGS",
+    "common_directions",
+    "pool",
+    "pool_rows",
+    "sif_weights",
+    "without_directions",
+    "zipf_probabilities",
+]
+
+POOLINGS: Final = ("mean", "max")
+
+#: Sums of more rows than this are made from partial sums, so that float32 keeps its digits in long texts.
+_ROWS_A_SUM: Final = 256
+#: Rows that are copied at once for the maximum.
+_ROWS_A_BLOCK: Final = 1 << 15
+
+
+def pool(tokens: TokenVectors, how: str) -> NDArray[np.float32]:
+    """Return the mean (MOWE) or the maximum over each text's known tokens; a text without any gets the zero vector."""
+    _check(how)
+    values = tokens.values if tokens.known.all() else tokens.values[tokens.known]
+    known_before = np.concatenate([[0], np.cumsum(tokens.known)])
+    offsets = known_before[tokens.offsets]
+    counts = np.diff(offsets)
+    pooled = np.zeros((len(tokens), values.shape[1]), dtype=np.float32)
+    filled = counts > 0
+    if filled.any():
+        # reduceat needs strictly growing starts, so texts without known tokens are passed over.
+        starts = offsets[:-1][filled]
+        if how == "mean":
+            sums = np.add.reduceat(values, starts, axis=0, dtype=np.float64)
+            pooled[filled] = sums / counts[filled, None]
+        else:
+            pooled[filled] = np.maximum.reduceat(values, starts, axis=0)
+    return pooled
+
+
+def pool_rows(
+    matrix: NDArray[np.float32],
+    rows: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    how: str,
+    weights: NDArray[np.float32] | None = None,
+) -> NDArray[np.float32]:
+    """Pool rows of a table, text i owning ``rows[offsets[i]:offsets[i + 1]]``; row -1 is an unknown token and does not count.
+
+    Only the rows named are read, and no token's vector is copied for the mean, which is how a memory-mapped table larger
+    than memory is pooled. ``weights`` (one a token, for the mean) multiply the vectors; the divisor stays the number of tokens.
+    A text's vector is the same to the last bit whatever stands beside it.
+    """
+    _check(how)
+    matrix = np.asarray(matrix)  # indexing a memmap costs more than indexing the array over it
+    known = rows >= 0
+    offsets = np.concatenate([[0], np.cumsum(known)])[offsets]
+    rows = rows[known]
+    if how == "mean":
+        sums = _sums(matrix, rows, offsets, np.ones(len(rows), dtype=np.float32) if weights is None else weights[known])
+        sums /= np.maximum(1, np.diff(offsets)).astype(np.float32)[:, None]
+        return sums
+    pooled = np.zeros((len(offsets) - 1, matrix.shape[1]), dtype=np.float32)
+    edges = np.searchsorted(offsets, np.arange(_ROWS_A_BLOCK, len(rows), _ROWS_A_BLOCK))
+    for begin, end in pairwise([0, *edges.tolist(), len(pooled)]):
+        starts = offsets[begin:end]
+        filled = np.flatnonzero(np.diff(offsets[begin : end + 1]))  # reduceat cannot pass over a text without known tokens
+        if len(filled):
+            vectors = matrix[rows[offsets[begin] : offsets[end]]]
+            pooled[begin + filled] = np.maximum.reduceat(vectors, starts[filled] - offsets[begin], axis=0)
+    return pooled
+
+
+def _check(how: str) -> None:
+    if how not in POOLINGS:
+        raise SettingsError(f"pooling is {how!r}; it can be {' or '.join(POOLINGS)}")
+
+
+def _sums(
+    matrix: NDArray[np.float32], rows: NDArray[np.int32], offsets: NDArray[np.int64], weights: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Add up the rows of each text, times their weights, in their order: the product of a sparse matrix with the table."""
+    from scipy.sparse import csr_array
+
+    # A long text becomes several rows of partial sums; which rows these are depends on the text alone.
+    parts = np.maximum(1, -(-np.diff(offsets) // _ROWS_A_SUM))
+    first_part = np.cumsum(parts) - parts
+    within = np.arange(parts.sum()) - np.repeat(first_part, parts)
+    starts = np.append(np.repeat(offsets[:-1], parts) + within * _ROWS_A_SUM, offsets[-1])
+    chosen = csr_array((weights, rows, starts.astype(np.int32)), shape=(len(starts) - 1, len(matrix)))
+    sums: NDArray[np.float32] = np.asarray(chosen @ matrix)
+    if len(sums) == len(parts):
+        return sums
+    return np.add.reduceat(sums, first_part, axis=0, dtype=np.float64).astype(np.float32)
+
+
+def zipf_probabilities(rows: NDArray[np.int32], n_words: int) -> NDArray[np.float64]:
+    """Return the probability of words whose frequency falls with their rank in a table, as Zipf's law has it."""
+    harmonic = (1.0 / np.arange(1, n_words + 1)).sum()
+    probabilities: NDArray[np.float64] = 1.0 / ((rows.astype(np.float64) + 1.0) * harmonic)
+    return probabilities
+
+
+def sif_weights(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float32]:
+    """Return the weights a / (a + p) of smooth inverse frequency (Arora, Liang and Ma, 2017)."""
+    return (a / (a + probabilities)).astype(np.float32)
+
+
+def common_directions(second_moments: NDArray[np.float64], count: int) -> NDArray[np.float32]:
+    """Return the first right singular vectors of sentence vectors whose (not centred) X'X this is, one a row."""
+    _, directions = np.linalg.eigh(second_moments)
+    return np.ascontiguousarray(directions[:, ::-1][:, :count].T, dtype=np.float32)
+
+
+def without_directions(vectors: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the vectors less their projections on orthonormal directions, each row by itself."""
+    projected = np.zeros_like(vectors)
+    for direction in directions:
+        # einsum and not @: BLAS may round a row otherwise in another batch.
+        projected += np.einsum("nd,d->n", vectors, direction)[:, None] * direction
+    return vectors - projected

@@ -1,0 +1,227 @@
+"""The ``exact`` back end: L2-penalised logistic regression at its optimum, for all folds and penalties at once.
+
+The objective is scikit-learn's, ``C * sum of log losses + |w|^2 / 2``, intercepts unpenalised, one sigmoid for two classes and
+a softmax for more. A class without training rows is never predicted, as in scikit-learn; a fold with one class predicts that
+class for every row. docs/solver.md derives the method and says what the tolerance means for predictions.
+
+Nothing that has seen a fold's held-out labels enters its fit: it starts from class frequencies, from its own fold under another
+penalty, or, for a final fit, from the search's fits to subsets of its own training rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.errors import ProbeError, SettingsError
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction
+from medsenteval.probes.exact.coordinates import Coordinates
+from medsenteval.probes.exact.problems import Batch, Fits, trained_rows
+from medsenteval.probes.features import Features
+from medsenteval.support.arrays import Labels
+from medsenteval.support.cores import ThreadPool, available_cores, one_thread_per_product
+from medsenteval.support.memory import return_freed_memory
+
+__all__ = ["ExactBackend", "default_tolerance"]
+
+T = TypeVar("T")
+Penalties = Sequence[Sequence[float]]
+
+#: Below this tolerance float32 gradients are no longer good enough.
+_FLOAT32_TOLERANCE: Final = 1e-5
+#: A fit that has not converged in float32 after this many passes is tried again in float64.
+_FLOAT32_PASSES: Final = 400
+#: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
+_FINAL_PRECISION: Final = 3.0
+_FINEST_TOLERANCE: Final = 1e-7
+#: Multiplications from which predicting is shared out to threads: below, they would mostly wait for each other.
+_SHARED_WORK: Final = 20_000_000
+
+
+def default_tolerance(n_rows: int) -> float:
+    """Return the tolerance for a data set of this size; docs/solver.md says why."""
+    return 1e-4 if n_rows < 10_000 else 3e-4
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The fits of a search for the best penalty, kept until the final fits have started from them."""
+
+    features: Features
+    labels: Labels
+    folds: Sequence[Fold]
+    penalties: Sequence[float]
+    fits: Fits
+
+    def answers(self, labels: Labels, n_classes: int) -> bool:
+        """Whether the search was about these labels."""
+        return self.fits.present.shape[1] == n_classes and np.array_equal(self.labels, labels)
+
+
+class ExactBackend:
+    """Logistic regression solved to a stated tolerance for all folds and penalties of a protocol together.
+
+    ``threads`` is the number of cores to use, by default all that this process may run on; it does not change the answer.
+    """
+
+    name = "exact"
+
+    def __init__(
+        self,
+        tolerance: float | None = None,
+        threads: int | None = None,
+        max_passes: int = 4_000,
+    ) -> None:
+        if tolerance is not None and not tolerance > 0:
+            raise SettingsError(f"the tolerance of the exact probe must be positive, not {tolerance}")
+        if threads is not None and threads < 1:
+            raise SettingsError(f"the exact probe needs at least one thread, not {threads}")
+        self.tolerance = tolerance
+        self.threads = threads if threads is not None else available_cores()
+        self.max_passes = max_passes
+        self._search: _Search | None = None
+
+    def penalties(self, protocol: str) -> tuple[float, ...]:
+        """Return SentEval's grid of C for ``split``, ``kfold`` or ``nested``, smallest first."""
+        return C_GRIDS[protocol]
+
+    def score_grid(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[NDArray[np.float64], FitReport]:
+        """Return the accuracy (0 to 1) on each fold's held-out rows, as an array of folds x penalties."""
+        for index, fold in enumerate(folds):
+            if len(fold.held_out) == 0:
+                raise ProbeError(f"fold {index} has no held-out rows to be scored on")
+        fits = self.fit(features, labels, n_classes, folds, [penalties] * len(folds))
+        if fits.coordinates.stored is None:
+            return_freed_memory()
+        self._search = _Search(features, labels, folds, penalties, fits)
+
+        def accuracy(index: int) -> NDArray[np.float64]:
+            held_out = folds[index].held_out
+            correct: NDArray[np.float64] = (fits.labels(index, held_out) == labels[held_out]).mean(axis=1)
+            return correct
+
+        accuracies = np.stack(self._for_each_fold(accuracy, folds, len(penalties) * fits.coordinates.width))
+        return accuracies, self._report(fits, self._tolerance_for(features))
+
+    def predict(
+        self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
+    ) -> tuple[list[Prediction], FitReport]:
+        """Fit fold i with ``penalties[i]`` and predict its held-out rows."""
+        if len(folds) != len(penalties):
+            raise ProbeError(f"{len(folds)} folds were given {len(penalties)} penalties; each fold needs one")
+        searched = self._tolerance_for(features)
+        tolerance = max(searched / _FINAL_PRECISION, min(searched, _FINEST_TOLERANCE))
+        single = [[penalty] for penalty in penalties]
+        fits = self._fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
+        self._search = None
+
+        def predict_fold(index: int) -> Prediction:
+            return Prediction(fits.probabilities(index, folds[index].held_out))
+
+        predictions = self._for_each_fold(predict_fold, folds, fits.coordinates.width)
+        return predictions, self._report(fits, tolerance)
+
+    def fit(self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Penalties) -> Fits:
+        """Fit every fold with every penalty in its list; all lists have the same length."""
+        return self._fit(features, labels, n_classes, folds, penalties, self._tolerance_for(features))
+
+    def _tolerance_for(self, features: Features) -> float:
+        return default_tolerance(features.n_rows) if self.tolerance is None else self.tolerance
+
+    def _fit(
+        self,
+        features: Features,
+        labels: Labels,
+        n_classes: int,
+        folds: Sequence[Fold],
+        penalties: Penalties,
+        tolerance: float,
+        from_search: bool = False,
+    ) -> Fits:
+        _check(features, labels, n_classes, folds, penalties)
+        single = tolerance >= _FLOAT32_TOLERANCE
+        dtype = np.float32 if single else np.float64
+        trained = trained_rows(folds, features.n_rows)
+        search = self._search
+        if search is not None and (search.features is not features or not search.fits.coordinates.serves(trained)):
+            search = None
+        # On one thread: with another number of them the axes, and with them a score, have other bits.
+        with one_thread_per_product():
+            if search is not None:
+                coordinates = search.fits.coordinates.astype(dtype)
+            else:
+                columns = len(folds) * (1 if n_classes == 2 else n_classes)
+                coordinates = Coordinates.of(features, columns, dtype, trained)
+        if coordinates.stored is None:
+            return_freed_memory()
+        with self._workers() as pool:
+            batch = Batch(coordinates, labels, n_classes, folds, penalties)
+            if from_search and search is not None and search.answers(labels, n_classes):
+                _start_from_search(batch, search)
+            fits = batch.solve(pool, tolerance, min(self.max_passes, _FLOAT32_PASSES) if single else self.max_passes)
+            failed = [index for index, errors in enumerate(fits.errors) if (errors > tolerance).any()]
+            if failed and single:
+                some_folds, some_penalties = [folds[i] for i in failed], [penalties[i] for i in failed]
+                precise = Batch(coordinates.astype(np.float64), labels, n_classes, some_folds, some_penalties)
+                again = precise.solve(pool, tolerance, self.max_passes)
+                fits.points[failed], fits.errors[failed] = again.points, again.errors
+        return fits
+
+    def _for_each_fold(self, compute: Callable[[int], T], folds: Sequence[Fold], row_work: int) -> list[T]:
+        """Compute something for each fold's held-out rows, in threads if there are multiplications enough to share."""
+        work = row_work * sum(len(fold.held_out) for fold in folds)
+        if work < _SHARED_WORK:
+            with one_thread_per_product():
+                return [compute(index) for index in range(len(folds))]
+        with self._workers() as pool:
+            return pool.map(compute, range(len(folds)))
+
+    @contextmanager
+    def _workers(self) -> Iterator[ThreadPool]:
+        """Start our threads, and keep the matrix libraries from starting theirs, which would only wait for a core."""
+        with one_thread_per_product(), ThreadPool(self.threads) as pool:
+            yield pool
+
+    def _report(self, fits: Fits, tolerance: float) -> FitReport:
+        unconverged = int((fits.errors > tolerance).sum())
+        return FitReport(fits.errors.size, unconverged, float(fits.errors.max()), tolerance)
+
+
+def _start_from_search(batch: Batch, search: _Search) -> None:
+    """Let each fold start from the mean of the search's fits, under its penalty, to subsets of its own rows."""
+    trained_on = np.zeros((len(search.folds), search.features.n_rows), dtype=bool)
+    for number, other in enumerate(search.folds):
+        trained_on[number, other.train] = True
+    for index, fold in enumerate(batch.given):
+        penalty = batch.penalties[index][0]
+        if penalty not in search.penalties or batch.constant[index] >= 0:
+            continue
+        outside = np.ones(trained_on.shape[1], dtype=bool)
+        outside[fold.train] = False
+        same_classes = (search.fits.present == batch.present[index]).all(axis=1)
+        alike = np.flatnonzero(~trained_on[:, outside].any(axis=1) & same_classes)
+        if len(alike):
+            stage = list(search.penalties).index(penalty)
+            batch.start[index] = search.fits.points[alike, stage].mean(axis=0, dtype=np.float64)
+
+
+def _check(features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Penalties) -> None:
+    if len(labels) != features.n_rows:
+        raise ProbeError(f"{features.n_rows} feature rows were given {len(labels)} labels")
+    if len(labels) and (int(labels.min()) < 0 or int(labels.max()) >= n_classes):
+        raise ProbeError(f"labels must be 0 to {n_classes - 1}, but they reach from {labels.min()} to {labels.max()}")
+    if not folds:
+        raise ProbeError("there are no folds to fit")
+    for index, fold in enumerate(folds):
+        if len(fold.train) == 0:
+            raise ProbeError(f"fold {index} has no training rows")
+    for penalty in {penalty for several in penalties for penalty in several}:
+        if not (penalty > 0 and np.isfinite(penalty)):
+            raise ProbeError(f"C must be a positive number, not {penalty}")

@@ -1,0 +1,376 @@
+"""Many small networks of one shape trained as one: stacked parameters, batched products, one optimiser step for all.
+
+Imported only once torch is known to be there. The parameters of M models are tensors with M in front. The models of one
+fold (its penalties) see the same mini-batch, so their first layers are one matrix product with k times as many rows,
+and the folds are a batch of such products. Everything is transposed (units x batch rows), which keeps each model's
+part of every tensor contiguous. Finished models leave the stack. Gradients are written out: the networks have at most
+two layers, and automatic differentiation would cost more than the arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from medsenteval.probes.features import Features
+from medsenteval.probes.training_settings import ClassifierSettings, OptimiserChoice, TrainingJob
+from medsenteval.support.arrays import Labels, Rows
+
+__all__ = [
+    "RandomStream",
+    "StackedModels",
+    "StackedOptimiser",
+    "StackedTrainer",
+    "TrainedModels",
+]
+
+Tensor = torch.Tensor
+
+#: Probe input up to this size is built once; beyond, it is built per mini-batch.
+WHOLE_INPUT_BYTES: Final = 1 << 30
+
+#: Stopping and predicted rows are scored in blocks whose input and first layer take about this much.
+SCORING_BYTES: Final = 1 << 25
+
+_TORCH_OPTIMISERS: Final[dict[str, type[torch.optim.Optimizer]]] = {
+    "adadelta": torch.optim.Adadelta,
+    "adagrad": torch.optim.Adagrad,
+    "adam": torch.optim.Adam,
+    "adamax": torch.optim.Adamax,
+    "asgd": torch.optim.ASGD,
+    "rmsprop": torch.optim.RMSprop,
+    "rprop": torch.optim.Rprop,
+    "sgd": torch.optim.SGD,
+}
+
+#: Optimisers that torch can apply in a single pass over memory, in less than half the time of separate operations.
+_FUSED: Final = frozenset({"adagrad", "adam", "sgd"})
+
+#: Rprop follows signs only and has no weight decay; SentEval's penalty therefore does not change it.
+_WITHOUT_DECAY: Final = frozenset({"rprop"})
+
+
+class RandomStream:
+    """SentEval's random numbers in SentEval's order, without touching the process-wide generators."""
+
+    def __init__(self, seed: int) -> None:
+        self._rows = np.random.RandomState(seed)
+        self._torch = torch.Generator().manual_seed(seed)
+
+    def linear(self, n_inputs: int, n_outputs: int) -> list[Tensor]:
+        """Draw the weight and bias with which ``torch.nn.Linear`` starts."""
+        # Written as torch computes it: a = sqrt(5) in Kaiming's formula, which amounts to 1 / sqrt(n_inputs).
+        weight_bound = math.sqrt(3.0) * (math.sqrt(2.0 / (1 + math.sqrt(5) ** 2)) / math.sqrt(n_inputs))
+        bias_bound = 1 / math.sqrt(n_inputs)
+        weight = torch.empty(n_outputs, n_inputs).uniform_(-weight_bound, weight_bound, generator=self._torch)
+        bias = torch.empty(n_outputs).uniform_(-bias_bound, bias_bound, generator=self._torch)
+        return [weight, bias]
+
+    def permutation(self, n_rows: int) -> NDArray[np.int64]:
+        return self._rows.permutation(n_rows)
+
+    def dropout(self, n_rows: int, n_units: int, rate: float) -> Tensor:
+        """Draw the factors (0 or 1 / (1 - rate)) for one mini-batch, as units x rows."""
+        return torch.empty(n_rows, n_units).bernoulli_(1 - rate, generator=self._torch).div_(1 - rate).t()
+
+
+class StackedOptimiser:
+    """One of torch's optimisers over stacked parameters, with a weight decay of its own for each model.
+
+    All of them work element by element and keep no state across elements other than the number of steps, which is the
+    same for all models of a stack; so one step on the stack is one step on each model.
+    """
+
+    def __init__(self, choice: OptimiserChoice, parameters: list[Tensor], penalties: Tensor) -> None:
+        options: dict[str, float | bool] = dict(choice.options)
+        if choice.name in _FUSED:
+            options["fused"] = True
+        self._parameters = parameters
+        self._torch = _TORCH_OPTIMISERS[choice.name](parameters, **options)  # type: ignore[arg-type]
+        self._penalties = torch.zeros_like(penalties) if choice.name in _WITHOUT_DECAY else penalties
+
+    def step(self, gradients: Sequence[Tensor]) -> None:
+        """Update the parameters in place; ``gradients`` are overwritten."""
+        for parameter, gradient in zip(self._parameters, gradients, strict=True):
+            decay = self._penalties.view(-1, *[1] * (parameter.dim() - 1))
+            parameter.grad = gradient.addcmul_(parameter, decay)
+        self._torch.step()
+
+    def select(self, models: Tensor) -> None:
+        """Keep these models, in this order, in parameters and state."""
+        self._penalties = self._penalties[models]
+        for parameter in self._parameters:
+            stacked = parameter.shape
+            parameter.grad = None
+            parameter.data = parameter.data[models]
+            state = self._torch.state[parameter]
+            for key, value in state.items():
+                if isinstance(value, Tensor) and value.shape == stacked:
+                    state[key] = value[models]
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """Neighbouring folds that have equally many models left, so that one batched product serves them."""
+
+    models: slice
+    folds: slice
+
+    @property
+    def n_folds(self) -> int:
+        return int(self.folds.stop - self.folds.start)
+
+
+class StackedModels:
+    """Linear or one-hidden-layer networks, one per (fold, penalty), all starting from the same parameters.
+
+    ``models`` and ``folds`` hold the original numbers of what is still in the stack, in the stack's order.
+    """
+
+    def __init__(
+        self,
+        start: Sequence[Tensor],
+        fold_of_model: NDArray[np.intp],
+        penalties: Sequence[float],
+        choice: OptimiserChoice,
+    ) -> None:
+        n_models = len(fold_of_model)
+        self.parameters = [part.expand(n_models, *part.shape).clone() for part in start]
+        self._device = start[0].device
+        self._fold_of_model = fold_of_model
+        self._optimiser = StackedOptimiser(
+            choice, self.parameters, torch.tensor(penalties, dtype=torch.float32, device=self._device)
+        )
+        self.models = np.arange(n_models)
+        self.folds = np.empty(0, np.intp)
+        self.select(np.ones(n_models, bool))
+
+    def select(self, keep: NDArray[np.bool_]) -> None:
+        """Drop models for which ``keep`` (in the stack's order) is false, and put folds of equal width side by side."""
+        survivors = self.models[keep]
+        owners = self._fold_of_model[survivors]
+        width = np.bincount(owners, minlength=int(self._fold_of_model.max()) + 1)
+        order = np.lexsort((survivors, owners, width[owners]))
+        self.models = survivors[order]
+        present = np.flatnonzero(width)
+        self.folds = present[np.argsort(width[present], kind="stable")]
+        self._optimiser.select(torch.from_numpy(np.flatnonzero(keep)[order]).to(self._device))
+        fold_position = np.empty(len(width), np.int64)
+        fold_position[self.folds] = np.arange(len(self.folds))
+        self._owners = torch.from_numpy(fold_position[owners[order]]).to(self._device)
+        self._segments: list[_Segment] = []
+        first_model = first_fold = 0
+        for models_each, n_folds in zip(*np.unique(width[self.folds], return_counts=True), strict=True):
+            last_model, last_fold = first_model + int(models_each * n_folds), first_fold + int(n_folds)
+            self._segments.append(_Segment(slice(first_model, last_model), slice(first_fold, last_fold)))
+            first_model, first_fold = last_model, last_fold
+
+    def step(self, inputs: Tensor, targets: Tensor, dropout: Tensor | None) -> None:
+        """Take one optimiser step on a mini-batch: ``inputs`` folds x rows x columns, ``targets`` folds x rows."""
+        logits, hidden = self._forward(inputs, dropout)
+        errors = torch.softmax(logits, dim=1)
+        classes = torch.arange(errors.shape[1], device=self._device)
+        errors -= (targets[:, None, :] == classes[:, None]).float()[self._owners]
+        errors /= inputs.shape[1]
+        if hidden is None:
+            first_errors, second_layer = errors, []
+        else:
+            second_layer = [torch.bmm(errors, hidden.transpose(1, 2)), errors.sum(dim=2)]
+            first_errors = torch.bmm(self.parameters[2].transpose(1, 2), errors)
+            first_errors.mul_(hidden).mul_(1 - hidden)
+            if dropout is not None:
+                first_errors *= dropout
+        weight_gradient = torch.empty_like(self.parameters[0])
+        for part in self._segments:
+            torch.bmm(self._by_fold(first_errors, part), inputs[part.folds], out=self._by_fold(weight_gradient, part))
+        self._optimiser.step([weight_gradient, first_errors.sum(dim=2), *second_layer])
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        """Return models x classes x rows, without dropout."""
+        return self._forward(inputs, None)[0]
+
+    def hits(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """Count each model's correct rows; a target of -1 is never correct."""
+        return (self.logits(inputs).argmax(dim=1) == targets[self._owners]).sum(dim=1)
+
+    def _forward(self, inputs: Tensor, dropout: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        weight, bias = self.parameters[:2]
+        first = torch.empty(*bias.shape, inputs.shape[1], device=self._device)
+        for part in self._segments:
+            torch.baddbmm(
+                self._by_fold(bias[:, :, None], part),
+                self._by_fold(weight, part),
+                inputs[part.folds].transpose(1, 2),
+                out=self._by_fold(first, part),
+            )
+        if len(self.parameters) == 2:
+            return first, None
+        # SentEval drops units before the sigmoid, so that a dropped unit is 1/2 rather than 0.
+        hidden = (first if dropout is None else first.mul_(dropout)).sigmoid_()
+        return torch.baddbmm(self.parameters[3][:, :, None], self.parameters[2], hidden), hidden
+
+    @staticmethod
+    def _by_fold(stacked: Tensor, part: _Segment) -> Tensor:
+        """View models x units x anything as folds x (models of the fold, units) x anything."""
+        return stacked[part.models].view(part.n_folds, -1, stacked.shape[2])
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedModels:
+    """The models of one job: best accuracy on the stopping rows and whether ``max_epoch`` cut the training short.
+
+    ``probabilities`` are the first model's, for the rows that the job asked to predict.
+    """
+
+    accuracies: NDArray[np.float64]
+    cut_short: NDArray[np.bool_]
+    probabilities: NDArray[np.float64] | None
+
+
+class _InputRows:
+    """Probe input on the device: the caller's own memory, a copy, or built per request if it is too large."""
+
+    def __init__(self, features: Features, device: str) -> None:
+        self._features = features
+        self._device = device
+        self._whole: Tensor | None = None
+        self._row: Tensor | None = None
+        matrix = features.matrix
+        plain = features.right is None and matrix.dtype == np.float32 and matrix.flags.c_contiguous
+        if plain and device == "cpu":
+            with warnings.catch_warnings():
+                # torch warns that a read-only memory map could be written to through the tensor; it is only read here.
+                warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
+                self._whole = torch.from_numpy(matrix)
+            self._row = torch.from_numpy(np.ascontiguousarray(features.left, dtype=np.int64))
+        elif 4 * features.n_rows * features.n_columns <= WHOLE_INPUT_BYTES:
+            self._whole = torch.tensor(features.take(slice(None)), dtype=torch.float32, device=device)
+
+    def take(self, numbers: Tensor) -> Tensor:
+        """Return input of shape ``numbers.shape`` x columns."""
+        flat = numbers.reshape(-1)
+        if self._whole is None:
+            rows = torch.tensor(self._features.take(flat.cpu().numpy()), dtype=torch.float32, device=self._device)
+        else:
+            rows = self._whole.index_select(0, flat if self._row is None else self._row[flat])
+        return rows.view(*numbers.shape, -1)
+
+
+class StackedTrainer:
+    """SentEval's training loop over one data set, for all jobs that share a random stream at once."""
+
+    def __init__(
+        self, settings: ClassifierSettings, seed: int, device: str, features: Features, labels: Labels, n_classes: int
+    ) -> None:
+        self._settings = settings
+        self._seed = seed
+        self._device = device
+        self._inputs = _InputRows(features, device)
+        self._labels = torch.from_numpy(np.ascontiguousarray(labels, dtype=np.int64)).to(device)
+        self._n_columns = features.n_columns
+        self._n_classes = n_classes
+        self._first_units = settings.nhid or n_classes
+
+    def bytes_needed(self, job: TrainingJob) -> int:
+        """Estimate what a job adds to a stack: its mini-batch and, for each penalty, parameters and activations."""
+        # Parameters, gradient, two moments and a copy for reordering; activations and their errors.
+        per_model = self._first_units * (5 * self._n_columns + 4 * self._settings.batch_size)
+        return 4 * (self._settings.batch_size * self._n_columns + len(job.penalties) * per_model)
+
+    def train(self, jobs: Sequence[TrainingJob]) -> list[TrainedModels]:
+        """Train jobs with equally many rows and the same hold-out draw, and predict the rows that they name."""
+        settings = self._settings
+        stream = RandomStream(self._seed)
+        start = stream.linear(self._n_columns, self._first_units)
+        if settings.nhid:
+            start += stream.linear(settings.nhid, self._n_classes)
+        if jobs[0].hold_out_of is not None:
+            stream.permutation(jobs[0].hold_out_of)
+        fold_of_model = np.repeat(np.arange(len(jobs)), [len(job.penalties) for job in jobs])
+        penalties = [penalty for job in jobs for penalty in job.penalties]
+        stack = StackedModels([part.to(self._device) for part in start], fold_of_model, penalties, settings.optimiser)
+        train_rows = self._on_device(np.stack([job.train for job in jobs]))
+        stop_rows = _padded([job.stop for job in jobs])
+        n_stop = (stop_rows >= 0).sum(axis=1)[fold_of_model]
+        # Grid scores are the best accuracies themselves; only final fits need their best parameters afterwards.
+        best_parameters = [part.clone() for part in stack.parameters] if jobs[0].predict is not None else []
+        best = np.full(len(penalties), -1.0)
+        misses = np.zeros(len(penalties), np.intp)
+
+        passes = 0
+        while len(stack.models) and passes <= settings.max_epoch:
+            self._train_passes(stack, train_rows[self._on_device(stack.folds)], stream)
+            passes += settings.epoch_size
+            accuracy = self._count_hits(stack, stop_rows[stack.folds]) / n_stop[stack.models]
+            better = accuracy > best[stack.models]
+            best[stack.models[better]] = accuracy[better]
+            misses[stack.models[~better]] += 1
+            for kept, current in zip(best_parameters, stack.parameters, strict=False):
+                kept[self._on_device(stack.models[better])] = current[self._on_device(np.flatnonzero(better))]
+            unfinished = misses[stack.models] <= settings.tenacity
+            if not unfinished.all():
+                stack.select(unfinished)
+
+        outcome = []
+        for number, job in enumerate(jobs):
+            mine = np.flatnonzero(fold_of_model == number)
+            probabilities = None
+            if job.predict is not None:
+                probabilities = self._probabilities([part[mine[0]] for part in best_parameters], job.predict)
+            outcome.append(TrainedModels(best[mine], misses[mine] <= settings.tenacity, probabilities))
+        return outcome
+
+    def _train_passes(self, stack: StackedModels, rows: Tensor, stream: RandomStream) -> None:
+        """Go ``epoch_size`` times over the training rows, given as folds x rows."""
+        settings = self._settings
+        n_rows = rows.shape[1]
+        for _ in range(settings.epoch_size):
+            shuffled = rows[:, self._on_device(stream.permutation(n_rows))]
+            targets = self._labels[shuffled]
+            for first in range(0, n_rows, settings.batch_size):
+                batch = slice(first, min(first + settings.batch_size, n_rows))
+                dropout = None
+                if settings.dropout:
+                    dropout = stream.dropout(batch.stop - first, settings.nhid, settings.dropout).to(self._device)
+                stack.step(self._inputs.take(shuffled[:, batch]), targets[:, batch], dropout)
+
+    def _count_hits(self, stack: StackedModels, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Count each model's correct stopping rows, given as folds x rows with -1 after the last one."""
+        per_row = 4 * (len(stack.folds) * self._n_columns + len(stack.models) * self._first_units)
+        size = max(1, SCORING_BYTES // per_row)
+        hits = np.zeros(len(stack.models), np.int64)
+        for first in range(0, rows.shape[1], size):
+            block = self._on_device(rows[:, first : first + size])
+            present = block.clamp(min=0)
+            targets = torch.where(block >= 0, self._labels[present], -1)
+            hits += stack.hits(self._inputs.take(present), targets).cpu().numpy()
+        return hits
+
+    def _probabilities(self, parameters: Sequence[Tensor], rows: Rows) -> NDArray[np.float64]:
+        """Return one model's class probabilities for these rows."""
+        size = max(1, SCORING_BYTES // (4 * (self._n_columns + self._first_units)))
+        parts = [np.empty((0, self._n_classes))]
+        for first in range(0, len(rows), size):
+            layer = self._inputs.take(self._on_device(rows[first : first + size]))
+            layer = torch.addmm(parameters[1], layer, parameters[0].t())
+            if len(parameters) == 4:
+                layer = torch.addmm(parameters[3], layer.sigmoid_(), parameters[2].t())
+            parts.append(torch.softmax(layer.cpu().double(), dim=1).numpy())
+        return np.concatenate(parts)
+
+    def _on_device(self, numbers: NDArray[np.integer]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(numbers, dtype=np.int64)).to(self._device)
+
+
+def _padded(lists: Sequence[Rows]) -> NDArray[np.int64]:
+    table = np.full((len(lists), max(map(len, lists))), -1, np.int64)
+    for line, numbers in zip(table, lists, strict=True):
+        line[: len(numbers)] = numbers
+    return table

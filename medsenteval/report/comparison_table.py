@@ -1,0 +1,364 @@
+"""Comparisons as text, Markdown, LaTeX or CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from medsenteval.comparison.compare import Column, Comparison, ranking, without_hope
+from medsenteval.comparison.published.numbers import PublishedNumber
+from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE
+from medsenteval.errors import SettingsError
+from medsenteval.running.score_table import SYNTHETIC_WARNING
+from medsenteval.statistics import FriedmanOutcome
+from medsenteval.support.escaping import for_csv, for_latex, for_markdown, for_terminal
+from medsenteval.support.text_table import text_table
+
+__all__ = ["FORMATS", "TableOptions", "escape_cell", "framed", "lettered", "render_comparison", "render_table"]
+
+_LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"): r"\S{}"}
+
+FORMATS: Final = ("text", "markdown", "latex", "csv")
+
+_ESCAPES: Final[dict[str, Callable[[str], str]]] = {
+    "text": for_terminal,
+    "markdown": for_markdown,
+    "latex": for_latex,
+    "csv": for_csv,
+}
+
+
+class Markup(str):
+    """A cell that is written in the language of its table already; all others are texts and are escaped."""
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What a table shows: these metrics (none named: those of the papers' tables), turned round, with so many digits.
+
+    ``digits`` are those of percentages; correlations get one more. ``caption`` and ``notes`` (what marks and letters mean)
+    are added to Markdown and LaTeX, which hold the table alone without them. ``differences`` asks for the table of
+    differences in place of the scores, ``against`` for those to one encoder.
+    """
+
+    metrics: tuple[str, ...] = ()
+    transpose: bool = False
+    digits: int = 2
+    caption: str = ""
+    notes: bool = False
+    differences: bool = False
+    against: str = ""
+
+
+def render_comparison(comparison: Comparison, style: str = "text", options: TableOptions | None = None) -> str:
+    """Return a comparison in one of FORMATS.
+
+    As text it is whole: scores, differences, wins and ranks, notes. Markdown, LaTeX (a booktabs tabular) and CSV hold the
+    scores, or the differences if the options ask for these.
+    """
+    options = options or TableOptions()
+    unknown = [name for name in options.metrics if name not in {column.metric for column in comparison.columns}]
+    if unknown:
+        known = ", ".join(dict.fromkeys(column.metric for column in comparison.columns))
+        raise SettingsError(f"no task has the metric {unknown[0]!r}; there are {known}")
+    asked = options.differences or bool(options.against)
+    if style == "csv":
+        return _differences(comparison, style, options) if asked else _csv(comparison, options)
+    notes = [f"Note: {note}." for note in comparison.notes]
+    notes += _published_notes(comparison, options)
+    if comparison.synthetic:
+        notes.append(SYNTHETIC_WARNING)
+    if style == "text":
+        parts = [_scores(comparison, style, options), _paragraph(_legend(comparison, options))]
+        parts += [_differences(comparison, style, options), _summary(comparison), _paragraph(notes)]
+        return "\n\n".join(filter(None, parts))
+    table = _differences(comparison, style, options) if asked else _scores(comparison, style, options)
+    if not table:
+        raise SettingsError("no pair of encoders was tested, so there is no table of differences")
+    legend = [] if asked else [line.replace("* (bold)", "bold") for line in _legend(comparison, options)]
+    below = [*legend, *notes]
+    # What keeps a number from being misread is always seen; the rest is a comment unless it is asked for.
+    seen = (
+        below
+        if options.notes
+        else [line for line in below if line in (f"{LITTLE_KNOWN_NOTE}.", f"{CUT_NOTE}.", SYNTHETIC_WARNING)]
+    )
+    comments = [_comment(line, style) for line in below if line not in seen]
+    gap = [""] if comments and style == "markdown" else []
+    return "\n".join([*comments, *gap, framed(table, style, options.caption, seen)])
+
+
+def _comment(text: str, style: str) -> str:
+    """Return a line that is in the file and not in the document."""
+    shown = for_terminal(text)
+    return f"% {shown}" if style == "latex" else f"<!-- {escape(shown.replace('--', '- -'))} -->"
+
+
+def framed(table: str, style: str, caption: str, notes: Sequence[str]) -> str:
+    """Put a caption above and notes below a table of Markdown or LaTeX; nothing is added without them."""
+    said = [escape_cell(note, style) for note in notes]
+    if style == "markdown":
+        above = [escape_cell(caption, style)] if caption else []
+        return "\n\n".join([*above, table, *(["\n".join(f"- {note}" for note in said)] if said else [])])
+    if not caption and not said:
+        return table
+    lines = [r"\begin{table}", r"\centering", *([rf"\caption{{{escape_cell(caption, style)}}}"] if caption else []), table]
+    if said:
+        lines.append(r"\par\smallskip\begin{minipage}{\linewidth}\footnotesize " + " ".join(said) + r"\end{minipage}")
+    return "\n".join([*lines, r"\end{table}"])
+
+
+def _number(value: float, unit: str, signed: bool = False, digits: int = 2) -> str:
+    return format(value, f"{'+' if signed else ''}.{digits if unit == 'percent' else digits + 1}f")
+
+
+def _p(value: float) -> str:
+    return "<.0001" if value < 0.0001 else f"{value:.4f}".lstrip("0") if value < 1 else "1"
+
+
+def _shown_columns(comparison: Comparison, options: TableOptions) -> list[Column]:
+    chosen = options.metrics
+    return [column for column in comparison.columns if (column.metric in chosen if chosen else column.headline)]
+
+
+def _title(column: Column, columns: Sequence[Column]) -> str:
+    alone = sum(other.label == column.label for other in columns) == 1
+    return column.label if alone else f"{column.label} {column.metric}"
+
+
+def _scores(comparison: Comparison, style: str, options: TableOptions) -> str:
+    columns = _shown_columns(comparison, options)
+    letters = comparison.letters()
+    header = ["", "Encoder", "Size", *(_title(column, columns) for column in columns)]
+    rows = []
+    for encoder in comparison.encoders:
+        cells = [_cell(column, encoder, comparison, style, options.digits) for column in columns]
+        rows.append([letters[encoder], escape_cell(encoder, style), str(comparison.sizes[encoder]), *cells])
+    for name, numbers in _published_rows(comparison, options).items():
+        cells = []
+        for column in columns:
+            number = numbers.get((column.task, column.metric))
+            doubt = "?" if number is not None and number.suspect else ""
+            cells.append("-" if number is None else _number(number.value, number.unit, digits=options.digits) + doubt)
+        rows.append(["†", escape_cell(name, style), "", *cells])
+    baselines = [_number(column.baseline, column.unit, digits=options.digits) for column in columns]
+    rows.append(["", "constant answer", "", *baselines])
+    if not options.transpose:
+        return render_table(header, rows, [False, False, *[True] * (len(columns) + 1)], style, last_apart=True)
+    names = [Markup(f"{row[0]} {row[1]}".strip()) for row in rows]
+    turned = [[title, *(row[place + 3] for row in rows)] for place, title in enumerate(header[3:])]
+    return render_table(["Task", *names], turned, [False, *[True] * len(rows)], style)
+
+
+def _cell(column: Column, encoder: str, comparison: Comparison, style: str, digits: int) -> str:
+    if encoder not in column.scores:
+        return "-"
+    value = _number(column.scores[encoder].value, column.unit, digits=digits)
+    value += column.marks(encoder)
+    best = encoder in column.best()
+    beaten = column.beaten_by(encoder, comparison.level)
+    if style == "latex":
+        marks = ",".join(lettered(comparison, beaten)).replace("–", "--")
+        value = rf"\textbf{{{value}}}" if best else value
+        return Markup(rf"{value}\textsuperscript{{{marks}}}" if marks else value)
+    if style == "markdown":
+        value = f"**{value}**" if best else value
+        return Markup(f"{value}<sup>{' '.join(lettered(comparison, beaten))}</sup>" if beaten else value)
+    names = " ".join(comparison.letters()[other] for other in beaten)
+    return value + ("*" if best else "") + (f" {names}" if names else "")
+
+
+def lettered(comparison: Comparison, encoders: Sequence[str]) -> tuple[str, ...]:
+    """Return the letters of encoders in the order of the table; three or more in a row become "d–h"."""
+    letters = list(comparison.letters().values())
+    places = sorted(comparison.encoders.index(encoder) for encoder in encoders)
+    runs: list[list[int]] = []
+    for place in places:
+        if runs and place == runs[-1][-1] + 1:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    return tuple(
+        text
+        for run in runs
+        for text in ([f"{letters[run[0]]}–{letters[run[-1]]}"] if len(run) > 2 else [letters[i] for i in run])
+    )
+
+
+def _legend(comparison: Comparison, options: TableOptions) -> list[str]:
+    tests = sorted({column.test for column in comparison.columns if column.test})
+    lines = []
+    if any(column.best() for column in comparison.columns):
+        lines.append("Best of a column: * (bold), shared by scores that lie less than half of what one item moves apart.")
+    if tests:
+        corrected = "uncorrected" if comparison.correction == "none" else f"{comparison.correction} within a column"
+        lines.append(
+            f"Letters: significantly better than these encoders at {comparison.level:g} ({' and '.join(tests)}, {corrected})."
+        )
+    if any(column.little_known for column in _shown_columns(comparison, options)):
+        lines.append(f"{LITTLE_KNOWN_NOTE}.")
+    if any(column.much_cut for column in _shown_columns(comparison, options)):
+        lines.append(f"{CUT_NOTE}.")
+    if comparison.published:
+        lines.append("† published: no per-item predictions, so not testable and not ranked; ? suspect (see below).")
+    return lines
+
+
+def _differences(comparison: Comparison, style: str, options: TableOptions) -> str:
+    """Return the differences that are asked for; as text also every pair's of two or three encoders."""
+    pairs = [(a, b) for i, a in enumerate(comparison.encoders) for b in comparison.encoders[i + 1 :]]
+    if options.against:
+        pairs = [(encoder, options.against) for encoder in comparison.encoders if encoder != options.against]
+    elif len(comparison.encoders) > 3 and not options.differences:
+        return ""
+    rows = []
+    for column in _shown_columns(comparison, options):
+        for first, second in pairs:
+            found = column.difference(first, second)
+            if found is None:
+                continue
+            ends = (found.interval.low, found.interval.high)
+            low, high = (_number(value, column.unit, True, options.digits) for value in ends)
+            names = [escape_cell(text, style) for text in (column.label, column.metric, first, second)]
+            difference = _number(found.interval.estimate, column.unit, True, options.digits)
+            p_values = [_p(found.p_value), _p(found.corrected)]
+            rows.append([*names, difference, f"[{low}, {high}]", *p_values, found.test, f"{column.n_common:,}"])
+    if not rows:
+        return ""
+    header = ["Task", "Metric", "First", "Second", "Difference", "95 % interval", "p", "corrected", "Test", "n"]
+    return render_table(header, rows, [False, False, False, False, True, True, True, True, False, True], style)
+
+
+def _summary(comparison: Comparison) -> str:
+    counted = comparison.wins_ties_losses()
+    outcome = ranking(comparison)
+    hopeless = without_hope(outcome, comparison.level)
+    ranks = outcome.mean_ranks if isinstance(outcome, FriedmanOutcome) else None
+    header = ["Encoder", "Wins", "Ties", "Losses", *(["Mean rank"] if ranks is not None else [])]
+    rows = []
+    for i, encoder in enumerate(comparison.encoders):
+        extra = [] if ranks is None else [f"{ranks[i]:.2f}"]
+        rows.append([escape_cell(encoder, "text"), *map(str, counted[encoder]), *extra])
+    if isinstance(outcome, FriedmanOutcome):
+        order = sorted(range(len(rows)), key=lambda i: float(outcome.mean_ranks[i]))
+        rows = [rows[i] for i in order]
+        said = f"Over {outcome.n_tasks} tasks: Friedman p {_p(outcome.p_value)}."
+        if not hopeless:
+            said = (
+                f"{said[:-1]}; mean ranks that differ by {outcome.critical_difference:.2f} or more differ at "
+                f"{outcome.level:g} (Nemenyi)."
+            )
+    elif isinstance(outcome, str):
+        said = f"No ranks: {outcome}."
+    else:
+        said = f"Over {outcome.n} tasks: Wilcoxon p {_p(outcome.p_value)}."
+    said = f"{said} {hopeless}".strip()
+    if not any(column.tested for column in comparison.columns) and ranks is None:
+        return said
+    return f"{render_table(header, rows, [False, *[True] * (len(header) - 1)], 'text')}\n{said}"
+
+
+def _published_rows(comparison: Comparison, options: TableOptions) -> dict[str, dict[tuple[str, str], PublishedNumber]]:
+    shown = {(column.task, column.metric) for column in _shown_columns(comparison, options)}
+    rows: dict[str, dict[tuple[str, str], PublishedNumber]] = {}
+    for number in comparison.published:
+        if (number.task, number.metric) in shown:
+            rows.setdefault(f"{number.encoder} [{number.table}]", {}).setdefault((number.task, number.metric), number)
+    return rows
+
+
+def _published_notes(comparison: Comparison, options: TableOptions) -> list[str]:
+    """Say how published numbers differ from ours, and which are suspect."""
+    used = [number for numbers in _published_rows(comparison, options).values() for number in numbers.values()]
+    notes = [f"[{table}] {source}: {how}." for table, source, how in dict.fromkeys((n.table, n.source, n.how) for n in used)]
+    ours = {(column.task, column.metric): column.protocol for column in _shown_columns(comparison, options)}
+    differing: dict[str, list[str]] = {}
+    for number in used:
+        protocol = f"{number.protocol}, {number.probe}" if number.probe else number.protocol
+        if protocol != ours[number.task, number.metric]:
+            reason = (
+                f"[{number.table}] under {protocol or 'an unstated protocol'}, ours under {ours[number.task, number.metric]}"
+            )
+            differing.setdefault(reason, []).append(number.task)
+        if number.differs:
+            differing.setdefault(f"[{number.table}] {number.differs}", []).append(number.task)
+    notes += [f"Differs, {', '.join(dict.fromkeys(tasks))}: {reason}." for reason, tasks in differing.items()]
+    suspects: dict[tuple[str, str, str], list[str]] = {}
+    for number in used:
+        if number.suspect:
+            suspects.setdefault((number.encoder, number.table, number.suspect), []).append(f"{number.task} {number.metric}")
+    notes += [f"? {encoder}, {', '.join(cells)} [{table}]: {why}." for (encoder, table, why), cells in suspects.items()]
+    if used and comparison.synthetic:
+        notes.append("Ours are scores on synthetic sample data: published numbers beside them compare nothing.")
+    return notes
+
+
+def escape_cell(text: str, style: str) -> Markup:
+    """Keep what a name or a text holds from being read as mark-up or obeyed."""
+    return text if isinstance(text, Markup) else Markup(_ESCAPES[style](text))
+
+
+def _paragraph(lines: Sequence[str]) -> str:
+    return "\n".join(for_terminal(line) for line in lines)
+
+
+def render_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], style: str, last_apart: bool = False
+) -> str:  # fmt: skip
+    """Return a table as text, Markdown or LaTeX, or its rows as CSV; ``right`` says which columns hold numbers.
+
+    Every cell is escaped but those that are Markup. In LaTeX ``last_apart`` draws a rule above the last row.
+    """
+    header, *rows = ([escape_cell(cell, style) for cell in row] for row in (header, *rows))
+    if style == "csv":
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+        return stream.getvalue().rstrip("\n")
+    if style == "text":
+        return text_table(header, rows, right)
+    if style == "markdown":
+        rule: Sequence[str] = ["---:" if number else "---" for number in right]
+        return "\n".join(f"| {' | '.join(row)} |" for row in (header, rule, *rows))
+    # Scores with superscripts are aligned at the left, where their digits stand below each other.
+    marked = [any("superscript" in row[place] for row in rows) for place in range(len(header))]
+    columns = "".join("r" if number and not mark else "l" for number, mark in zip(right, marked, strict=True))
+    lines = [" & ".join(cell.translate(_LATEX_MARKS) for cell in row) + r" \\" for row in rows]
+    if last_apart:
+        lines.insert(len(lines) - 1, r"\midrule")
+    head = [r"% needs \usepackage{booktabs}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(header) + r" \\"]
+    return "\n".join([*head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"])
+
+
+def _csv(comparison: Comparison, options: TableOptions) -> str:
+    """Return a line for each score, ours and published.
+
+    ``tested`` lists the encoders that it was tested against and ``p`` the corrected p values in the same order; ``n`` is the
+    number of items that the test rests on, and without a test the score.
+    """
+    header = (
+        "task", "metric", "protocol", "encoder", "origin", "value", "low", "high", "baseline", "n", "best", "tested", "p",
+        "better_than", "note",
+    )  # fmt: skip
+    rows: list[list[object]] = []
+    for column in _shown_columns(comparison, options) if options.metrics else comparison.columns:
+        best = column.best()
+        for encoder, metric in column.scores.items():
+            place = [column.label, column.metric, column.protocol, encoder, "this toolkit"]
+            values = [metric.value, metric.low, metric.high, metric.baseline, column.n_common if column.tested else metric.n]
+            others = [other for other in column.tested if other != encoder] if encoder in column.tested else []
+            p_values = [column.corrected[column.tested.index(encoder), column.tested.index(other)] for other in others]
+            beaten = column.beaten_by(encoder, comparison.level)
+            lists = ["; ".join(others), "; ".join(f"{p:.4g}" for p in p_values), "; ".join(beaten)]
+            little = LITTLE_KNOWN_NOTE if encoder in column.little_known else ""
+            cut = CUT_NOTE if encoder in column.much_cut else ""
+            note = "; ".join(filter(None, (column.untested, little, cut)))
+            rows.append([*place, *values, int(encoder in best), *lists, note])
+    for numbers in _published_rows(comparison, options).values():
+        for number in numbers.values():
+            place = [number.task, number.metric, number.protocol, number.encoder, number.table]
+            rows.append([*place, number.value, *[""] * 8, number.suspect or number.differs])
+    return render_table(header, [[str(value) for value in row] for row in rows], [], "csv")

@@ -1,0 +1,108 @@
+"""Learning curves as a table and as a figure: scores by the part of the training rows that the probe saw."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from medsenteval.contracts import Metric, Result
+from medsenteval.errors import MissingExtraError, SettingsError
+from medsenteval.report.comparison_table import escape_cell, render_table
+
+__all__ = ["CurvePoint", "curve_points", "draw_curves", "render_curves"]
+
+_PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-shots)-(?P<size>[\d.e-]+?)-draws-(?P<draws>\d+)$")
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """One score on a curve; ``protocol`` is that of the whole training set, ``part`` what was taken of it."""
+
+    encoder: str
+    task: str
+    protocol: str
+    part: str
+    n_train: int
+    metric: Metric
+
+
+def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
+    """Return the points of all curves in order of size, a result on all training rows as the last point of its curve."""
+    points = []
+    curves = set()
+    for result in results:
+        match = _PART.match(result.protocol)
+        if match is not None:
+            protocol = match["whole"] or "mteb"
+            curves.add((result.encoder, result.task, protocol))
+            part = f"{match['kind']} {match['size']}"
+            points.append(_point(result, protocol, part))
+    if not points:
+        raise SettingsError("no result on a part of the training rows; make some with run --train-fraction or run --shots")
+    points.extend(
+        _point(result, result.protocol, "all")
+        for result in results
+        if _PART.match(result.protocol) is None and (result.encoder, result.task, result.protocol) in curves
+    )
+    return sorted(points, key=lambda point: (point.task, point.encoder, point.protocol, point.n_train))
+
+
+def _point(result: Result, protocol: str, part: str) -> CurvePoint:
+    return CurvePoint(result.encoder, result.task, protocol, part, result.n_train, result.metric(result.headline[0]))
+
+
+def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
+    """Return a line for each point."""
+    rows = [
+        [
+            point.task,
+            escape_cell(point.encoder, style),
+            point.protocol,
+            point.part,
+            f"{point.n_train:,}",
+            point.metric.name,
+            f"{point.metric.value:.2f}",
+            f"[{point.metric.low:.2f}, {point.metric.high:.2f}]",
+            f"{point.metric.baseline:.2f}",
+        ]
+        for point in points
+    ]
+    header = ["Task", "Encoder", "Protocol", "Part", "Training rows", "Metric", "Score", "95 % interval", "Baseline"]
+    return render_table(header, rows, [False, False, False, False, True, False, True, True, True], style)
+
+
+def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:
+    """Draw a panel for each task, a line for each encoder and protocol."""
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the figure of learning curves", "matplotlib", "report") from error
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    tasks = list(dict.fromkeys(point.task for point in points))
+    figure, axes = pyplot.subplots(1, len(tasks), figsize=(1 + 3.6 * len(tasks), 3.6), squeeze=False)
+    for axis, task in zip(axes[0], tasks, strict=True):
+        own = [point for point in points if point.task == task]
+        for encoder, protocol in dict.fromkeys((point.encoder, point.protocol) for point in own):
+            line = [point for point in own if (point.encoder, point.protocol) == (encoder, protocol)]
+            sizes = [point.n_train for point in line]
+            drawn = axis.plot(sizes, [point.metric.value for point in line], marker="o", label=f"{encoder}, {protocol}")
+            lows, highs = [point.metric.low for point in line], [point.metric.high for point in line]
+            axis.fill_between(sizes, lows, highs, color=drawn[0].get_color(), alpha=0.2, linewidth=0)
+        axis.axhline(own[0].metric.baseline, color="0.5", linestyle=":", label="constant answer")
+        axis.set_xscale("log")
+        sizes = sorted({point.n_train for point in own})
+        axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45)
+        axis.minorticks_off()
+        axis.set_title(task, fontsize=10)
+        axis.set_xlabel("training rows")
+        axis.set_ylabel(own[0].metric.name)
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.legend(fontsize=7, frameon=False)
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)

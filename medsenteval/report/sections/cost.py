@@ -1,0 +1,51 @@
+"""What the scores cost: time, speed and memory of each encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from medsenteval.contracts import Result
+
+__all__ = ["EncoderCost", "encoder_costs"]
+
+
+@dataclass(frozen=True)
+class EncoderCost:
+    """Sums over an encoder's results; ``per_second`` counts texts that were encoded, not those found in the cache."""
+
+    encoder: str
+    dimension: int
+    n_results: int
+    read: float
+    encode: float
+    fit: float
+    texts_encoded: int
+    per_second: float | None
+    peak_memory_mb: float | None
+    unknown: float
+
+
+def encoder_costs(results: Sequence[Result], encoders: Sequence[str]) -> tuple[EncoderCost, ...]:
+    """Return a line for each encoder, in the order given."""
+    return tuple(_cost(encoder, [result for result in results if result.encoder == encoder]) for encoder in encoders)
+
+
+def _cost(encoder: str, results: Sequence[Result]) -> EncoderCost:
+    encoded = [result for result in results if result.performance.get("texts_encoded", 0) > 0]
+    texts = sum(int(result.performance["texts_encoded"]) for result in encoded)
+    seconds = sum(result.timings.get("encode", 0.0) for result in encoded)
+    peaks = [result.performance["peak_memory_mb"] for result in results if "peak_memory_mb" in result.performance]
+    read, encode, fit = (sum(result.timings.get(phase, 0.0) for result in results) for phase in ("read", "encode", "fit"))
+    return EncoderCost(
+        encoder=encoder,
+        dimension=results[0].dimension,
+        n_results=len(results),
+        read=read,
+        encode=encode,
+        fit=fit,
+        texts_encoded=texts,
+        per_second=texts / seconds if texts and seconds else None,
+        peak_memory_mb=max(peaks, default=None),
+        unknown=max((result.coverage.get("zero_vectors", 0.0) for result in results), default=0.0),
+    )

@@ -1,0 +1,132 @@
+"""The items of a task on which encoders disagree most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.comparison.pairing import align_items
+from medsenteval.contracts import Result
+
+__all__ = ["Answer", "Disagreement", "DisputedItem", "find_disagreements", "with_texts", "without_items"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer and the encoders that gave it; ``right`` is None where answers are only nearer or further."""
+
+    text: str
+    encoders: tuple[str, ...]
+    right: bool | None = None
+
+
+@dataclass(frozen=True)
+class DisputedItem:
+    """An item, its gold answer, and what the encoders said."""
+
+    id: str
+    gold: str
+    answers: tuple[Answer, ...]
+    texts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """How often encoders agree on a task, and the items on which they agree least.
+
+    ``all_right``, ``all_wrong`` and ``split`` count items and are None where answers are not right or wrong.
+    """
+
+    n: int
+    items: tuple[DisputedItem, ...]
+    all_right: int | None = None
+    all_wrong: int | None = None
+    split: int | None = None
+    withheld: str = ""
+
+
+def find_disagreements(results: Mapping[str, Result], metric: str, most: int = 10) -> Disagreement | None:
+    """Return the most disputed items that all encoders were scored on, or None where there is nothing to compare."""
+    if len(results) < 2:
+        return None
+    aligned = align_items(results)
+    if isinstance(aligned, str):
+        return None
+    columns, _ = aligned
+    names = list(results)
+    labels = next(iter(results.values())).label_names
+    first = columns[0]
+    if all("gold" in column and "predicted" in column for column in columns):
+        if labels:
+            label = dict(enumerate(labels))
+            return _of_labels(names, columns, "predicted", lambda value: label.get(value, str(value)), most)
+        return _of_numbers(names, first["id"], _ranks([column["predicted"] for column in columns]), first["gold"], most)
+    if all("gold" in column and "predicted_1" in column for column in columns):
+        return _of_labels(names, columns, "predicted_1", lambda value: str(value) or "none", most)
+    if all(metric in column for column in columns):
+        values = np.array([column[metric] for column in columns], dtype=np.float64)
+        return _of_numbers(names, first["id"], values, None, most)
+    return None
+
+
+def with_texts(found: Disagreement, texts: Mapping[str, tuple[str, ...]]) -> Disagreement:
+    """Return the same items with their texts, where these are known."""
+    return replace(found, items=tuple(replace(item, texts=texts.get(item.id, ())) for item in found.items))
+
+
+def without_items(found: Disagreement, reason: str) -> Disagreement:
+    """Return the counts alone, and why no item is shown."""
+    return replace(found, items=(), withheld=reason)
+
+
+def _of_labels(
+    names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, label: Any, most: int
+) -> Disagreement:  # fmt: skip
+    gold = columns[0]["gold"]
+    answers = [column[field] for column in columns]
+    right = np.array([[given == wanted for given, wanted in zip(answer, gold, strict=True)] for answer in answers])
+    share = right.mean(axis=0)
+    distinct = np.array([len({answer[i] for answer in answers}) for i in range(len(gold))])
+    # Most even split first, then most different answers, then the order of the data.
+    order = np.lexsort((np.arange(len(gold)), -distinct, -np.round(share * (1 - share), 9)))
+    chosen = [int(i) for i in order[:most] if distinct[i] > 1]
+    items = []
+    for i in chosen:
+        given: dict[Any, list[str]] = {}
+        for name, answer in zip(names, answers, strict=True):
+            given.setdefault(answer[i], []).append(name)
+        said = [Answer(label(value), tuple(who), value == gold[i]) for value, who in given.items()]
+        said.sort(key=lambda answer: (not answer.right, -len(answer.encoders)))
+        items.append(DisputedItem(str(columns[0]["id"][i]), label(gold[i]), tuple(said)))
+    all_right, all_wrong = int((share == 1).sum()), int((share == 0).sum())
+    return Disagreement(len(gold), tuple(items), all_right, all_wrong, len(gold) - all_right - all_wrong)
+
+
+def _ranks(values: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return each encoder's order of the items: similarities of different encoders have no common scale."""
+    from scipy.stats import rankdata
+
+    ranks: NDArray[np.float64] = rankdata(np.array(values, dtype=np.float64), axis=1)
+    return ranks
+
+
+def _of_numbers(
+    names: Sequence[str], ids: Sequence[Any], values: NDArray[np.float64], gold: Sequence[float] | None, most: int
+) -> Disagreement:
+    """Name the encoders with the lowest and the highest value; with gold scores, values are ranks among the items."""
+    n = values.shape[1]
+    spread = values.max(axis=0) - values.min(axis=0)
+    order = np.lexsort((np.arange(n), -spread))
+    items = []
+    for i in (int(i) for i in order[:most] if spread[i] > 0):
+        ends = [int(values[:, i].argmin()), int(values[:, i].argmax())]
+        shown = [f"{values[j, i]:.3f}" if gold is None else f"rank {values[j, i]:g} of {n:,}" for j in ends]
+        answers = tuple(
+            Answer(f"{end} {text}", (names[j],)) for end, text, j in zip(("lowest:", "highest:"), shown, ends, strict=True)
+        )
+        items.append(DisputedItem(str(ids[i]), "" if gold is None else f"{gold[i]:g}", answers))
+    return Disagreement(n, tuple(items))

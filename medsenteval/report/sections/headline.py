@@ -1,0 +1,160 @@
+"""What a page says first: the verdict in a sentence with its uncertainty, and the order that encoders stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from medsenteval.comparison.compare import Column, Comparison
+from medsenteval.comparison.decision import Decision
+from medsenteval.comparison.domain_gap import share_of_way
+from medsenteval.statistics.verdicts import RankInterval, Verdict
+
+__all__ = ["Headline", "Judged", "RankRow", "headline", "judged", "share_of"]
+
+#: As many names stand in the sentence; more are counted.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """An encoder's place: mean rank with interval, how often it came first, and whether the best cannot be told from it."""
+
+    encoder: str
+    interval: RankInterval
+    tied: bool
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One encoder's difference to another on one task, as it is shown."""
+
+    task: str
+    metric: str
+    unit: str
+    difference: float
+    low: float
+    high: float
+    corrected: float
+    verdict: Verdict
+
+    @property
+    def text(self) -> str:
+        digits = 1 if self.unit == "percent" else 3
+        return f"{self.difference:+.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]".replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The verdict as parts (text, whether it is an encoder's name), how it came about, and what a figure shows of it.
+
+    ``order`` has the encoders by mean rank, or where there are no ranks by mean share of the way to a perfect score.
+    ``pair`` are the differences of the first to the second where there are only two.
+    """
+
+    parts: tuple[tuple[str, bool], ...]
+    order: tuple[str, ...]
+    ranks: tuple[RankRow, ...] = ()
+    pair: tuple[Judged, ...] = ()
+
+    def __str__(self) -> str:
+        return "".join(text for text, _ in self.parts)
+
+
+def share_of(column: Column, encoder: str) -> float | None:
+    """Return the share of the way from the constant answer (0) to a perfect score (1); None without a score."""
+    score = column.scores.get(encoder)
+    if score is None:
+        return None
+    if not column.higher_is_better:  # a perfect error is 0
+        return 1 - score.value / column.baseline if column.baseline else 0.0
+    return share_of_way(score.value, column.baseline, column.unit)
+
+
+def judged(found: Decision, first: str) -> Judged:
+    """Return a decision from the view of ``first``."""
+    interval, said = found.interval, found.verdict
+    ends = (interval.estimate, interval.low, interval.high)
+    if found.first != first:
+        ends = (-interval.estimate, -interval.high, -interval.low)
+        turned: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+        said = turned.get(said, said)
+    return Judged(found.task, found.metric, found.unit, *ends, found.corrected, said)
+
+
+def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mapping[str, RankInterval]) -> Headline:
+    """Say which encoder is best and whether it can be told from the others."""
+    columns = comparison.headline_columns()
+    shares = {
+        encoder: [share for column in columns if (share := share_of(column, encoder)) is not None]
+        for encoder in comparison.encoders
+    }
+    means = {encoder: sum(values) / len(values) if values else 0.0 for encoder, values in shares.items()}
+    order = sorted(comparison.encoders, key=lambda name: (ranks[name].rank if ranks else 0.0, -means[name]))
+    tasks = _count(len(columns), "task")
+    if columns and all(column.synthetic for column in columns):
+        parts = [("Nothing is decided here: these are scores on synthetic sample data.", False)]
+        return Headline(tuple(parts), tuple(order))
+    if len(order) == 1:
+        clear = sum(column.scores[order[0]].clear_of_baseline for column in columns if order[0] in column.scores)
+        said = f" is clearly above the best constant answer on {clear} of {tasks}."
+        return Headline(((order[0], True), (said, False)), tuple(order))
+    shown = {(column.label, column.metric) for column in columns}
+    if len(order) == 2:
+        pair = [judged(found, order[0]) for found in decisions if (found.task, found.metric) in shown]
+        if sum(each.verdict == "better" for each in pair) < sum(each.verdict == "worse" for each in pair):
+            order.reverse()
+            pair = [judged(found, order[0]) for found in decisions if (found.task, found.metric) in shown]
+        return Headline(tuple(_of_two(order[0], order[1], pair)), tuple(order), pair=tuple(pair))
+    if not ranks:
+        return Headline((("No encoder is called best: no task was tested for all of them.", False),), tuple(order))
+    best = ranks[order[0]]
+    rows = tuple(RankRow(name, _around(ranks[name]), ranks[name].low <= best.high) for name in order)
+    return Headline(tuple(_of_many(rows)), tuple(order), rows)
+
+
+def _around(found: RankInterval) -> RankInterval:
+    """Return the interval widened to hold the rank itself: resampled ranks crowd towards the middle."""
+    return RankInterval(found.rank, min(found.low, found.rank), max(found.high, found.rank), found.best)
+
+
+def _of_two(first: str, second: str, pair: Sequence[Judged]) -> list[tuple[str, bool]]:
+    if not pair:
+        return [(first, True), (" and ", False), (second, True), (" could not be tested on the same items.", False)]
+    counts = {said: sum(each.verdict == said for each in pair) for said in ("better", "worse", "equivalent", "undecided")}
+    n = len(pair)
+    every = pair[0].task if n == 1 else "both tasks" if n == 2 else f"all {n} tasks"
+    rest = [f"{counts[said]} {said}" for said in ("equivalent", "undecided") if counts[said]]
+    if counts["better"] == n:
+        parts = [(first, True), (" beats ", False), (second, True), (f" on {every}", False)]
+    elif counts["better"]:
+        rest = ([f"it loses {counts['worse']}"] if counts["worse"] else []) + rest
+        said = f" on {counts['better']} of {n} tasks ({', '.join(rest)})"
+        parts = [(first, True), (" beats ", False), (second, True), (said, False)]
+    elif counts["equivalent"] == n:
+        parts = [(first, True), (" and ", False), (second, True), (f" are equivalent on {every}", False)]
+    else:
+        where = every if n == 1 else f"any of {n} tasks"
+        also = f" ({counts['equivalent']} equivalent)" if counts["equivalent"] else ""
+        parts = [(first, True), (" and ", False), (second, True), (f" cannot be told apart on {where}{also}", False)]
+    clearest = sorted(pair, key=lambda each: each.corrected)[: 2 if n == 2 else 1]
+    shown = [each for each in pair if each in clearest]
+    lead = ": " if n <= 2 else "; clearest on "
+    return [*parts, (lead + ", ".join(f"{each.task} {each.text}" for each in shown) + ".", False)]
+
+
+def _of_many(rows: Sequence[RankRow]) -> list[tuple[str, bool]]:
+    best, tied = rows[0].interval, [row.encoder for row in rows[1:] if row.tied]
+    place = f", {best.rank:.1f} [{best.low:.1f}, {best.high:.1f}]"
+    parts = [(rows[0].encoder, True), (f" has the best mean rank{place}; ", False)]
+    if not tied:
+        return [*parts, ("every other encoder can be told from it.", False)]
+    if len(tied) > _NAMED:
+        return [*parts, (f"{len(tied)} others cannot be told apart from it.", False)]
+    for place_in_list, name in enumerate(tied):
+        parts += [(" and " if 0 < place_in_list == len(tied) - 1 else ", " if place_in_list else "", False), (name, True)]
+    return [*parts, (" cannot be told apart from it.", False)]
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"

@@ -1,0 +1,68 @@
+"""Scores that are not there, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from medsenteval import registry
+from medsenteval.catalogue import TASK_GROUPS
+from medsenteval.contracts import Result
+from medsenteval.datasets.locate import locate
+from medsenteval.errors import DataMissingError
+from medsenteval.report.privacy import public_error, texts_may_be_shown
+from medsenteval.running.result_store import Failure
+
+__all__ = ["MissingScore", "missing_scores"]
+
+
+@dataclass(frozen=True)
+class MissingScore:
+    """A task that some encoders (all, where none is named) have no score of."""
+
+    task: str
+    encoders: tuple[str, ...]
+    reason: str
+
+
+def missing_scores(
+    results: Sequence[Result],
+    encoders: Sequence[str],
+    failures: Sequence[Failure],
+    data: Path | None,
+    include_restricted: bool,
+) -> tuple[MissingScore, ...]:
+    """List failed jobs, tasks that only some encoders have, and tasks of the same groups that none has."""
+    have = {(result.encoder, result.task) for result in results}
+    tasks = list(dict.fromkeys(result.task for result in results))
+    missing: list[MissingScore] = []
+    told: set[tuple[str, str]] = set()
+    for failure in failures:
+        if (failure.encoder, failure.task) in have:
+            continue
+        error = public_error(failure, texts_may_be_shown(failure.task, include_restricted))
+        missing.append(MissingScore(failure.task, (failure.encoder,), f"failed: {error}"))
+        told.add((failure.encoder, failure.task))
+    for task in tasks:
+        without = tuple(name for name in encoders if (name, task) not in have and (name, task) not in told)
+        if without:
+            missing.append(MissingScore(task, without, "no result stored: not run"))
+    failed = {task for _, task in told}
+    for table in TASK_GROUPS.values():
+        if any(task in table for task in tasks):
+            absent = [name for name in table if name not in tasks and name not in failed]
+            missing.extend(MissingScore(name, (), _why_absent(name, data)) for name in absent)
+    return tuple(missing)
+
+
+def _why_absent(name: str, data: Path | None) -> str:
+    """Say whether the data of a task without any result is there; only a data folder that was named is looked at."""
+    task = registry.task(name)
+    if data is not None:
+        try:
+            locate(task, data)
+        except DataMissingError:
+            return f"skipped: its data is not in the data folder. To get it: {task.obtain}"
+        return "not run, though its data is in the data folder"
+    return f"no result stored: not run, or its data was absent. To get it: {task.obtain}"

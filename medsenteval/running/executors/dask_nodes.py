@@ -1,0 +1,61 @@
+"""Scheduler and workers of a Dask cluster of our own: no port for HTTP, and TLS with a throw-away certificate."""
+
+from __future__ import annotations
+
+from logging import CRITICAL
+from typing import Any
+
+import dask
+from distributed import Nanny, Scheduler, Security, SpecCluster, Worker
+from distributed.system import MEMORY_LIMIT
+
+__all__ = ["PatientCluster", "QuietScheduler", "QuietWorker", "private_cluster"]
+
+
+class QuietScheduler(Scheduler):  # type: ignore[misc]
+    """A scheduler without the HTTP server that Dask starts even where no dashboard is asked for."""
+
+    def start_http_server(self, *arguments: Any, **options: Any) -> None:
+        """Start none."""
+
+
+class QuietWorker(Worker):  # type: ignore[misc]
+    """A worker without an HTTP server."""
+
+    def start_http_server(self, *arguments: Any, **options: Any) -> None:
+        """Start none."""
+
+
+class PatientCluster(SpecCluster):  # type: ignore[misc]
+    """A cluster that waits for a worker to come back for as long as that takes.
+
+    Dask gives up one that is not back after 15 seconds, which a busy machine needs to start Python again; without workers a
+    run would wait for ever.
+    """
+
+    def _update_worker_status(self, op: str, msg: Any) -> None:
+        with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
+            super()._update_worker_status(op, msg)
+
+
+def private_cluster(workers: int, threads: int, folder: str) -> SpecCluster:
+    """Start worker processes on this machine that nobody without this process's certificate can talk to.
+
+    Whoever can talk to a scheduler or worker can run code in it; ports on this machine are open to all its users.
+    """
+    # Units bring their own errors home; what Dask logs below is the noise of connections that end.
+    common = {"host": "127.0.0.1", "protocol": "tls://", "security": Security.temporary()}
+    worker = {
+        "nthreads": threads,
+        "memory_limit": MEMORY_LIMIT // workers,
+        "worker_class": QuietWorker,
+        "silence_logs": CRITICAL,
+    }
+    return PatientCluster(
+        scheduler={"cls": QuietScheduler, "options": {**common, "port": 0, "dashboard": False}},
+        workers={
+            number: {"cls": Nanny, "options": {**common, **worker, "local_directory": folder}} for number in range(workers)
+        },
+        security=common["security"],
+        silence_logs=CRITICAL,
+    )

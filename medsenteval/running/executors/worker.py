@@ -1,0 +1,148 @@
+"""What happens inside a worker: loading encoders once, opening shared arrays, and bringing errors home."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.errors import ExecutorError, MedSentEvalError, caused_by
+from medsenteval.support.cores import limit_cores
+from medsenteval.support.memory import peak_memory_mb
+
+__all__ = ["ENVIRONMENT", "ArrayFile", "Outcome", "guarded", "opened", "remembered", "start_worker"]
+
+#: Errors that say nothing of an encoder: a library that cannot be imported, a disk or a connection, memory that ran out.
+ENVIRONMENT: Final = (ImportError, OSError, MemoryError)
+#: Encoders that a worker keeps; suites go encoder by encoder, so that two are enough.
+_KEPT: Final = 2
+_memory: OrderedDict[str, Any] = OrderedDict()
+#: A worker does one unit at a time, with all cores that it was given; encoders need not be safe for threads.
+_turn: Final = threading.RLock()
+
+
+@dataclass(frozen=True)
+class ArrayFile:
+    """A large array as a file that workers map; the pages are shared between the processes of a machine."""
+
+    path: str
+    shape: tuple[int, ...]
+    dtype: str
+    offset: int = 0
+
+    def open(self) -> NDArray[Any]:
+        wanted = self.offset + int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
+        try:
+            # Asked of the open file: a file system on a network may remember the size that it had.
+            with open(self.path, "rb") as stream:
+                found = os.fstat(stream.fileno()).st_size
+        except OSError:
+            found = -1
+        if found < wanted:
+            raise ExecutorError(
+                f"the worker on {_host()} does not see {self.path} as the coordinator does; let all workers share the "
+                "folder that MEDSENTEVAL_CACHE names, or give the coordinator a folder that none of them has"
+            )
+        return np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape)
+
+
+def opened(shared: Any) -> NDArray[Any]:
+    """Return the array behind what an executor's ``share`` gave."""
+    array: NDArray[Any] = shared.open() if isinstance(shared, ArrayFile) else shared
+    return array
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a unit came to: its value, or its error in a form that survives the way home."""
+
+    value: Any = None
+    error: Exception | None = None
+    trace: str = ""
+    peak_memory_mb: float = 0.0
+    by_environment: bool = False
+
+    def result(self) -> Any:
+        if self.error is None:
+            return self.value
+        # The place of the error lies in another process; its trace is the cause that Python prints.
+        cause = OSError if self.by_environment else ExecutorError
+        raise self.error from cause(f"in a worker:\n{self.trace}")
+
+
+def guarded(unit: Callable[..., Any], *arguments: Any) -> Outcome:
+    """Run a unit alone in this process and catch its error; what cannot be pickled comes home as its message."""
+    with _turn:
+        try:
+            return Outcome(value=unit(*arguments), peak_memory_mb=peak_memory_mb())
+        except Exception as error:
+            trace, by_environment = traceback.format_exc(), caused_by(error, ENVIRONMENT)
+            return Outcome(None, _sendable(error), trace, peak_memory_mb(), by_environment)
+
+
+def _sendable(error: Exception) -> Exception:
+    """Return the error if it survives the way home, else one of ours that says the same."""
+    try:
+        # An error class with arguments of its own may pickle and yet fail to be made again.
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        if isinstance(error, MedSentEvalError):
+            return MedSentEvalError(str(error))
+        return ExecutorError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def remembered(key: str, make: Callable[[], Any]) -> Any:
+    """Return what ``make`` made for this key, the last few of them kept for the life of the worker."""
+    if key not in _memory:
+        while len(_memory) >= _KEPT:
+            _memory.popitem(last=False)
+        _memory[key] = make()
+    _memory.move_to_end(key)
+    return _memory[key]
+
+
+def start_worker(cores: int) -> None:
+    """Prepare a worker process: its share of the cores, no interrupts of its own, and an end when the coordinator ends."""
+    from multiprocessing import parent_process
+    from multiprocessing.connection import wait
+
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit_cores(cores)
+    # For libraries that are loaded later; those that are there already are told directly.
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cores)))
+    threadpool_limits(cores)
+    parent = parent_process()
+    assert parent is not None
+
+    def follow() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True, name="follow-coordinator").start()
+
+
+def sees(path: str, content: str) -> bool:
+    """Say whether this worker reads the same file at this path as the coordinator."""
+    try:
+        return Path(path).read_text("ascii") == content
+    except (OSError, ValueError):
+        return False
+
+
+def _host() -> str:
+    import socket
+
+    return socket.gethostname()

@@ -1,0 +1,78 @@
+"""Which results belong to which encoder and job: one counts for each job, and encoders of one name stay apart.
+
+A job is one encoder on one task under one protocol with one seed. Versions of libraries are no part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from medsenteval.contracts import Result
+
+__all__ = ["comparability", "one_for_each_job"]
+
+
+def comparability(result: Result) -> str:
+    """Return the part of a signature that must be equal for two scores to be comparable: all but encoder, seed and versions."""
+    before = result.signature.split("|encoder=", 1)[0]
+    return re.sub(r"\|seed=\d+", "", before)
+
+
+def one_for_each_job(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """Return the newest result of each job, its encoder under a name that no other encoder has, and what was left out."""
+    labels, notes = _labels(results)
+    jobs: dict[tuple[str, str, str, int], list[Result]] = {}
+    for result in results:
+        label = labels[_identity(result)]
+        jobs.setdefault((label, result.task, comparability(result), result.seed), []).append(replace(result, encoder=label))
+    kept = []
+    for (label, task, _, seed), found in jobs.items():
+        *others, newest = sorted(found, key=lambda result: result.made)
+        kept.append(newest)
+        for other in others:
+            differing = [name for name in newest.versions if newest.versions[name] != other.versions.get(name)]
+            said = ", ".join(f"{name} {other.versions.get(name)} (now {newest.versions[name]})" for name in differing)
+            notes.append(
+                f"{task}, {label}, seed {seed}: an older result of the same job is left out, "
+                f"made {f'with {said}' if said else 'with the same versions'}"
+            )
+    return kept, notes
+
+
+def _identity(result: Result) -> tuple[str, str]:
+    """Return what tells encoders apart: the name, and the identity or else the vectors that the signature names."""
+    vectors = re.search(r"\|encoder=.* \((no identity[^)]*)\)", result.signature)
+    return result.encoder, result.encoder_identity or (vectors[1] if vectors else "")
+
+
+def _labels(results: Sequence[Result]) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Name encoders; those of one name get a number each.
+
+    Without identities a name stands for one encoder, unless its vectors for one job differ.
+    """
+    notes = []
+    whole = {_identity(result): _identity(result) for result in results}
+    for name in dict.fromkeys(result.encoder for result in results if not result.encoder_identity):
+        of_jobs: dict[tuple[str, int], set[tuple[str, str]]] = {}
+        for result in results:
+            if result.encoder == name and not result.encoder_identity:
+                of_jobs.setdefault((comparability(result), result.seed), set()).add(_identity(result))
+        if any(len(vectors) > 1 for vectors in of_jobs.values()):
+            notes.append(
+                f"{name} has no identity, and its vectors differ between runs: each is an encoder of its own here; "
+                "give them names or an identity"
+            )
+            continue
+        if len(of_jobs) > 1:
+            notes.append(f"{name} has no identity: results of that name are taken for one encoder's")
+        whole.update(dict.fromkeys(set.union(*of_jobs.values()), (name, "")))
+    encoders = dict.fromkeys(whole.values())
+    total, seen = Counter(name for name, _ in encoders), Counter[str]()
+    labels = {}
+    for name, identity in encoders:
+        seen[name] += 1
+        labels[name, identity] = name if total[name] == 1 else f"{name} ({seen[name]})"
+    return {part: labels[encoder] for part, encoder in whole.items()}, notes

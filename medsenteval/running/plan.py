@@ -1,0 +1,63 @@
+"""What a run is going to do, said before it does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from medsenteval.running.estimate import Estimate, in_words
+
+__all__ = ["Plan", "PlannedJob"]
+
+
+@dataclass(frozen=True)
+class PlannedJob:
+    """One job: "stored", "failed before" or "to run", its distinct texts, those not encoded yet, and the time it may take."""
+
+    encoder: str
+    task: str
+    seed: int
+    state: str
+    n_texts: int = 0
+    n_missing: int = 0
+    estimate: Estimate = field(default_factory=Estimate)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All jobs of a suite; printed as one line, or as a table with a line for each."""
+
+    jobs: tuple[PlannedJob, ...]
+    workers: int = 1
+
+    def __str__(self) -> str:
+        states = [job.state for job in self.jobs]
+        stored, failed, left = (states.count(state) for state in ("stored", "failed before", "to run"))
+        summary = f"{len(states)} job(s): {stored} stored, {failed} failed before, {left} to run"
+        if not left:
+            return summary
+        texts, missing = (sum(getattr(job, name) for job in self.jobs) for name in ("n_texts", "n_missing"))
+        return f"{summary}; {missing:,} of {texts:,} texts to encode; estimated time: {self.time}"
+
+    @property
+    def time(self) -> str:
+        """The time for everything, with how many jobs nothing is known of."""
+        known = [job.estimate.seconds for job in self.jobs if job.state == "to run"]
+        guessed = [seconds for seconds in known if seconds is not None]
+        if not guessed:
+            return "unknown" if known else in_words(0.0)
+        total = in_words(sum(guessed) / self.workers)
+        unknown = len(known) - len(guessed)
+        return f"{total}, and unknown for {unknown} job(s)" if unknown else total
+
+    def table(self) -> str:
+        """Return a line for each job, and the summary below."""
+        from medsenteval.support.text_table import text_table
+
+        rows = []
+        for job in self.jobs:
+            counts = ["", ""] if job.state != "to run" else [f"{job.n_texts:,}", f"{job.n_missing:,}"]
+            seconds = job.estimate.seconds
+            time = "" if job.state != "to run" else "unknown" if seconds is None else in_words(seconds)
+            rows.append([job.encoder, job.task, str(job.seed), job.state, *counts, time])
+        header = ["Encoder", "Task", "Seed", "State", "Texts", "To encode", "Time"]
+        return f"{text_table(header, rows, [False, False, True, False, True, True, True])}\n\n{self}"

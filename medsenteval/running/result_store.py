@@ -1,0 +1,231 @@
+"""Results on disk: a folder for each encoder, a file for each task and signature, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Final
+
+from medsenteval.contracts import SCHEMA, Result
+from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, MedSentEvalWarning, SettingsError
+from medsenteval.registry import same_names
+from medsenteval.running.result_bundle import SUFFIX, read_bundle
+from medsenteval.running.result_schema import Failure, parse_outcome
+from medsenteval.support.atomic_files import write_atomically
+from medsenteval.support.file_names import file_name_of
+
+__all__ = ["Failure", "ResultStore", "ResultWarning", "StoreError", "load_results"]
+
+#: Results of each kind that an estimate looks at.
+_LATEST: Final = 3
+
+
+class ResultWarning(MedSentEvalWarning):
+    """A stored file that is no result of this version; it is left out, or its job is run again."""
+
+
+class StoreError(MedSentEvalError, OSError):
+    """The results folder cannot be written."""
+
+
+class ResultStore:
+    """The results below one folder, addressed by encoder, task and signature."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def _paths(self, encoder: str, task: str, signature: str) -> list[Path]:
+        """Return where a job's result may be: first where it goes, then where it goes if another job's has that place.
+
+        Names that differ in letter case only share a folder on some systems. The last place is that of earlier versions.
+        """
+        own, short = self.folder / file_name_of(encoder), hashlib.sha256(signature.encode()).hexdigest()[:8]
+        whole = hashlib.sha256(f"{encoder}|{signature}".encode()).hexdigest()[:16]
+        earlier = self.folder / (re.sub(r"[^\w.-]+", "_", encoder).strip("._") or "encoder")
+        stem = file_name_of(task)
+        return [own / f"{stem}.{short}.json", own / f"{stem}.{whole}.json", earlier / f"{stem}.{short}.json"]
+
+    def find(self, encoder: str, task: str, signature: str) -> Result | Failure | None:
+        """Return what is stored for a job: its result, its failure, or None."""
+        for path in self._paths(encoder, task, signature):
+            for candidate in (path, _failure_path(path)):
+                if candidate.is_file():
+                    found = _read_or_warn(candidate)
+                    if found is not None and _job(found) == (encoder, signature):
+                        return found
+        return None
+
+    def save(self, outcome: Result | Failure) -> Path:
+        """Store a result or a failure; a result replaces the failure of the same job, and nothing of another job."""
+        job = _job(outcome)
+        owners = {}
+        for path in self._paths(outcome.encoder, outcome.task, outcome.signature):
+            there = [_read_or_warn(each) for each in (path, _failure_path(path)) if each.is_file()]
+            owners[path] = {_job(found) for found in there if found is not None}
+        path = next(path for path, jobs in owners.items() if jobs <= {job})
+        if isinstance(outcome, Failure):
+            _write(_failure_path(path), {"schema": SCHEMA, "failure": asdict(outcome)})
+            return _failure_path(path)
+        _write(path, outcome.to_json())
+        for other in (each for each, jobs in owners.items() if jobs == {job} and each != path):
+            other.unlink(missing_ok=True)
+        self.forget_failure(outcome.encoder, outcome.task, outcome.signature)
+        return path
+
+    def forget_failure(self, encoder: str, task: str, signature: str) -> None:
+        """Remove the failure of a job, if there is one."""
+        for path in map(_failure_path, self._paths(encoder, task, signature)):
+            failed = _read_or_warn(path) if path.is_file() else None
+            if failed is not None and _job(failed) == (encoder, signature):
+                path.unlink(missing_ok=True)
+
+    def results(self) -> list[Result]:
+        """Return every result below the folder, in order of path, and then those of the bundles there."""
+        stored = [outcome for outcome in self._outcomes() if isinstance(outcome, Result)]
+        bundles = sorted(self.folder.rglob(f"*{SUFFIX}"))
+        return [*stored, *(result for bundle in bundles for result in read_bundle(bundle))]
+
+    def failures(self) -> list[Failure]:
+        """Return every job below the folder that failed and has no result, in order of path."""
+        return [outcome for outcome in self._outcomes(".failed.json") if isinstance(outcome, Failure)]
+
+    def _outcomes(self, ending: str = ".json") -> list[Result | Failure]:
+        paths = (path for path in sorted(self.folder.rglob(f"*{ending}")) if not path.name.startswith("."))
+        return [outcome for outcome in map(_read_or_warn, paths) if outcome is not None]
+
+    @contextmanager
+    def locked(self, encoder: str, task: str, signature: str, wait: bool = True) -> Iterator[bool]:
+        """Hold one job alone, so that two runs share the work instead of doing it twice.
+
+        Yields whether the job is held, which without ``wait`` it is not if another run has it.
+        """
+        from filelock import FileLock, Timeout
+
+        path = self._paths(encoder, task, signature)[1]
+        lock = FileLock(path.with_name(f".{path.stem}.lock"))
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock.acquire(timeout=-1 if wait else 0)
+        except Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise _unwritable(path.parent, error) from error
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def latest_like(self, encoder: str, task: str) -> list[Result]:
+        """Return a few of the latest results of this encoder on any task, and of any encoder on this task."""
+        found: dict[Path, float] = {}
+        for pattern in (f"{file_name_of(encoder)}/*.json", f"*/{file_name_of(task)}.*.json"):
+            results = [path for path in self.folder.glob(pattern) if not path.name.endswith(".failed.json")]
+            latest = sorted(results, key=lambda path: path.stat().st_mtime, reverse=True)[:_LATEST]
+            found.update({path: path.stat().st_mtime for path in latest})
+        outcomes = map(_read_or_warn, sorted(found, key=found.__getitem__))
+        return [outcome for outcome in outcomes if isinstance(outcome, Result)]
+
+
+def _job(outcome: Result | Failure) -> tuple[str, str]:
+    return outcome.encoder, outcome.signature
+
+
+def _failure_path(path: Path) -> Path:
+    return path.with_suffix(".failed.json")
+
+
+def _read(path: Path) -> Result | Failure:
+    try:
+        outcome = parse_outcome(path.read_text("utf-8"))
+        if isinstance(outcome, Failure) or outcome.made:
+            return outcome
+        # Earlier versions did not write down when a result was made.
+        written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+        return replace(outcome, made=written.isoformat(timespec="milliseconds"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: not a result of this toolkit: {error}; remove it") from error
+
+
+def _read_or_warn(path: Path) -> Result | Failure | None:
+    """Return what a file holds; one broken or newer file must not be the end of all others, so None comes with a warning."""
+    try:
+        return _read(path)
+    except DataError as error:
+        warnings.warn(str(error), ResultWarning, stacklevel=3)
+        return None
+
+
+def _write(path: Path, content: Any) -> None:
+    try:
+        text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
+        parse_outcome(text)
+    except ValueError as error:  # of a task or an encoder of the user's own
+        raise DataError(f"what the task returned cannot be stored: {error}") from error
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> StoreError:
+    return StoreError(f"{path}: cannot be written: {error.strerror or error}; name another folder with --output")
+
+
+def load_results(places: Sequence[str], folder: Path, *, reference: bool = False) -> list[Result]:
+    """Load results from files, bundles and folders; any other place is the name of an encoder with results in ``folder``.
+
+    With ``reference`` the record's results on the same tasks, data and protocols are added.
+    """
+    results: list[Result] = []
+    named: list[str] = []
+    for place in places:
+        path = Path(place)
+        if path.is_dir():
+            found = ResultStore(path).results()
+            if not found:
+                raise DataMissingError(f"{path} holds no result; `medsenteval run -o {path}` makes some")
+            results.extend(found)
+        elif path.is_file() and path.name.endswith(SUFFIX):
+            results.extend(read_bundle(path))
+        elif path.is_file():
+            outcome = _read(path) if len(places) == 1 else _read_or_warn(path)
+            results.extend([outcome] if isinstance(outcome, Result) else ())
+        else:
+            named.append(place)
+    if named or not places:
+        if not folder.is_dir():
+            raise DataMissingError(f"no results folder {folder}; name one with --results, or run `medsenteval run` first")
+        stored = ResultStore(folder).results()
+        known = sorted({result.encoder for result in stored})
+        for name in named:
+            meant = same_names(name, known)
+            chosen = [result for result in stored if result.encoder in meant]
+            if not chosen:
+                raise SettingsError(
+                    f"{name!r} is neither a file or folder nor an encoder in {folder}; there: {', '.join(known)}"
+                )
+            results.extend(chosen)
+        if not places:
+            results = stored
+    if not results:
+        raise DataMissingError(f"no result was found in {', '.join(places) or folder}; `medsenteval run` makes some")
+    if reference:
+        from medsenteval.running.record import reference_results
+
+        compared = reference_results(results)
+        if not compared:
+            covered = ", ".join(dict.fromkeys(result.task for result in reference_results()))
+            raise DataMissingError(
+                f"the record has no result on the same data and under the same protocol; it has, on real data: {covered}"
+            )
+        results.extend(compared)
+    return list({(result.signature, result.encoder): result for result in results}.values())

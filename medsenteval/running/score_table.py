@@ -1,0 +1,132 @@
+"""Plain-text tables of results: encoders by tasks like the paper's Table 3, and one line a score with its interval."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean, stdev
+
+from medsenteval.contracts import CUT_MARK, CUT_NOTE, LITTLE_KNOWN_MARK, LITTLE_KNOWN_NOTE, Metric, Result
+from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.support.text_table import text_table
+
+__all__ = ["SYNTHETIC_WARNING", "detail_table", "score_rows", "score_table"]
+
+_EXPLANATION = (
+    "[low, high]: 95 % interval over items (analogies: over relations; concepts: over concepts). "
+    "Baseline: the best constant answer.\n"
+    "! not above the baseline    ? above it, but the interval reaches down to it"
+)
+_DRAWS = "\nProtocols with draws: mean over draws of training rows; the interval is over draws and items."
+SYNTHETIC_WARNING = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
+
+
+def score_table(results: Sequence[Result]) -> str:
+    """Return encoders by tasks: accuracy, accuracy/F1 or Pearson/Spearman, with the constant answer as last row.
+
+    Several seeds of one job become their mean and standard deviation; ``detail_table`` has each value.
+    """
+    header, rows, notes = score_rows(results)
+    return "\n".join([text_table(header, rows, [False] + [True] * (len(header) - 1)), *notes])
+
+
+def score_rows(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[str]]:
+    """Return what ``score_table`` shows: its header, its rows, and the notes below them."""
+    # Scores under two protocols, probes or options are not seeds of one score: each gets its column.
+    columns: dict[str, Result] = {}
+    for result in results:
+        columns.setdefault(comparability(result), result)
+    # Two encoders of one name get a number each; what is left under one key are seeds of one job.
+    by_encoder: dict[tuple[str, int], dict[str, list[Result]]] = {}
+    for result in one_for_each_job(results)[0]:
+        key = (result.encoder, result.dimension)
+        by_encoder.setdefault(key, {}).setdefault(comparability(result), []).append(result)
+    rows = [
+        [encoder, str(dimension), *(_cell(found[column], "value") if column in found else "-" for column in columns)]
+        for (encoder, dimension), found in by_encoder.items()
+    ]
+    titles = _titles(list(columns.values()))
+    rows.append(["constant answer", "", *(_cell([any_result], "baseline") for any_result in columns.values())])
+    return ["Encoder", "Size", *titles], rows, _notes(results)
+
+
+def _titles(results: Sequence[Result]) -> list[str]:
+    """Name columns by task; where a task has several, by protocol, probe and all that differs, as far as it takes."""
+    several = Counter(result.task for result in results)
+    protocols = Counter((result.task, result.protocol) for result in results)
+    probes = Counter((result.task, result.protocol, result.probe) for result in results)
+    titles = []
+    for result in results:
+        title = result.task
+        if several[result.task] > 1:
+            title += f" {result.protocol}"
+        if protocols[result.task, result.protocol] > 1:
+            title += f", {result.probe}"
+        if probes[result.task, result.protocol, result.probe] > 1:
+            alike = [other for other in results if other.task == result.task]
+            common = set.intersection(*(set(comparability(other).split("|")) for other in alike))
+            title += "".join(f", {part}" for part in comparability(result).split("|")[1:] if part not in common)
+        titles.append(title)
+    return titles
+
+
+def detail_table(results: Sequence[Result]) -> str:
+    """Return a line for every score: value, interval, baseline, number of items, protocol."""
+    rows = []
+    several_seeds = len({result.seed for result in results}) > 1
+    for result in results:
+        for metric in result.metrics:
+            score, low, high, baseline = (
+                _number(value, metric) for value in (metric.value, metric.low, metric.high, metric.baseline)
+            )
+            how = result.protocol if result.probe == "none" else f"{result.protocol}, {result.probe}"
+            how += f", seed {result.seed}" if several_seeds else ""
+            row = [
+                result.task,
+                result.encoder,
+                metric.name,
+                score,
+                ("" if result.synthetic else _mark(metric))
+                + LITTLE_KNOWN_MARK * result.little_known
+                + CUT_MARK * result.much_cut,
+                f"[{low}, {high}]",
+                baseline,
+            ]
+            rows.append([*row, f"{metric.n:,}", how])
+    header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Protocol"]
+    right = [False, False, False, True, False, True, True, True, False]
+    drawn = any("-draws-" in result.protocol for result in results)
+    return "\n".join([text_table(header, rows, right), _EXPLANATION + (_DRAWS if drawn else ""), *_notes(results)])
+
+
+def _cell(results: Sequence[Result], field: str) -> str:
+    """Return the headline metrics of one encoder on one task: the value, or mean ± standard deviation over seeds."""
+    shown = []
+    for name in results[0].headline:
+        values = [getattr(result.metric(name), field) for result in results]
+        metric = results[0].metric(name)
+        spread = f"±{_number(stdev(values), metric)}" if len(values) > 1 else ""
+        shown.append(_number(fmean(values), metric) + spread)
+    return "/".join(shown) + (_marks(results) if field == "value" else "")
+
+
+def _marks(results: Sequence[Result]) -> str:
+    """Return the marks of scores to be read with care."""
+    little = LITTLE_KNOWN_MARK * any(result.little_known for result in results)
+    return little + CUT_MARK * any(result.much_cut for result in results)
+
+
+def _number(value: float, metric: Metric) -> str:
+    return f"{value:.2f}" if metric.unit == "percent" else f"{value:.3f}"
+
+
+def _mark(metric: Metric) -> str:
+    if not metric.above_baseline:
+        return "!"
+    return "" if metric.clear_of_baseline else "?"
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    little = [f"{LITTLE_KNOWN_NOTE}."] if any(result.little_known for result in results) else []
+    cut = [f"{CUT_NOTE}."] if any(result.much_cut for result in results) else []
+    return little + cut + ([SYNTHETIC_WARNING] if any(result.synthetic for result in results) else [])

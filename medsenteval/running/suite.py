@@ -1,0 +1,383 @@
+"""Encoders times tasks into results: planned first, stored one by one, resumed where an earlier run stopped.
+
+A job is one encoder on one task with one seed. A job whose result is stored is not run again; a task without data is
+left out with the reason; a failing job is recorded and the rest goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from medsenteval import registry
+from medsenteval.contracts import OWN_SIMILARITY, Dataset, Encoder, Result, Task
+from medsenteval.datasets.locate import data_root, load_dataset
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.embedding.embed import in_order, store_for
+from medsenteval.encoders.adapt import as_encoder
+from medsenteval.encoders.token_budget import TokenBudget
+from medsenteval.engine import evaluate_task, signature_of, texts_in_roles
+from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
+from medsenteval.running.encoding_order import EncodingOrder
+from medsenteval.running.estimate import estimate_job
+from medsenteval.running.executors.executor import Executor, check_executor, open_executor, worker_count
+from medsenteval.running.executors.remote_work import RemoteWork
+from medsenteval.running.executors.worker import ENVIRONMENT
+from medsenteval.running.plan import Plan, PlannedJob
+from medsenteval.running.result_store import Failure, ResultStore, StoreError
+from medsenteval.running.results import Results
+from medsenteval.settings import Settings
+from medsenteval.support.escaping import for_terminal
+from medsenteval.support.interrupts import noticing_interrupts, raise_if_interrupted
+from medsenteval.support.progress import Progress
+
+__all__ = ["Job", "Suite", "SuiteOutcome", "evaluate"]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One encoder on one task with one seed, and what an earlier run left of it; ``spec`` is how workers load the encoder."""
+
+    encoder: Encoder
+    task: Task
+    dataset: Dataset
+    settings: Settings
+    signature: str
+    seconds_reading: float
+    stored: Result | Failure | None
+    spec: str = ""
+
+    @property
+    def title(self) -> str:
+        return for_terminal(f"{self.task.name}: {self.encoder.name}")
+
+
+@dataclass
+class SuiteOutcome:
+    """Results of a run, the reasons for tasks left out, and the errors of jobs that failed, by (encoder, task)."""
+
+    results: list[Result] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    failed: dict[tuple[str, str], Exception] = field(default_factory=dict)
+    reused: int = 0
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What became of one job."""
+
+    outcome: Result | Exception
+    reused: bool = False
+
+
+@dataclass
+class Suite:
+    """What to run and where things are kept; ``plan`` says what is left to do, ``run`` does it.
+
+    ``encoders`` are specifications or objects; workers load the former and get the latter pickled. ``store`` None keeps
+    results in memory only; ``cache`` None encodes every text anew. ``force`` runs stored jobs again, ``retry_failed`` those
+    that failed before. ``executor`` says where work runs, see ``medsenteval.running.executors``; no score depends on it.
+    ``budget`` bounds the tokens of all encoders that count them. ``announce`` receives a line for everything that happens.
+    ``names`` replace those that specifications give.
+    """
+
+    encoders: Sequence[Encoder | str]
+    tasks: Sequence[Task]
+    settings: Settings = field(default_factory=Settings)
+    seeds: Sequence[int] = ()
+    data: str | Path | None = None
+    store: ResultStore | None = None
+    cache: EmbeddingCache | None = None
+    force: bool = False
+    retry_failed: bool = False
+    executor: str | Executor = "in-process"
+    progress: bool = False
+    budget: TokenBudget | None = None
+    announce: Callable[[str], None] = lambda message: None
+    names: Sequence[str] = ()
+
+    @cached_property
+    def _loaded(self) -> list[tuple[Encoder, str]]:
+        loaded = [(registry.load_encoder(each), each) if isinstance(each, str) else (each, "") for each in self.encoders]
+        for (encoder, spec), name in zip(loaded, self.names, strict=False):
+            if spec and name:
+                encoder.name = name
+        if self.budget is not None:
+            metered: list[Any] = [encoder for encoder, _ in loaded if hasattr(encoder, "token_budget")]
+            if not metered:
+                raise SettingsError("max_tokens is given, but no encoder of this run is an endpoint:, which counts tokens")
+            for encoder in metered:
+                encoder.token_budget.within = self.budget
+        return loaded
+
+    def plan(self, outcome: SuiteOutcome | None = None) -> list[Job]:
+        """Read the data sets and look up every job; tasks that cannot be read are noted in ``outcome``."""
+        outcome = outcome if outcome is not None else SuiteOutcome()
+        if isinstance(self.executor, str):
+            check_executor(self.executor)
+        root = data_root(self.data)
+        loaded = self._loaded
+        jobs = []
+        for task in self.tasks:
+            for seed in self.seeds or (self.settings.seed,):
+                settings = self.settings.with_changes(seed=seed)
+                started = time.perf_counter()
+                try:
+                    dataset = load_dataset(task, root, settings)
+                except DataMissingError as error:
+                    outcome.skipped[task.name] = str(error)
+                    break
+                except MedSentEvalError as error:
+                    outcome.failed["", task.name] = error
+                    break
+                seconds_reading = time.perf_counter() - started
+                for encoder, spec in loaded:
+                    signature = signature_of(task, dataset, encoder, settings)
+                    stored = self._stored(encoder, task, settings, signature)
+                    jobs.append(Job(encoder, task, dataset, settings, signature, seconds_reading, stored, spec))
+        return jobs
+
+    def describe(self, jobs: Sequence[Job]) -> Plan:
+        """Say what a run would do: jobs, results and vectors that are there, texts that are not, and how long it may take."""
+        return Plan(tuple(map(self._planned, jobs)), worker_count(self.executor))
+
+    def _planned(self, job: Job) -> PlannedJob:
+        names = (job.encoder.name, job.task.name, job.settings.seed)
+        if job.stored is not None:
+            return PlannedJob(*names, "stored" if isinstance(job.stored, Result) else "failed before")
+        n_texts = missing = 0
+        for part in texts_in_roles(job.task, job.dataset.for_encoder(job.encoder), job.encoder):
+            n_texts += (n_distinct := len(order := in_order(part.texts)))
+            if self.cache is not None and part.encoder.identity:
+                n_distinct = len(store_for(self.cache, part.encoder, part.texts).find(order, check=False).missing)
+            missing += n_distinct
+        earlier = [] if self.store is None else self.store.latest_like(job.encoder.name, job.task.name)
+        probe = job.settings.probe if job.task.uses_probe else "none"
+        identity, name = job.encoder.identity, job.encoder.name
+        estimate = estimate_job(earlier, identity, name, job.task.name, probe, n_texts, missing)
+        return PlannedJob(*names, "to run", n_texts, missing, estimate)
+
+    def run(self) -> SuiteOutcome:
+        """Run what is left to do; each result is stored as soon as it exists.
+
+        An interrupt ends it with a KeyboardInterrupt that says what is kept.
+        """
+        with noticing_interrupts():
+            return self._run_jobs()
+
+    def _run_jobs(self) -> SuiteOutcome:
+        outcome = SuiteOutcome()
+        for own in (task for task in self.tasks if task.own_data):
+            self.announce(f"{own.name}: {own.own_data}; {own.family}, {own.protocol_under(self.settings)}")
+        jobs = self.plan(outcome)
+        for task, reason in outcome.skipped.items():
+            self.announce(f"{task}: skipped: {reason}")
+        for (_, task), error in outcome.failed.items():
+            self.announce(f"{task}: failed: {error}")
+        self.announce(str(self.describe(jobs)))
+        for job, done in zip(jobs, self._run_all(jobs), strict=True):
+            if isinstance(done.outcome, Result):
+                outcome.results.append(done.outcome)
+                outcome.reused += done.reused
+            else:
+                outcome.failed[job.encoder.name, job.task.name] = done.outcome
+        return outcome
+
+    def _run_all(self, jobs: Sequence[Job]) -> list[_Done]:
+        done: dict[int, _Done] = {}
+        # Encoder by encoder, so that a worker need not hold them all.
+        place = {id(encoder): number for number, (encoder, _) in enumerate(self._loaded)}
+        waiting = sorted(range(len(jobs)), key=lambda number: place[id(jobs[number].encoder)])
+        # No worker is started where nothing is left for it.
+        where = self.executor if any(job.stored is None for job in jobs) else "in-process"
+        progress = Progress(len(jobs), self.progress)
+        order = EncodingOrder([job.encoder for job in jobs], waiting)
+        try:
+            with open_executor(where) as executor:
+                # A job that another run is busy with is left for the end, so that the two share the work.
+                for wait in (False, True):
+
+                    def run(number: int, wait: bool = wait) -> None:
+                        try:
+                            found = self._run(jobs[number], executor, progress, wait, order.turn(number))
+                        finally:
+                            order.done(number)
+                        if found is not None:
+                            done[number] = found
+                            progress.job_done()
+
+                    if executor is None:
+                        for number in waiting:
+                            run(number)
+                    else:
+                        self._side_by_side(run, waiting, executor.workers)
+                    waiting = [number for number in waiting if number not in done]
+        except (KeyboardInterrupt, BudgetError) as error:
+            kept = "" if self.store is None else f" and stored in {self.store.folder}"
+            why = f"{error}. " if isinstance(error, BudgetError) else ""
+            raise type(error)(
+                f"{why}{len(done)} of {len(jobs)} jobs are done{kept}; encoded texts are kept in the cache. "
+                "The same command goes on from there"
+            ) from error
+        finally:
+            progress.close()
+        return [done[number] for number in range(len(jobs))]
+
+    def _side_by_side(self, run: Callable[[int], None], numbers: Sequence[int], workers: int) -> None:
+        """Run jobs in threads that wait for workers; one more than there are workers, so that none is ever out of work."""
+        pool = ThreadPoolExecutor(workers + 1, thread_name_prefix="job")
+        try:
+            for future in [pool.submit(run, number) for number in numbers]:
+                future.result()
+        finally:
+            # On an interrupt the threads end as soon as the executor, which is closed next, fails their units.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def _run(
+        self,
+        job: Job,
+        executor: Executor | None,
+        progress: Progress,
+        wait: bool,
+        turn: AbstractContextManager[None],
+    ) -> _Done | None:
+        """Do one job, or find it done; None means that another run has it and ``wait`` is False."""
+
+        def announce(message: str) -> None:
+            progress.write(self.announce, message)
+
+        names = (job.encoder.name, job.task.name, job.signature)
+        # What is stored needs no lock, and so no right to write.
+        if (found := self._done_before(job, announce)) is not None:
+            return found
+        with nullcontext(True) if self.store is None else self.store.locked(*names, wait=wait) as held:
+            if not held:
+                return None
+            # Looked up again inside the lock: another run may have done the job meanwhile.
+            if (found := self._done_before(job, announce)) is not None:
+                return found
+            try:
+                result = evaluate_task(
+                    job.task,
+                    job.dataset,
+                    job.encoder,
+                    job.settings,
+                    cache=self.cache,
+                    progress=progress,
+                    seconds_reading=job.seconds_reading,
+                    workers=None if executor is None else RemoteWork(executor, job.spec),
+                    turn=turn,
+                )
+                raise_if_interrupted()
+                if self.store is not None:
+                    self.store.save(result)
+                    if result.signature != job.signature:  # that of an encoder without an identity names its vectors, for one
+                        self.store.forget_failure(*names)
+            except (StoreError, BudgetError):
+                raise  # nothing that follows could be stored, or encoded, either
+            except Exception as error:
+                raise_if_interrupted(error)
+                # Whatever a model or a task raises concerns this job only.
+                kind = type(error).__name__
+                reason = str(error) if isinstance(error, MedSentEvalError) else f"{kind}: {error}"
+                announce(f"{job.title}: failed: {reason}")
+                # What the machine lacks says nothing of the encoder: a rerun tries again.
+                if self.store is not None and not caused_by(error, ENVIRONMENT):
+                    self.store.save(Failure(job.task.name, job.encoder.name, job.signature, reason, kind))
+                return _Done(error)
+            tokens = result.performance.get("tokens")
+            used = "" if tokens is None else f", {int(tokens):,} tokens"
+            announce(f"{job.title}: done in {sum(result.timings.values()):.1f} s{used}")
+            return _Done(result)
+
+    def _done_before(self, job: Job, announce: Callable[[str], None]) -> _Done | None:
+        """Return what an earlier run made of a job, or None if it is left to do."""
+        stored = self._stored(job.encoder, job.task, job.settings, job.signature)
+        if isinstance(stored, Failure):
+            announce(f"{job.title}: failed before ({stored.error}); --retry-failed tries it again")
+            return _Done(MedSentEvalError(stored.error))
+        return None if stored is None else _Done(stored, reused=True)
+
+    def _stored(self, encoder: Encoder, task: Task, settings: Settings, signature: str) -> Result | Failure | None:
+        # Two encoders without an identity, or two own similarities, cannot be told apart, so nothing stored can be trusted.
+        unknown = not encoder.identity or task.protocol_under(settings) == OWN_SIMILARITY
+        if self.store is None or self.force or unknown:
+            return None
+        found = self.store.find(encoder.name, task.name, signature)
+        return None if isinstance(found, Failure) and self.retry_failed else found
+
+
+def evaluate(
+    encoder: Any,
+    tasks: Any = "sentence",
+    data: str | Path | None = None,
+    settings: Settings | Mapping[str, Any] | None = None,
+    *,
+    output: str | Path | None = None,
+    name: str | Sequence[str] = "",
+    identity: str = "",
+    seeds: Sequence[int] = (),
+    force: bool = False,
+    cache: bool = True,
+    progress: bool = False,
+    executor: str | Executor = "in-process",
+    **changes: Any,
+) -> Results:
+    """Evaluate anything that can encode and return a Result for each task.
+
+    ``encoder`` is a specification ("lexical", "vectors:glove.txt"), a SentenceTransformer, a model of transformers alone or as
+    (model, tokenizer), of gensim or of mteb, a function from texts to rows, an object with ``.encode``, a dict of word vectors,
+    or SentEval's (batcher, prepare); a list evaluates several, ``name`` is then a list too. ``tasks`` are names of tasks or
+    groups, Task objects, or data of your own: a path, a DataFrame, a list of dicts, (texts, labels), or what
+    ``medsenteval.own_task`` returns. ``data`` is the data folder; without it and without MEDSENTEVAL_DATA the bundled
+    synthetic sample is used. ``settings`` are Settings or a dict of them, and can be given by name: ``folds=5``. ``seeds``
+    repeats everything with each.
+
+    ``output`` is a results folder: what is stored there is not run again, unless ``force`` is true. Vectors of encoders that
+    have an identity are cached; ``identity`` gives one to a function or object that has none, and must change whenever its
+    vectors could. Without one, other vectors make another result, stored beside the earlier one. ``executor`` says where work
+    runs: "in-process", "processes:4", "dask:4" or "dask://HOST:PORT"; a script that starts processes must do so under
+    ``if __name__ == "__main__":``. Tasks without data are listed in ``.skipped``. The first error is raised after the other
+    tasks have run, with the finished ones in its attribute ``results``.
+
+    >>> results = medsenteval.evaluate(lambda texts: [[len(text), 1.0] for text in texts], tasks="BIOSSES", name="length")
+    >>> results["BIOSSES"].encoder
+    'length'
+    >>> medsenteval.evaluate(["lexical", "lexical,dimension=64"], "BIOSSES", name=["large", "small"], folds=5).encoders
+    ['large', 'small']
+    """
+    encoders = list(encoder) if isinstance(encoder, list) else [encoder]
+    names = [name] * len(encoders) if isinstance(name, str) else list(name)
+    if len(names) != len(encoders) or (isinstance(name, str) and name and len(encoders) > 1):
+        raise SettingsError(f"name is {name!r} for {len(encoders)} encoder(s); give a list with a name for each")
+    suite = Suite(
+        [
+            each if isinstance(each, str) else as_encoder(each, given, identity)
+            for each, given in zip(encoders, names, strict=True)
+        ],
+        registry.select_tasks(tasks),
+        Settings.of(settings, changes),
+        tuple(seeds),
+        data=data,
+        store=None if output is None else ResultStore(Path(output)),
+        cache=EmbeddingCache() if cache else None,
+        force=force,
+        retry_failed=True,
+        executor=executor,
+        progress=progress,
+        names=names,
+    )
+    outcome = suite.run()
+    results = Results(outcome.results, outcome.skipped)
+    for error in outcome.failed.values():
+        error.results = results  # type: ignore[attr-defined]
+        raise error
+    if not results:
+        raise DataMissingError("; ".join(outcome.skipped.values()))
+    return results

@@ -1,0 +1,339 @@
+"""Encoders on term sets: AUC and accuracy on the pairs that all of them know, and which differences are significant.
+
+As in Schulz and Juric 2020: a pair counts only if no compared encoder meets an unknown word in it, accuracy is that of the best
+threshold on the very set, and encoders are compared by McNemar's test with Bonferroni's correction; Holm's and the accuracy
+under a cross-validated threshold stand beside it. Results are stored like those of any task.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Encoder, Metric, Result, Scores, Split, Task
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.engine import make_result
+from medsenteval.errors import DataError, DataMissingError, SettingsError, UnknownNameError
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.term_vectors import PAPER_MEASURE, EncodedTerms, encode_terms
+from medsenteval.settings import CONFIDENCE, Settings
+from medsenteval.similarity import CONTEXTUAL_MEASURES, MEASURES, Terms
+from medsenteval.statistics import bonferroni, holm, mcnemar_matrix, share_interval
+from medsenteval.words.terms.separability import Separability, score_separability
+from medsenteval.words.terms.sets import SetName, TermSet, is_synthetic, read_set
+
+__all__ = ["Comparison", "SetOutcome", "compare_rows", "evaluate_sets", "significance_counts", "task_for"]
+
+ALPHA: Final = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Of how many others one row is significantly better and worse, under each correction."""
+
+    better: int
+    worse: int
+    better_holm: int
+    worse_holm: int
+
+    @property
+    def superscript(self) -> str:
+        """The paper's superscript: better than a others, worse than b."""
+        parts = [str(self.better)] if self.better else []
+        parts += [f"-{self.worse}"] if self.worse else []
+        return "/".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class SetOutcome:
+    """One set: a result and a comparison for each encoder, in the order given, and the share of pairs that all know."""
+
+    name: SetName
+    n_pairs: int
+    n_common: int
+    majority: float
+    results: list[Result]
+    comparisons: list[Comparison]
+
+
+def compare_rows(correct: NDArray[np.bool_]) -> list[Comparison]:
+    """Compare all rows of an (encoders, items) matrix of right and wrong by McNemar's test."""
+    n = len(correct)
+    if n < 2:
+        return [Comparison(0, 0, 0, 0)] * n
+    p = mcnemar_matrix(correct)
+    first, second = np.triu_indices(n, 1)
+    accuracies = correct.mean(axis=1)
+    counts = np.zeros((n, 4), dtype=np.int64)
+    for column, correction in ((0, bonferroni), (2, holm)):
+        for i, j, adjusted in zip(first, second, correction(p[first, second]), strict=True):
+            if adjusted < ALPHA and accuracies[i] != accuracies[j]:
+                winner, loser = (i, j) if accuracies[i] > accuracies[j] else (j, i)
+                counts[winner, column] += 1
+                counts[loser, column + 1] += 1
+    return [Comparison(*map(int, row)) for row in counts]
+
+
+def significance_counts(scores: Mapping[str, Separability]) -> dict[str, Comparison]:
+    """Compare the measures of one encoder with each other, as the paper's appendix does."""
+    compared = compare_rows(np.stack([score.correct for score in scores.values()]))
+    return dict(zip(scores, compared, strict=True))
+
+
+def evaluate_sets(
+    sets: Sequence[TermSet],
+    encoders: Sequence[Encoder],
+    settings: Settings,
+    *,
+    measure: str = PAPER_MEASURE,
+    all_measures: bool = False,
+    synthetic: bool = False,
+    source: str = "",
+    store: ResultStore | None = None,
+    cache: EmbeddingCache | None = None,
+    progress: bool = False,
+    announce: Callable[[str], None] = lambda message: None,
+) -> list[SetOutcome]:
+    """Evaluate encoders on sets and store a Result for each; ``settings.limit`` takes so many pairs of a set at most."""
+    names = [encoder.name for encoder in encoders]
+    if len(set(names)) != len(names):
+        raise SettingsError(f"encoders of one name cannot be told apart: {names}; give one a name: KIND:...,name=NAME")
+    if measure not in (PAPER_MEASURE, *MEASURES):
+        raise UnknownNameError(f"no measure is called {measure!r}; known: {PAPER_MEASURE}, {', '.join(MEASURES)}")
+    datasets = [_dataset(term_set, settings, synthetic, source, measure) for term_set in sets]
+    texts = list(dict.fromkeys(text for dataset in datasets for text in dataset.all_texts()))
+    encoded: list[EncodedTerms] = []
+    seconds: list[float] = []
+    for encoder in encoders:
+        started = time.perf_counter()
+        encoded.append(encode_terms(encoder, texts, settings, cache=cache, progress=progress))
+        seconds.append(time.perf_counter() - started)
+        encoded[-1].measure(measure)
+        announce(f"{encoder.name}: {len(texts):,} terms, {encoded[-1].known.mean():.1%} known in all their words")
+    outcomes = []
+    for term_set, dataset in zip(sets, datasets, strict=True):
+        outcome = _evaluate_set(term_set, dataset, encoders, encoded, seconds, settings, measure, all_measures)
+        for result in outcome.results:
+            if store is not None:
+                store.save(result)
+        announce(f"{term_set.name}: {outcome.n_common:,} of {outcome.n_pairs:,} pairs known to all encoders")
+        outcomes.append(outcome)
+    return outcomes
+
+
+def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str, measure: str) -> Dataset:
+    split = Split(
+        ids=tuple(f"{term_set.name}:{number}" for number in range(1, len(term_set.pairs) + 1)),
+        texts=tuple(first for first, _ in term_set.pairs),
+        texts2=tuple(second for _, second in term_set.pairs),
+        labels=np.array(term_set.similar, dtype=np.int64),
+    )
+    notes = [f"built from {source}"] if source else []
+    if settings.limit is not None and len(split) > settings.limit:
+        split = split.take(_sample(term_set.similar, settings.limit, settings.seed))
+        notes.append(f"limited to {settings.limit} pairs: no score for publication")
+    return Dataset(
+        f"terms-{term_set.name}",
+        {"all": split},
+        label_names=("dissimilar", "similar"),
+        files=(term_set.name.file,),
+        options={"measure": measure},
+        notes=tuple(notes),
+        synthetic=synthetic,
+    )
+
+
+def _sample(similar: Sequence[bool], limit: int, seed: int) -> NDArray[np.intp]:
+    """Return rows, equally many of both labels as far as there are, in their old order."""
+    rng = np.random.default_rng(seed)
+    labels = np.array(similar)
+    chosen = [
+        rng.permutation(np.flatnonzero(labels == label))[:size]
+        for label, size in ((True, limit - limit // 2), (False, limit // 2))
+    ]
+    return np.sort(np.concatenate(chosen))
+
+
+def _evaluate_set(
+    term_set: TermSet,
+    dataset: Dataset,
+    encoders: Sequence[Encoder],
+    encoded: Sequence[EncodedTerms],
+    seconds: Sequence[float],
+    settings: Settings,
+    measure: str,
+    all_measures: bool,
+) -> SetOutcome:
+    whole = dataset.splits["all"]
+    assert whole.texts2 is not None
+    common = np.ones(len(whole), dtype=np.bool_)
+    for vectors in encoded:
+        common &= vectors.known[vectors.numbers(whole.texts)] & vectors.known[vectors.numbers(whole.texts2)]
+    split = whole.take(np.flatnonzero(common))
+    assert split.texts2 is not None
+    assert split.labels is not None
+    similar = split.labels == 1
+    if not similar.any() or similar.all():
+        raise DataError(
+            f"{dataset.name}: of {len(whole):,} pairs the encoders know {len(split):,} in common, not both similar and "
+            "dissimilar ones; compare fewer encoders or build a larger set"
+        )
+    subset = replace(
+        dataset,
+        splits={"all": split},
+        notes=(*dataset.notes, f"{len(split):,} of {len(whole):,} pairs are known to all {len(encoders)} encoders compared"),
+    )
+    results, chosen_scores = [], []
+    for encoder, vectors, encoding in zip(encoders, encoded, seconds, strict=True):
+        started = time.perf_counter()
+        main = vectors.measure(measure)
+        wanted = vectors.measures if all_measures else (main,)
+        left, right = vectors.numbers(split.texts), vectors.numbers(split.texts2)
+        similarities = vectors.similarities(wanted, left, right)
+        scores = {
+            name: score_separability(values, similar, folds=settings.folds, seed=settings.seed)
+            for name, values in similarities.items()
+        }
+        chosen_scores.append(scores[main])
+        known = float((vectors.known[vectors.numbers(whole.texts)] & vectors.known[vectors.numbers(whole.texts2)]).mean())
+        results.append(
+            make_result(
+                task_for(term_set.name),
+                subset,
+                _scores(split, similar, similarities[main], scores, main, len(whole)),
+                settings,
+                encoder,
+                vectors=vectors.matrix,
+                coverage={"pairs_known": known, "pairs_common": len(split) / len(whole)},
+                timings={"read": 0.0, "encode": encoding, "fit": time.perf_counter() - started},
+                performance={"texts": len(vectors.number), "texts_encoded": vectors.n_encoded},
+            )
+        )
+    comparisons = compare_rows(np.stack([score.correct for score in chosen_scores]))
+    return SetOutcome(term_set.name, len(whole), len(split), chosen_scores[0].majority, results, comparisons)
+
+
+def _scores(
+    split: Split,
+    similar: NDArray[np.bool_],
+    similarities: NDArray[np.float64],
+    scores: Mapping[str, Separability],
+    main: str,
+    n_whole: int,
+) -> Scores:
+    chosen = scores[main]
+    n = len(split)
+    metrics = [_auc_metric(chosen, similar)]
+    for name, answers in (("acc", chosen.answers), ("cv_acc", chosen.cv_answers)):
+        metrics.append(_accuracy_metric(name, answers == similar, chosen.majority))
+    compared = significance_counts(scores)
+    details: dict[str, Any] = {
+        "measure": main,
+        # JSON has no infinity: an answer that is the same for all pairs has no threshold.
+        "threshold": chosen.threshold if np.isfinite(chosen.threshold) else None,
+        "n_pairs": n_whole,
+        "n_common": n,
+        "measures": {
+            name: {
+                "auc": score.auc,
+                "acc": 100 * score.accuracy,
+                "cv_acc": 100 * score.cv_accuracy,
+                "threshold": score.threshold if np.isfinite(score.threshold) else None,
+                "better": compared[name].better,
+                "worse": compared[name].worse,
+            }
+            for name, score in scores.items()
+        },
+    }
+    accuracy = float(np.round(100 * chosen.accuracy, 2))
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=0,
+        n_test=n,
+        items={
+            "id": split.ids,
+            "gold": similar.astype(int).tolist(),
+            "predicted": chosen.answers.astype(int).tolist(),
+            "predicted_cv": chosen.cv_answers.astype(int).tolist(),
+            "similarity": similarities.tolist(),
+        },
+        senteval={"acc": accuracy, "auc": chosen.auc, "ntest": n},
+        details=details,
+    )
+
+
+def _auc_metric(score: Separability, similar: NDArray[np.bool_]) -> Metric:
+    """Return AUC with the interval of a share of as many pairs as have its error, or as the smaller class has without any."""
+    variance, fewer = score.auc_error**2, min(int(similar.sum()), int((~similar).sum()))
+    trials = score.auc * (1 - score.auc) / variance if variance else fewer
+    low, high = share_interval(score.auc, trials, confidence=CONFIDENCE)
+    return Metric("auc", score.auc, low, high, 0.5, "fraction", len(similar))
+
+
+def _accuracy_metric(name: str, correct: NDArray[np.bool_], majority: float) -> Metric:
+    share = float(correct.mean())
+    low, high = share_interval(share, len(correct), confidence=CONFIDENCE)
+    return Metric(name, 100 * share, 100 * low, 100 * high, 100 * majority, "percent", len(correct))
+
+
+def _read_task(folder: Path, options: Mapping[str, str], name: SetName) -> Dataset:
+    term_set = read_set(folder, name)
+    if term_set is None:
+        raise DataMissingError(f"terms-{name}: {folder} holds no file {name.file}")
+    return _dataset(term_set, Settings(), is_synthetic(folder), "", options.get("measure", PAPER_MEASURE))
+
+
+def _evaluate_task(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Score one encoder alone on sentence vectors, on the pairs that it knows."""
+    split = dataset.splits["all"]
+    vectors = EncodedTerms(
+        dict(embeddings.row_of),
+        embeddings.matrix,
+        Terms.single(len(embeddings.matrix)),
+        ~embeddings.zero_rows,
+        word_vectors=False,
+        n_encoded=embeddings.n_encoded,
+    )
+    assert split.texts2 is not None
+    known = vectors.known[vectors.numbers(split.texts)] & vectors.known[vectors.numbers(split.texts2)]
+    kept = split.take(np.flatnonzero(known))
+    assert kept.texts2 is not None
+    assert kept.labels is not None
+    similar = kept.labels == 1
+    if not similar.any() or similar.all():
+        raise DataError(
+            f"{task.name}: the encoder knows {len(kept):,} of {len(split):,} pairs, not both similar and dissimilar ones"
+        )
+    main = vectors.measure(dataset.options.get("measure", PAPER_MEASURE))
+    values = vectors.similarities([main], vectors.numbers(kept.texts), vectors.numbers(kept.texts2))[main]
+    scores = {main: score_separability(values, similar, folds=settings.folds, seed=settings.seed)}
+    return _scores(kept, similar, values, scores, main, len(split))
+
+
+def task_for(name: SetName) -> Task:
+    """Return the task that results of a set are stored under."""
+    return Task(
+        name=f"terms-{name}",
+        version="1",
+        family="term similarity",
+        protocol="best-threshold",
+        uses_probe=False,
+        metrics=("auc", "acc"),
+        folders=("terms",),
+        read=lambda folder, options: _read_task(folder, options, name),
+        evaluate=_evaluate_task,
+        options={"measure": (PAPER_MEASURE, *CONTEXTUAL_MEASURES)},
+        labels=("dissimilar", "similar"),
+        positive_label="similar",
+        citation="Schulz and Juric 2020, Can Embeddings Adequately Represent Medical Terminology? New Large-Scale Medical Term "
+        "Similarity Datasets Have the Answer!, AAAI",
+        licence="that of the terminology that the set was built from",
+        access="built on your own machine",
+        obtain="medsenteval terms build --snomed DIR | --obo FILE | --umls DIR -o OUT",
+    )

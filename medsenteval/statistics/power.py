@@ -1,0 +1,162 @@
+"""How small a difference a data set could show, and how many items would decide an open comparison.
+
+Both encoders answer the same items, so what counts is how often they disagree. Accuracy: the number of items that only one
+of the two gets right is binomial, and the power of McNemar's test is summed over it exactly. Every other metric: the
+difference of two scores is asymptotically normal with the standard error that the items' jackknife influences give
+(Efron and Tibshirani 1993, chapter 11), and the paired bootstrap rejects as a z test does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics.paired import mcnemar_p_values
+from medsenteval.statistics.weighted import WeightedScore
+from medsenteval.support.arrays import Counts, Floats
+
+__all__ = [
+    "POWER",
+    "difference_error",
+    "items_for_accuracy",
+    "items_for_difference",
+    "mcnemar_power",
+    "normal_power",
+    "smallest_accuracy_difference",
+    "smallest_difference",
+    "typical_accuracy_disagreement",
+    "typical_correlation_error",
+]
+
+#: A difference that is there should be found four times out of five.
+POWER: Final = 0.8
+#: Correlation between the right answers of two encoders, assumed where no results say it.
+TYPICAL_AGREEMENT: Final = 0.5
+_MOST_ITEMS: Final = 10_000_000
+
+
+def mcnemar_power(n: int, first_only: float, second_only: float, level: float = 0.05) -> float:
+    """Return the probability that McNemar's test rejects, for shares of items that only one encoder gets right."""
+    from scipy.stats import binom
+
+    discordant = first_only + second_only
+    if not 0 <= discordant <= 1 or min(first_only, second_only) < 0:
+        raise SettingsError(f"shares of discordant items are {first_only} and {second_only}; they must add up to 0 to 1")
+    if discordant == 0:
+        return 0.0
+    spread = 6 * math.sqrt(n * discordant * (1 - discordant)) + 6
+    first, last = max(int(n * discordant - spread), 1), min(int(n * discordant + spread), n)
+    if last < first:
+        return 0.0
+    counts = np.arange(first, last + 1, dtype=np.int64)
+    share = first_only / discordant
+    # The test rejects for few and for many; for each number of discordant items that is a lower and an upper tail.
+    limits = _rejection_limits(first, last, level)
+    rejected = binom.cdf(limits, counts, share) + binom.sf(counts - limits - 1, counts, share)
+    return float(np.sum(binom.pmf(counts, n, discordant) * np.where(limits < 0, 0.0, rejected)))
+
+
+@lru_cache(maxsize=64)
+def _rejection_limits(first: int, last: int, level: float) -> Counts:
+    """Return for each number of discordant items the largest smaller part at which McNemar's test rejects, or -1."""
+    counts = np.arange(first, last + 1, dtype=np.int64)
+    low, high = np.full(len(counts), -1, dtype=np.int64), counts // 2
+    while np.any(low < high):
+        middle = (low + high + 1) // 2
+        p = mcnemar_p_values(np.maximum(middle, 0), counts - np.maximum(middle, 0))
+        rejects = (p < level) & (middle >= 0)
+        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle - 1)
+    return low
+
+
+def smallest_accuracy_difference(n: int, disagreement: float, *, level: float = 0.05, power: float = POWER) -> float | None:
+    """Return the smallest difference of accuracies (a share) that would be found, or None if none could be.
+
+    ``disagreement`` is the share of items on which exactly one of the two encoders is right.
+    """
+    if mcnemar_power(n, disagreement, 0.0, level) < power:
+        return None
+    low, high = 0.0, disagreement
+    for _ in range(40):
+        middle = (low + high) / 2
+        found = mcnemar_power(n, (disagreement + middle) / 2, (disagreement - middle) / 2, level) >= power
+        low, high = (low, middle) if found else (middle, high)
+    return high
+
+
+def items_for_accuracy(first_only: float, second_only: float, *, level: float = 0.05, power: float = POWER) -> int | None:
+    """Return how many items would show the difference of these shares; None if more than ten million would be needed."""
+    return _fewest(lambda n: mcnemar_power(n, first_only, second_only, level) >= power)
+
+
+def difference_error(score: WeightedScore, first: int, second: int) -> float:
+    """Return the standard error of the difference of two encoders' scores, from leaving out one item at a time."""
+    n, step = score.n, score.rows_at_once
+    left_out: list[Floats] = []
+    for start in range(0, n, step):
+        weights = np.ones((min(step, n - start), n))
+        weights[np.arange(len(weights)), start + np.arange(len(weights))] = 0.0
+        scores = score(weights)
+        left_out.append(scores[:, first] - scores[:, second])
+    values = np.concatenate(left_out)
+    return float(np.sqrt((n - 1) / n * np.sum((values - values.mean()) ** 2)))
+
+
+def normal_power(difference: float, error: float, level: float = 0.05) -> float:
+    """Return the probability that a two-sided test at this level finds a difference with this standard error."""
+    from scipy.special import ndtr, ndtri
+
+    if error == 0:
+        return float(difference != 0)
+    limit = ndtri(1 - level / 2)
+    return float(ndtr(abs(difference) / error - limit) + ndtr(-abs(difference) / error - limit))
+
+
+def smallest_difference(error: float, *, level: float = 0.05, power: float = POWER) -> float:
+    """Return the smallest difference that would be found with this standard error."""
+    from scipy.special import ndtri
+
+    return float(ndtri(1 - level / 2) + ndtri(power)) * error
+
+
+def items_for_difference(
+    difference: float, error: float, n: int, *, level: float = 0.05, power: float = POWER
+) -> int | None:  # fmt: skip
+    """Return how many items would show a difference whose standard error on ``n`` items is ``error``."""
+    if difference == 0:
+        return None
+    return _fewest(lambda m: normal_power(difference, error * math.sqrt(n / m), level) >= power)
+
+
+def _fewest(enough: Callable[[int], bool]) -> int | None:
+    high = 2
+    while not enough(high):
+        high *= 2
+        if high > _MOST_ITEMS:
+            return None
+    low = high // 2
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def typical_accuracy_disagreement(accuracy: float, agreement: float = TYPICAL_AGREEMENT) -> float:
+    """Return the share of items that only one of two encoders of this accuracy gets right, if right answers correlate so."""
+    return 2 * accuracy * (1 - accuracy) * (1 - agreement)
+
+
+def typical_correlation_error(correlation: float, n: int, agreement: float = 0.7) -> float:
+    """Return the standard error of the difference of two dependent correlations of this size with one gold standard.
+
+    Large-sample variance of Steiger 1980 with equal correlations; ``agreement`` is the correlation between the encoders.
+    """
+    r, k = correlation, agreement
+    own = (1 - r * r) ** 2
+    shared = k * (1 - 2 * r * r) - 0.5 * r * r * (1 - 2 * r * r - k * k)
+    return math.sqrt(max(2 * (own - shared), 0.0) / n)

@@ -1,0 +1,78 @@
+"""What a comparison comes to: better, worse, equivalent or undecided, and how sure a place in a ranking is.
+
+Equivalence is decided by two one-sided tests (Schuirmann 1987): the interval at twice the level must lie within the region of
+practical equivalence. Ranks are those of every bootstrap resample, averaged over tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics.outcomes import Interval
+from medsenteval.support.arrays import Floats
+
+__all__ = ["VERDICTS", "RankInterval", "Verdict", "rank_intervals", "verdict"]
+
+Verdict = Literal["better", "worse", "equivalent", "undecided"]
+VERDICTS: Final[tuple[Verdict, ...]] = ("better", "worse", "equivalent", "undecided")
+
+
+def verdict(p_value: float, narrow: Interval, rope: float, level: float = 0.05) -> Verdict:
+    """Judge a difference by the p value of its test and by its interval at confidence 1 - 2 * level.
+
+    A difference that is significant and yet surely smaller than ``rope`` is called equivalent: it does not matter.
+    """
+    if rope < 0:
+        raise SettingsError(f"the region of practical equivalence is {rope}; it cannot be negative")
+    if abs(narrow.confidence - (1 - 2 * level)) > 1e-9:
+        raise SettingsError(f"equivalence at level {level} needs an interval of confidence {1 - 2 * level:g}")
+    if -rope < narrow.low and narrow.high < rope:
+        return "equivalent"
+    if p_value < level and narrow.estimate != 0:
+        return "better" if narrow.estimate > 0 else "worse"
+    return "undecided"
+
+
+@dataclass(frozen=True)
+class RankInterval:
+    """An encoder's mean rank over tasks (1 is best), where other items could have put it, and how often it came first."""
+
+    rank: float
+    low: float
+    high: float
+    best: float
+
+
+def rank_intervals(
+    observed: Sequence[Floats],
+    resampled: Sequence[Floats],
+    *,
+    confidence: float = 0.95,
+    tasks: np.random.Generator | None = None,
+) -> list[RankInterval]:
+    """Rank encoders over tasks from a row of scores (higher is better) and a (resamples, encoders) matrix for each task.
+
+    With a generator in ``tasks`` the tasks themselves are drawn with replacement too, which says what other tasks of the same
+    kind could have given; without it the tasks are taken as they are.
+    """
+    from scipy.stats import rankdata
+
+    if not observed or len(observed) != len(resampled):
+        raise SettingsError(f"{len(observed)} rows of scores and {len(resampled)} resampled tasks do not belong together")
+    ranks = np.stack([rankdata(-values, axis=1) for values in resampled])
+    n_tasks, n_resamples, _ = ranks.shape
+    if tasks is None:
+        means = ranks.mean(axis=0)
+    else:
+        drawn = tasks.integers(0, n_tasks, size=(n_resamples, n_tasks))
+        means = ranks[drawn, np.arange(n_resamples)[:, None]].mean(axis=1)
+    first = means <= means.min(axis=1, keepdims=True) + 1e-12
+    best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
+    centre = np.mean([rankdata(-values) for values in observed], axis=0)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0, method="inverted_cdf")
+    return [RankInterval(*map(float, each)) for each in zip(centre, low, high, best, strict=True)]

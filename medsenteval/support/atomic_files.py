@@ -1,0 +1,67 @@
+"""Files written whole or not at all, and the scratch files of processes that were killed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+__all__ = ["remove_abandoned", "scratch_name", "write_atomically"]
+
+#: Scratch of another machine, whose processes cannot be asked for, is taken for abandoned after a day.
+_ABANDONED_AFTER_SECONDS: Final = 86_400
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Write under a temporary name, flush and rename, so that no reader ever sees half a file."""
+    remove_abandoned(path.parent, "writing")
+    # Not through tempfile, whose files nobody else may read: these are kept, and a page or a result may be shared.
+    scratch = path.parent / scratch_name("writing")
+    try:
+        with open(scratch, "xb") as stream:
+            stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(scratch, path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def scratch_name(kind: str) -> str:
+    """Return a new name for a scratch file or folder, which says which process of which machine it belongs to."""
+    return f".{kind}-{_machine()}-{os.getpid()}-{secrets.token_hex(8)}"
+
+
+def remove_abandoned(folder: Path, kind: str) -> None:
+    """Remove scratch files and folders of this kind whose process is gone: it was killed before it could do so."""
+    for path in folder.glob(f".{kind}-*"):
+        named = re.fullmatch(rf"\.{kind}-([0-9a-f]+)-(\d+)-[0-9a-f]+", path.name)
+        with suppress(OSError):  # another run removes it too, or it is another user's
+            old = time.time() - path.lstat().st_mtime > _ABANDONED_AFTER_SECONDS
+            if old or (named and named[1] == _machine() and not _runs(int(named[2]))):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+
+
+def _machine() -> str:
+    return hashlib.blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
+
+
+def _runs(process: int) -> bool:
+    """Say whether a process of this number runs on this machine; where that cannot be asked, it is taken to."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        return True
+    return True

@@ -1,0 +1,170 @@
+"""How many cores this process may use, and arithmetic that does not depend on how many there are."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from threadpoolctl import ThreadpoolController
+
+__all__ = ["ThreadPool", "added", "available_cores", "in_parts", "limit_cores", "one_thread_per_product"]
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+#: Parts into which rows are cut, however many cores there are.
+_PARTS: Final = 4
+#: Fewer rows than this are not worth starting threads for.
+_FEW_ROWS: Final = 1_000
+
+_limit: int | None = None
+
+
+def available_cores() -> int:
+    """Return the cores that the process may run on, which a cluster's scheduler may have cut below the machine's."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores if _limit is None else min(cores, _limit)
+
+
+def limit_cores(cores: int) -> None:
+    """Leave the other cores to the workers beside this one."""
+    global _limit
+    _limit = max(cores, 1)
+
+
+class _SingleThreads:
+    """Counts who wants products on one thread, so that the first to leave does not free the libraries for the others."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._torch_held = False
+        self._undo = ExitStack()
+        self._controller: ThreadpoolController | None = None
+        self._modules = 0
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._undo.enter_context(self._libraries().limit(limits=1))
+            # Importing torch takes longer than many fits, so it may come in only after the first has entered.
+            torch = sys.modules.get("torch")
+            if torch is not None:
+                if not self._torch_held:
+                    self._undo.callback(torch.set_num_threads, torch.get_num_threads())
+                    self._torch_held = True
+                # Torch counts its threads for each of ours.
+                torch.set_num_threads(1)
+            self._inside += 1
+
+    def _libraries(self) -> ThreadpoolController:
+        """Return the matrix libraries of this process; looking for them takes as long as a small probe, so once is enough."""
+        if self._controller is None or self._modules != len(sys.modules):
+            from threadpoolctl import ThreadpoolController
+
+            self._controller = ThreadpoolController()
+            # Only an import can bring in another library.
+            self._modules = len(sys.modules)
+        return self._controller
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._undo.close()
+                self._torch_held = False
+
+
+_single_threads = _SingleThreads()
+
+
+@contextmanager
+def one_thread_per_product() -> Iterator[None]:
+    """Keep matrix libraries from sharing single products out to threads.
+
+    With another number of threads a product can have other last bits, and with them a score. Work is spread over cores by
+    what is independent instead (batches of texts, folds), which changes nothing and wastes less time on waiting.
+    """
+    _single_threads.enter()
+    try:
+        yield
+    finally:
+        _single_threads.leave()
+
+
+class ThreadPool:
+    """Threads that share out pieces of work with whoever asks for it, who works along.
+
+    Waking a thread can take a virtual machine longer than a piece of work. So nobody waits for one that has not woken yet: the
+    others do its share meanwhile.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._helpers = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._count = threads - 1
+
+    def __enter__(self) -> ThreadPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._helpers is not None:
+            self._helpers.shutdown()
+
+    def map(self, compute: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """Compute something for each item and return the results in order."""
+        waiting = deque(range(len(items)))
+        taking = threading.Lock()
+        results: dict[int, T] = {}
+
+        def work() -> None:
+            while True:
+                with taking:
+                    if not waiting:
+                        return
+                    index = waiting.popleft()
+                try:
+                    results[index] = compute(items[index])
+                except BaseException:
+                    waiting.clear()
+                    raise
+
+        helping = []
+        if self._helpers is not None:
+            helping = [self._helpers.submit(work) for _ in range(min(self._count, len(items) - 1))]
+        try:
+            work()
+        finally:
+            finished = [helper for helper in helping if not helper.cancel()]
+            wait(finished)
+        for helper in finished:
+            helper.result()
+        return [results[index] for index in range(len(items))]
+
+
+def in_parts(n_rows: int, compute: Callable[[slice], T]) -> list[T]:
+    """Compute something for fixed parts of the rows, on as many threads as may run, and return the results in order."""
+    bounds = [n_rows * part // _PARTS for part in range(_PARTS + 1)]
+    spans = [slice(first, last) for first, last in pairwise(bounds) if last > first]
+    with one_thread_per_product():
+        if n_rows < _FEW_ROWS:
+            return [compute(span) for span in spans]
+        with ThreadPool(available_cores()) as pool:
+            return pool.map(compute, spans)
+
+
+def added(pieces: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.floating[Any]]:
+    """Add arrays up in their order, so that the sum does not depend on who was ready first."""
+    total = pieces[0]
+    for piece in pieces[1:]:
+        total = total + piece
+    return total

@@ -1,0 +1,47 @@
+"""Tables for terminals, with cells aligned in columns, and for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Final
+
+from medsenteval.support.escaping import for_terminal
+
+__all__ = ["html_table", "text_table"]
+
+#: No column is made narrower than this to fit a terminal.
+_NARROWEST: Final = 6
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], width: int | None = None) -> str:
+    """Align cells in columns; ``right`` says which columns hold numbers. What a terminal would obey is shown instead.
+
+    With ``width`` lines are no longer than that as far as can be: the widest columns but the first, which has the names, are
+    narrowed, and cells that do not fit end in an ellipsis.
+    """
+    header, *rows = ([for_terminal(cell) for cell in row] for row in (header, *rows))
+    cells = [header, *rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+    while width is not None and sum(widths) + 2 * (len(widths) - 1) > width and max(widths[1:]) > _NARROWEST:
+        widths[widths.index(max(widths[1:]), 1)] -= 1
+
+    def line(row: Sequence[str]) -> str:
+        cut = [cell if len(cell) <= most else f"{cell[: most - 1]}…" for cell, most in zip(row, widths, strict=True)]
+        padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cut, widths, right, strict=True)]
+        return "  ".join(padded).rstrip()
+
+    return "\n".join([line(header), "  ".join("-" * width for width in widths), *map(line, rows)])
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], notes: Sequence[str] = ()) -> str:
+    """Return a table as a notebook shows it; every cell and note is text."""
+    sides = ["right" if number else "left" for number in right]
+
+    def line(row: Sequence[str], kind: str) -> str:
+        cells = (f'<{kind} style="text-align:{side}">{escape(cell)}</{kind}>' for side, cell in zip(sides, row, strict=True))
+        return f"<tr>{''.join(cells)}</tr>"
+
+    body = "".join(line(row, "td") for row in rows)
+    said = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return f"<table><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>{said}"

@@ -1,0 +1,1 @@
+"""Terminologies in their official formats: OBO, SNOMED CT RF2, UMLS."""

@@ -1,0 +1,191 @@
+"""A sheet of term pairs for doctors, and what their judgement says about the automatic labels.
+
+As in Schulz and Juric 2020: 30 similar and 30 dissimilar pairs of each set, shuffled, without saying which set or label they
+come from; "same", "not same" or "don't know"; majority vote; agreement by Krippendorff's alpha. The labels are kept in a file
+of their own, so that annotators do not see them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from medsenteval.errors import DataError, MissingExtraError, SettingsError
+from medsenteval.statistics import krippendorff_alpha
+from medsenteval.support.atomic_files import write_atomically
+from medsenteval.support.escaping import for_csv, for_terminal
+from medsenteval.support.files import clean_text, read_json, read_lines
+from medsenteval.words.terms.sets import SetName, TermSet
+
+__all__ = ["ANSWERS", "SheetScore", "majority", "read_sheet", "score_sheets", "write_sheet"]
+
+#: What an annotator may write, in any case -> similar, dissimilar, or no answer.
+ANSWERS: Final[dict[str, bool | None]] = {"same": True, "not same": False, "don't know": None}
+_COLUMNS: Final = ("number", "term 1", "term 2", "answer")
+_QUESTION: Final = (
+    "Could these terms be used interchangeably in consultation notes? Answer same, not same or don't know in the last "
+    "column. You may look terms up. Do not change the other columns."
+)
+
+
+@dataclass(frozen=True)
+class SheetScore:
+    """One row of the paper's Table 3; shares of pairs with a ground truth, None where there is nothing to divide by."""
+
+    name: str
+    n: int
+    no_majority: int
+    alpha: float | None
+    accuracy: float | None
+    precision: float | None
+    recall: float | None
+
+
+def write_sheet(sets: Sequence[TermSet], path: Path, *, per_label: int = 30, seed: int = 0) -> Path:
+    """Write a sheet (.xlsx or .csv) of ``per_label`` pairs of each label and set, and return the key file beside it."""
+    if path.suffix not in (".xlsx", ".csv"):
+        raise SettingsError(f"{path}: a sheet is written as .xlsx or .csv")
+    rng = np.random.default_rng(seed)
+    drawn: list[tuple[SetName, bool, tuple[str, str]]] = []
+    for term_set in sets:
+        for label in (True, False):
+            pairs = term_set.of(similar=label)
+            chosen = rng.permutation(len(pairs))[:per_label]
+            drawn.extend((term_set.name, label, pairs[i]) for i in sorted(chosen))
+    order = rng.permutation(len(drawn))
+    rows = [[str(number), *map(for_terminal, drawn[i][2]), ""] for number, i in enumerate(order, start=1)]
+    key = [{"set": str(drawn[i][0]), "similar": drawn[i][1], "term 1": drawn[i][2][0], "term 2": drawn[i][2][1]} for i in order]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".xlsx":
+        _write_workbook(path, rows)
+    else:
+        text = io.StringIO()
+        csv.writer(text).writerows([_COLUMNS, *(map(for_csv, row) for row in rows)])
+        write_atomically(path, text.getvalue())
+    key_path = path.with_suffix(".key.json")
+    write_atomically(key_path, json.dumps({"seed": seed, "pairs": key}, ensure_ascii=False, indent=1))
+    return key_path
+
+
+def _write_workbook(path: Path, rows: Sequence[Sequence[str]]) -> None:
+    try:
+        from openpyxl import Workbook
+        from openpyxl.worksheet.datavalidation import DataValidation
+    except ImportError as error:
+        raise MissingExtraError("writing an .xlsx sheet", "openpyxl", "terms") from error
+    book = Workbook()
+    sheet = book.active
+    sheet.title = "pairs"
+    sheet.append(list(_COLUMNS))
+    for row in rows:
+        sheet.append(list(row))
+        for cell in sheet[sheet.max_row]:
+            # A term such as "=..." is a term, not a formula.
+            cell.data_type = "s"
+    choice = DataValidation(type="list", formula1=f'"{",".join(ANSWERS)}"', allow_blank=True)
+    sheet.add_data_validation(choice)
+    choice.add(f"D2:D{len(rows) + 1}")
+    for column, width in zip("ABCD", (8, 60, 60, 14), strict=True):
+        sheet.column_dimensions[column].width = width
+    sheet.freeze_panes = "A2"
+    book.create_sheet("question").append([_QUESTION])
+    scratch = path.with_name(f".writing-{path.name}")
+    book.save(scratch)
+    scratch.replace(path)
+
+
+def read_sheet(path: Path, key: Sequence[dict[str, Any]]) -> list[bool | None]:
+    """Return an annotator's answers in the order of the key; None where the answer is "don't know" or empty."""
+    rows = _workbook_rows(path) if path.suffix == ".xlsx" else list(csv.reader(read_lines(path)[0]))
+    if not rows or [cell.strip() for cell in rows[0][:4]] != list(_COLUMNS):
+        raise DataError(f"{path}:1: the columns are {rows[0] if rows else []}; expected {list(_COLUMNS)}")
+    answers: dict[int, bool | None] = {}
+    for line, row in enumerate(rows[1:], start=2):
+        if not any(cell.strip() for cell in row):
+            continue
+        number, first, second, answer = ([cell.strip() for cell in row] + [""] * 4)[:4]
+        if not number.isdigit() or not 1 <= int(number) <= len(key) or int(number) in answers:
+            raise DataError(f"{path}:{line}: {number!r} is not the number of a pair of this sheet, or stands there twice")
+        expected = key[int(number) - 1]
+        terms = (expected["term 1"], expected["term 2"])
+        written = [{clean_text(form) for form in (term, for_terminal(term), for_csv(term))} for term in terms]
+        if clean_text(first) not in written[0] or clean_text(second) not in written[1]:
+            raise DataError(f"{path}:{line}: pair {number} is {first!r}, {second!r}; the key has {expected['term 1']!r}, "
+                            f"{expected['term 2']!r}; is it the key of another sheet?")  # fmt: skip
+        word = answer.casefold().replace("’", "'")
+        if word and word not in ANSWERS:
+            raise DataError(f"{path}:{line}: the answer is {answer!r}; it can be {', '.join(ANSWERS)}")
+        answers[int(number)] = ANSWERS[word] if word else None
+    missing = len(key) - len(answers)
+    if missing:
+        raise DataError(f"{path}: {missing} of {len(key)} pairs are missing; every row of the sheet must stay")
+    return [answers[number] for number in range(1, len(key) + 1)]
+
+
+def _workbook_rows(path: Path) -> list[list[str]]:
+    try:
+        from openpyxl import load_workbook
+    except ImportError as error:
+        raise MissingExtraError("reading an .xlsx sheet", "openpyxl", "terms") from error
+    try:
+        book = load_workbook(path, read_only=True)
+        return [["" if cell is None else str(cell) for cell in row] for row in book.worksheets[0].iter_rows(values_only=True)]
+    except (OSError, KeyError, ValueError, IndexError) as error:
+        raise DataError(f"{path}: cannot be read as a workbook: {error}") from error
+    except Exception as error:  # openpyxl raises zipfile's and its own errors, which share no base
+        if type(error).__module__.partition(".")[0] in ("zipfile", "openpyxl"):
+            raise DataError(f"{path}: cannot be read as a workbook: {error}") from error
+        raise
+
+
+def majority(answers: Sequence[bool | None]) -> bool | None:
+    """Return what more than half of all annotators say, or None."""
+    value, count = Counter(answers).most_common(1)[0]
+    return value if 2 * count > len(answers) else None
+
+
+def score_sheets(key_path: Path, sheets: Sequence[Path]) -> list[SheetScore]:
+    """Score the automatic labels against the majority of the annotators, for each set and for all together (last)."""
+    if not sheets:
+        raise SettingsError("no sheet was given; name one for each annotator")
+    stored = read_json(key_path)
+    if not isinstance(stored, dict) or not isinstance(stored.get("pairs"), list):
+        raise DataError(f"{key_path}: not the key of a sheet; it is written beside the sheet as NAME.key.json")
+    key = stored["pairs"]
+    answers = [read_sheet(path, key) for path in sheets]
+    names = list(dict.fromkeys(pair["set"] for pair in key))
+    rows = []
+    for name in [*names, "all"]:
+        places = [i for i, pair in enumerate(key) if name in ("all", pair["set"])]
+        rows.append(_score(name, [key[i]["similar"] for i in places], [[each[i] for i in places] for each in answers]))
+    return rows
+
+
+def _score(name: str, labels: Sequence[bool], answers: Sequence[Sequence[bool | None]]) -> SheetScore:
+    truth = [majority(votes) for votes in zip(*answers, strict=True)]
+    judged = [(label, true) for label, true in zip(labels, truth, strict=True) if true is not None]
+    both = sum(label and true for label, true in judged)
+    called, are = sum(label for label, _ in judged), sum(true for _, true in judged)
+    ratings = np.array([[np.nan if vote is None else float(vote) for vote in each] for each in answers])
+    try:
+        alpha: float | None = krippendorff_alpha(ratings)
+    except SettingsError:
+        # All judged alike, or nobody judged twice: agreement beyond chance has no value, and none is invented.
+        alpha = None
+    return SheetScore(
+        name,
+        len(labels),
+        len(labels) - len(judged),
+        alpha,
+        sum(label == true for label, true in judged) / len(judged) if judged else None,
+        both / called if called else None,
+        both / are if are else None,
+    )

@@ -1,0 +1,232 @@
+"""Pairs of dissimilar terms: the first term of each similar pair with a random term, or with one that is written nearly alike.
+
+Both strategies draw in the order of the reference code (github.com/babylonhealth/medisim), from Python's generator seeded
+with 42 for each set, so that ``legacy`` gives the reference's very pairs. What is drawn from, and in which order, is therefore
+part of the definition: see ``_Neighbourhood`` for which terms a term may be paired with.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from medsenteval.words.terms.nearest import NearestTermIndex, NearTerms
+from medsenteval.words.terms.positives import Pair
+
+__all__ = ["SEED", "KnownPairs", "Negatives", "Searched", "levenshtein_negatives", "random_negatives"]
+
+SEED: Final = 42
+#: More than needed is searched for: some of the nearest turn out to be taken when their turn comes.
+_SPARE: Final = 2
+#: After so many draws without success a term is given up: the set is too small to pair it.
+_LARGEST_NUMBER_OF_DRAWS: Final = 10_000
+
+
+class KnownPairs:
+    """Pairs that must not be made, in either order."""
+
+    def __init__(self, *groups: Sequence[Pair]) -> None:
+        self._pairs: set[Pair] = set()
+        for group in groups:
+            for pair in group:
+                self.add(*pair)
+
+    def add(self, first: str, second: str) -> None:
+        self._pairs.add((first, second) if first <= second else (second, first))
+
+    def __contains__(self, pair: Pair) -> bool:
+        first, second = pair
+        return ((first, second) if first <= second else (second, first)) in self._pairs
+
+
+@dataclass
+class Negatives:
+    """Dissimilar pairs in the order made, the generator after them, and the terms for which none was left."""
+
+    pairs: list[Pair]
+    rng: random.Random
+    unpaired: list[str] = field(default_factory=list)
+
+
+def random_negatives(positives: Sequence[Pair], forbidden: KnownPairs) -> Negatives:
+    """Pair the first term of each positive with a term of another row, drawn until the pair is new and not similar."""
+    rng = random.Random(SEED)
+    made: list[Pair] = []
+    taken = KnownPairs()
+    unpaired = []
+    for row, (first, _) in enumerate(positives):
+        for _ in range(_LARGEST_NUMBER_OF_DRAWS):
+            drawn = rng.randint(0, len(positives) - 1)
+            second = positives[drawn][rng.choice((0, 1))]
+            pair = (first, second)
+            if drawn != row and pair not in forbidden and pair not in taken and first.lower() != second.lower():
+                made.append(pair)
+                taken.add(*pair)
+                break
+        else:
+            unpaired.append(first)
+    return Negatives(made, rng, unpaired)
+
+
+@dataclass(eq=False)
+class Searched:
+    """What is searched for in one set: numbers of texts, how many terms near each, and what is not to be found."""
+
+    texts: list[str]
+    queries: list[int]
+    wanted: list[int]
+    excluded: list[list[int]]
+
+
+class _Neighbourhood:
+    """The terms of one set, and which of them a term may be paired with.
+
+    A term may not be paired with terms that are similar to it or to a similar term: its partners T, and their partners E. The
+    reference code removes whole rows that hold a member of E, and with them terms that occur in no other row, and that also
+    changes the order in which terms are listed; ``legacy`` does the same.
+    """
+
+    def __init__(self, positives: Sequence[Pair], legacy: bool) -> None:
+        self.positives = positives
+        self.legacy = legacy
+        self.rows_of: dict[str, list[int]] = defaultdict(list)
+        for row, pair in enumerate(positives):
+            for term in dict.fromkeys(pair):
+                self.rows_of[term].append(row)
+        terms = dict.fromkeys([first for first, _ in positives] + [second for _, second in positives])
+        self.order = {term: place for place, term in enumerate(terms)}
+        self.by_text: dict[str, list[str]] = defaultdict(list)
+        for term in terms:
+            self.by_text[term.lower()].append(term)
+        self.targets: dict[str, list[str]] = defaultdict(list)
+        for first, second in positives:
+            self.targets[first].append(second)
+
+    def related(self, source: str) -> tuple[set[str], set[str]]:
+        """Return T, the term and its targets, and E, all that is paired with a member of T in rows of other sources."""
+        own = {source, *self.targets[source]}
+        beyond = set()
+        for term in own:
+            for row in self.rows_of[term]:
+                first, second = self.positives[row]
+                if first == source:
+                    continue
+                if second in own:
+                    beyond.add(first)
+                if first in own:
+                    beyond.add(second)
+        return own, beyond
+
+    def barred(self, source: str) -> tuple[set[str], dict[str, tuple[int, int]]]:
+        """Return the terms that ``source`` may not be paired with, and new places in the list for some that it may."""
+        own, beyond = self.related(source)
+        if not self.legacy:
+            return own | beyond, {}
+        gone = {row for term in beyond for row in self.rows_of[term]} | {
+            row for row in self.rows_of[source] if self.positives[row][0] == source
+        }
+        barred, moved = own | beyond, {}
+        for term in {term for row in gone for term in self.positives[row]} - barred:
+            left = [row for row in self.rows_of[term] if row not in gone]
+            if not left:
+                barred.add(term)
+                continue
+            moved[term] = min((0, row) if self.positives[row][0] == term else (1, row) for row in left)
+        return barred, moved
+
+    def place(self, term: str, moved: dict[str, tuple[int, int]]) -> tuple[int, int]:
+        """Return where a term stands in the list of candidates: first terms by row, then second terms by row."""
+        if term in moved:
+            return moved[term]
+        rows = [(0, row) if self.positives[row][0] == term else (1, row) for row in self.rows_of[term]]
+        return min(rows)
+
+
+def levenshtein_negatives(
+    positives: Sequence[Pair],
+    forbidden: KnownPairs,
+    *,
+    legacy: bool = False,
+    search: Callable[[NearestTermIndex, Searched], Sequence[NearTerms]] | None = None,
+) -> Negatives:
+    """Pair the first term of each positive with the terms of the set that are nearest to it by Levenshtein distance.
+
+    Distances ignore case, and terms that differ in case only are never paired. Among the terms at one distance a random one
+    comes first. ``search`` may bring what an earlier run found.
+    """
+    rng = random.Random(SEED)
+    nearby = _Neighbourhood(positives, legacy)
+    texts = list(nearby.by_text)
+    number = {text: i for i, text in enumerate(texts)}
+    index = NearestTermIndex(texts)
+    sources = sorted(nearby.targets)
+    barred = {source: nearby.barred(source) for source in sources}
+    asked = Searched(
+        texts,
+        [number[source.lower()] for source in sources],
+        [len(nearby.targets[source]) + _SPARE for source in sources],
+        [_hidden(source, barred[source][0], nearby, number) for source in sources],
+    )
+    results = search(index, asked) if search is not None else index.search(asked.queries, asked.wanted, asked.excluded)
+    made: list[Pair] = []
+    unpaired: list[str] = []
+    # Who was paired with a term already: (X, term) rules out (term, X).
+    pointing_at: dict[str, set[str]] = defaultdict(set)
+    for place, source in enumerate(sources):
+        away, moved = barred[source]
+        wanted = len(nearby.targets[source])
+        near = results[place]
+        while True:
+            state = rng.getstate()
+            chosen = _draw(near, wanted, away | pointing_at[source], moved, nearby, texts, source, forbidden, rng)
+            if len(chosen) == wanted or len(near.terms) + len(asked.excluded[place]) + 1 >= len(texts):
+                break
+            # Too many of those found are taken: look further, and draw anew from the same state.
+            rng.setstate(state)
+            near = index.search([asked.queries[place]], [2 * len(near.terms) + wanted], [asked.excluded[place]])[0]
+        unpaired.extend([source] * (wanted - len(chosen)))
+        for term in chosen:
+            made.append((source, term))
+            pointing_at[term].add(source)
+    return Negatives(made, rng, unpaired)
+
+
+def _hidden(source: str, barred: set[str], nearby: _Neighbourhood, number: dict[str, int]) -> list[int]:
+    """Return the texts all of whose terms are barred: what need not be searched for."""
+    own = source.lower()
+    return sorted(
+        number[text]
+        for text in {term.lower() for term in barred}
+        if text != own and all(term in barred for term in nearby.by_text[text])
+    )
+
+
+def _draw(
+    near: NearTerms,
+    wanted: int,
+    away: set[str],
+    moved: dict[str, tuple[int, int]],
+    nearby: _Neighbourhood,
+    texts: list[str],
+    source: str,
+    forbidden: KnownPairs,
+    rng: random.Random,
+) -> list[str]:
+    """Return ``wanted`` terms, nearest first, a random one among equals; fewer when what was found does not hold so many."""
+    chosen: list[str] = []
+    begin = 0
+    while begin < len(near.terms) and len(chosen) < wanted:
+        end = begin
+        while end < len(near.terms) and near.distances[end] == near.distances[begin]:
+            end += 1
+        tier = [term for i in near.terms[begin:end] for term in nearby.by_text[texts[i]] if term not in away]
+        tier.sort(key=lambda term: nearby.place(term, moved))
+        while tier and len(chosen) < wanted:
+            term = tier.pop(rng.randint(0, len(tier) - 1))
+            if (source, term) not in forbidden:
+                chosen.append(term)
+        begin = end
+    return chosen

@@ -1,0 +1,309 @@
+"""The 20 data sets on disk: five kinds of pairs, easy and hard, with random and with Levenshtein negatives.
+
+Files have the reference code's names: ``FSN_SYN_easy_distance5.tsv`` holds positives with a header,
+``FSN_SYN_easy_distance5_with_neg_advanced.txt`` (Levenshtein) and ``..._simple.txt`` (random) hold term, term, 1 or 0,
+shuffled and without a header. A build that was interrupted goes on where it stopped: finished files are read back, and a long
+search is kept in pieces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any, Final
+
+import numpy as np
+
+from medsenteval.errors import DataError, DataMissingError
+from medsenteval.support.atomic_files import write_atomically
+from medsenteval.support.files import read_lines
+from medsenteval.words.terms.nearest import NearestTermIndex, NearTerms
+from medsenteval.words.terms.negatives import KnownPairs, Negatives, Searched, levenshtein_negatives, random_negatives
+from medsenteval.words.terms.positives import DIFFICULTIES, KINDS, Pair, Positives, split_by_distance
+
+__all__ = [
+    "STRATEGIES",
+    "SetName",
+    "TermSet",
+    "build_sets",
+    "is_synthetic",
+    "read_set",
+    "read_sets",
+    "set_names",
+    "statistics_of",
+]
+
+#: Strategy for negatives -> what the reference code's files call it; in the order of building.
+STRATEGIES: Final = {"levenshtein": "advanced", "random": "simple"}
+THRESHOLD: Final = 5
+_HEADERS: Final = {"FSN_SYN": ("pref", "alt"), "SYN_SYN": ("label1", "label2")}
+_MANIFEST: Final = "build.json"
+#: Terms whose neighbours are searched for between two savings.
+_SLAB: Final = 8192
+
+
+@dataclass(frozen=True, order=True)
+class SetName:
+    """Which of the 20 sets."""
+
+    kind: str
+    difficulty: str
+    strategy: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.difficulty}-{self.strategy}"
+
+    @property
+    def file(self) -> str:
+        return f"{self.kind}_{self.difficulty}_distance{THRESHOLD}_with_neg_{STRATEGIES[self.strategy]}.txt"
+
+
+def set_names() -> list[SetName]:
+    """Return all 20 sets in the order in which they are built."""
+    return [SetName(kind, level, strategy) for strategy in STRATEGIES for kind in KINDS for level in DIFFICULTIES]
+
+
+@dataclass(frozen=True, eq=False)
+class TermSet:
+    """One set: pairs and whether they are similar, in the order of the file."""
+
+    name: SetName
+    pairs: list[Pair]
+    similar: list[bool]
+
+    def of(self, similar: bool) -> list[Pair]:
+        return [pair for pair, label in zip(self.pairs, self.similar, strict=True) if label == similar]
+
+
+def read_set(folder: Path, name: SetName) -> TermSet | None:
+    """Read one set back, or return None if the folder does not hold it."""
+    path = folder / name.file
+    if not path.is_file():
+        return None
+    pairs, similar = [], []
+    for number, line in enumerate(read_lines(path)[0], start=1):
+        fields = line.split("\t")
+        if len(fields) != 3 or fields[2] not in ("0", "1") or not (fields[0] and fields[1]):
+            raise DataError(f"{path}:{number}: expected term, term, 0 or 1 between tabs; build the set again")
+        pairs.append((fields[0], fields[1]))
+        similar.append(fields[2] == "1")
+    return TermSet(name, pairs, similar)
+
+
+def read_sets(folder: Path, chosen: Sequence[SetName] | None = None) -> list[TermSet]:
+    """Read the sets that a folder holds; none at all is an error."""
+    found = [term_set for name in chosen or set_names() if (term_set := read_set(folder, name)) is not None]
+    if not found:
+        raise DataMissingError(f"{folder}: no term set in it; make them with: medsenteval terms build ... -o {folder}")
+    return found
+
+
+def source_of(folder: Path) -> str:
+    """Return what the sets of a folder were built from, as far as it says."""
+    path = folder / _MANIFEST
+    return str(json.loads(path.read_text("utf-8")).get("source", "")) if path.is_file() else ""
+
+
+def is_synthetic(folder: Path) -> bool:
+    return (folder / "SYNTHETIC.txt").is_file()
+
+
+def build_sets(
+    positives: Positives,
+    folder: Path,
+    *,
+    notice: str,
+    legacy: bool = False,
+    announce: Callable[[str], None] = lambda message: None,
+    progress: bool = False,
+) -> dict[str, Any]:
+    """Write all sets, their notice and their statistics below ``folder`` and return the statistics."""
+    split = split_by_distance(positives, THRESHOLD)
+    folder.mkdir(parents=True, exist_ok=True)
+    _check_same_build(folder, split, legacy, positives.source)
+    write_atomically(folder / "NOTICE.txt", _notice(positives, notice, legacy))
+    if positives.rejected:
+        write_atomically(folder / "rejected.txt", "".join(f"{row}\n" for row in positives.rejected))
+    for (kind, level), pairs in split.items():
+        rows = [_HEADERS.get(kind, ("source", "target")), *pairs]
+        write_atomically(
+            folder / f"{kind}_{level}_distance{THRESHOLD}.tsv", "".join(f"{first}\t{second}\n" for first, second in rows)
+        )
+    everything = KnownPairs(*split.values())
+    unpaired: dict[str, int] = {}
+    for strategy in STRATEGIES:
+        earlier: dict[tuple[str, str], list[Pair]] = {}
+        for kind, level in split:
+            name = SetName(kind, level, strategy)
+            pairs = split[kind, level]
+            if not pairs:
+                announce(f"{name}: no similar pair of this kind")
+                continue
+            done = read_set(folder, name)
+            if done is not None:
+                announce(f"{name}: finished before")
+                earlier[kind, level] = done.of(similar=False)
+                unpaired[str(name)] = len(pairs) - len(earlier[kind, level])
+                continue
+            forbidden = _Forbidden(everything, KnownPairs(*_to_avoid(earlier, kind, level, legacy)))
+            if strategy == "random":
+                negatives = random_negatives(pairs, forbidden)
+            else:
+                negatives = levenshtein_negatives(
+                    pairs,
+                    forbidden,
+                    legacy=legacy,
+                    search=_resumable_search(folder / f".searching-{name}", str(name), progress),
+                )
+            _write_set(folder, name, pairs, negatives)
+            earlier[kind, level] = negatives.pairs
+            unpaired[str(name)] = len(negatives.unpaired)
+            left = f", {len(negatives.unpaired):,} without a partner" if negatives.unpaired else ""
+            announce(f"{name}: {len(pairs):,} similar, {len(negatives.pairs):,} dissimilar{left}")
+    statistics = statistics_of(folder)
+    statistics["unpaired"] = {name: count for name, count in unpaired.items() if count}
+    write_atomically(folder / "statistics.json", json.dumps(statistics, indent=1))
+    return statistics
+
+
+class _Forbidden(KnownPairs):
+    """Pairs known from either of two collections, without copying the large one for each set."""
+
+    def __init__(self, *known: KnownPairs) -> None:
+        super().__init__()
+        self._known = known
+
+    def __contains__(self, pair: Pair) -> bool:
+        return any(pair in known for known in self._known)
+
+
+def _to_avoid(earlier: Mapping[tuple[str, str], list[Pair]], kind: str, level: str, legacy: bool) -> list[list[Pair]]:
+    """Return the negatives of earlier sets that must not be made again.
+
+    SYN_SYN holds all of FSN_SYN, so it may share its negatives; the reference code resets the list one set too late and
+    keeps SYN_SYN easy from it.
+    """
+    avoided = []
+    for (other, _), pairs in earlier.items():
+        too_late = legacy and (kind, level, other) == ("SYN_SYN", "easy", "FSN_SYN")
+        if other not in ("FSN_SYN", "SYN_SYN") or other == kind or too_late:
+            avoided.append(pairs)
+    return avoided
+
+
+def _write_set(folder: Path, name: SetName, pairs: Sequence[Pair], negatives: Negatives) -> None:
+    lines = [f"{first}\t{second}\t1\n" for first, second in pairs]
+    lines += [f"{first}\t{second}\t0\n" for first, second in negatives.pairs]
+    negatives.rng.shuffle(lines)
+    write_atomically(folder / name.file, "".join(lines))
+
+
+def _resumable_search(folder: Path, title: str, progress: bool) -> Callable[[NearestTermIndex, Searched], Sequence[NearTerms]]:
+    """Return a search that keeps what it found in pieces below ``folder`` until it is through."""
+
+    def search(index: NearestTermIndex, asked: Searched) -> list[NearTerms]:
+        from tqdm import tqdm
+
+        folder.mkdir(exist_ok=True)
+        found: list[NearTerms] = []
+        # disable=None means: silent unless standard error is a terminal.
+        with tqdm(total=len(asked.queries), desc=title, unit=" terms", leave=False, disable=None if progress else True) as bar:
+            for begin in range(0, len(asked.queries), _SLAB):
+                slab = slice(begin, begin + _SLAB)
+                path = folder / f"{begin}.npz"
+                part = _load(path) if path.is_file() else []
+                if len(part) == len(asked.queries[slab]):
+                    bar.update(len(part))
+                else:
+                    part = index.search(asked.queries[slab], asked.wanted[slab], asked.excluded[slab], progress=bar.update)
+                    _save(path, part)
+                found.extend(part)
+        shutil.rmtree(folder)
+        return found
+
+    return search
+
+
+def _save(path: Path, part: Sequence[NearTerms]) -> None:
+    scratch = path.with_suffix(".writing.npz")
+    lengths = np.array([len(near.terms) for near in part])
+    terms = np.concatenate([near.terms for near in part])
+    np.savez(scratch, lengths=lengths, terms=terms, distances=np.concatenate([near.distances for near in part]))
+    scratch.replace(path)
+
+
+def _load(path: Path) -> Sequence[NearTerms]:
+    """Return what was found before, nothing if the file is damaged: then it is searched again."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            ends = np.cumsum(stored["lengths"])[:-1]
+            parts = zip(np.split(stored["terms"], ends), np.split(stored["distances"], ends), strict=True)
+            return [NearTerms(terms, distances) for terms, distances in parts]
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return []
+
+
+def _check_same_build(folder: Path, split: Mapping[tuple[str, str], Sequence[Pair]], legacy: bool, source: str) -> None:
+    """Refuse to mix two builds in one folder."""
+    digest = hashlib.sha256(json.dumps([[list(key), pairs] for key, pairs in split.items()]).encode()).hexdigest()
+    manifest = {"source": source, "legacy": legacy, "positives": digest}
+    path = folder / _MANIFEST
+    if path.is_file():
+        before = json.loads(path.read_text("utf-8"))
+        if before != manifest:
+            raise DataError(
+                f"{folder} holds sets of another build ({before.get('source')}, legacy {before.get('legacy')}); "
+                "name another folder or remove it"
+            )
+    elif any(folder.glob("*_with_neg_*.txt")):
+        raise DataError(f"{folder} holds sets of unknown origin; name another folder")
+    write_atomically(path, json.dumps(manifest, indent=1))
+
+
+def _notice(positives: Positives, notice: str, legacy: bool) -> str:
+    lines = [
+        f"Made by medsenteval from {positives.source}{' in legacy mode' if legacy else ''}.",
+        notice,
+        *positives.rights,
+        "Method: Schulz and Juric 2020, Can Embeddings Adequately Represent Medical Terminology?, AAAI.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def statistics_of(folder: Path) -> dict[str, Any]:
+    """Return sizes and Levenshtein distances (ignoring case) of the sets in a folder, like the paper's Table 2."""
+    from rapidfuzz.distance import Levenshtein
+
+    rows: dict[str, dict[str, Any]] = {}
+    terms: set[str] = set()
+    collected: dict[tuple[str, str, str], list[int]] = {}
+    for term_set in read_sets(folder):
+        name = term_set.name
+        for label, column in ((True, "positive"), (False, name.strategy)):
+            pairs = term_set.of(similar=label)
+            if not pairs:
+                continue
+            distances = [Levenshtein.distance(first.lower(), second.lower()) for first, second in pairs]
+            for level in (name.difficulty, "all"):
+                if column == "positive" and (name.kind, name.difficulty, column) in collected and level == name.difficulty:
+                    break  # the other strategy's file has the same positives
+                collected.setdefault((name.kind, level, column), []).extend(distances)
+            terms.update(term for pair in pairs for term in pair)
+    for (kind, level, column), distances in sorted(collected.items()):
+        row = rows.setdefault(f"{kind} {level}", {"kind": kind, "difficulty": level})
+        row[column] = {
+            "n": len(distances),
+            "mean": fmean(distances),
+            "median": median(distances),
+            "min": min(distances),
+            "max": max(distances),
+        }
+    multiword = sum(len(term.split()) > 1 for term in terms) / len(terms)
+    return {"sets": list(rows.values()), "terms": len(terms), "multiword_terms": multiword}

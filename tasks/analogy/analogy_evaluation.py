@@ -1,0 +1,226 @@
+"""Analogies with embeddings: which questions can be asked, how they are scored, and what is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
+from medsenteval.errors import DataError
+from medsenteval.settings import CONFIDENCE, Settings
+from medsenteval.statistics import mean_share_interval
+from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
+from medsenteval.words.analogies.candidate_scores import Candidates
+from medsenteval.words.analogies.counting import worth_compiling
+from medsenteval.words.analogies.methods import METHODS, solve
+from medsenteval.words.analogies.metrics import METRICS, Measures, constant_measures, summarise
+from medsenteval.words.analogies.questions import Questions, Ragged
+
+__all__ = ["OPTIONS", "PROTOCOL_OPTIONS", "evaluate_analogies"]
+
+_NO_YES: Final = ("no", "yes")
+#: Options of every analogy task. ``scale`` unit brings whole terms to length 1; legacy flags repeat the released code.
+OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "score": METHODS,
+    "scale": ("as-encoded", "unit"),
+    "legacy_exclusion": _NO_YES,
+    "legacy_3cosmul": _NO_YES,
+    "legacy_unanswerable": _NO_YES,
+}
+#: Those that make scores incomparable; they become part of the protocol's name.
+PROTOCOL_OPTIONS: Final = ("setting", "score", "legacy_exclusion", "legacy_3cosmul", "legacy_unanswerable")
+
+
+@dataclass
+class _Coverage:
+    """What could not be asked or found, and why."""
+
+    analogies: int = 0
+    asked: int = 0
+    dropped_unknown_a: int = 0
+    dropped_unknown_b: int = 0
+    dropped_unknown_c: int = 0
+    dropped_no_direction: int = 0
+    dropped_no_answer: int = 0
+    answers: int = 0
+    answers_not_candidates: int = 0
+    exemplar_objects_unknown: int = 0
+    candidates: int = 0
+    candidates_unknown: int = 0
+
+
+def evaluate_analogies(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Rank all candidates for every analogy and return relaxed accuracy, MAP and MRR as means over relations.
+
+    Intervals resample relations (questions, where there is only one relation). The baseline is one fixed ranking for all
+    questions: candidates by how often they are right.
+    """
+    assert isinstance(dataset, AnalogyDataset)
+    assert dataset.candidates is not None
+    options = dataset.options
+    terms = np.ascontiguousarray(embeddings.matrix, dtype=np.float32)
+    known = ~embeddings.zero_rows
+    if options["scale"] == "unit":
+        lengths = np.linalg.norm(terms.astype(np.float64), axis=1, keepdims=True)
+        terms = (terms / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    listed = embeddings.rows(dataset.candidates)
+    rows = listed[known[listed]]
+    candidate_of = np.full(len(terms), -1, dtype=np.intp)
+    candidate_of[rows] = np.arange(len(rows))
+    posed = _pose(dataset, embeddings, terms, known, candidate_of)
+    posed.coverage.candidates, posed.coverage.candidates_unknown = len(rows), len(listed) - len(rows)
+    if not posed.ids:
+        raise DataError(f"{task.name}: no analogy can be asked: {_reasons(posed.coverage)}")
+    questions = posed.questions
+    compiled = worth_compiling(len(questions.answers.values) * len(rows))
+    own_rows = candidate_of[questions.query_terms].tolist()
+    asked, measures, where = solve(
+        options["score"], questions, Candidates.of(terms[rows], compiled=compiled), terms,
+        shifted=options["legacy_3cosmul"] == "no", own_rows=own_rows, rng=np.random.default_rng(settings.seed),
+    )  # fmt: skip
+    return _scores(dataset, posed, asked, measures, where, len(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Posed:
+    """The questions that can be asked, their ids, the names of relations, and what was left out."""
+
+    questions: Questions
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    coverage: _Coverage
+    unanswerable: NDArray[np.intp]
+
+
+def _pose(
+    dataset: AnalogyDataset,
+    embeddings: Embeddings,
+    terms: NDArray[np.float32],
+    known: NDArray[np.bool_],
+    candidate_of: NDArray[np.intp],
+) -> _Posed:
+    """Turn analogies into questions; one without a vector for a, b or c, or without an answer that can be found, is dropped."""
+    keeps_b = dataset.options["legacy_exclusion"] == "yes" and dataset.options["setting"] == "all-info"
+    needs_direction = dataset.options["score"] == "pairwise-distance"
+    needs_length = dataset.options["score"] in ("3cosmul", "lrcos")
+    row_of, coverage = embeddings.row_of, _Coverage()
+    relations: dict[str, int] = {}
+    exemplars: dict[tuple[int, tuple[int, ...]], int] = {}
+    fit: dict[tuple[int, tuple[int, ...]], bool] = {}
+    queries: dict[int, int] = {}
+    ids, columns, unanswerable = [], [], []
+    for item, analogy in dataset.chosen():
+        coverage.analogies += 1
+        relation = relations.setdefault(analogy.relation, len(relations))
+        a, c = row_of[analogy.a], row_of[analogy.c]
+        objects = [row_of[term] for term in analogy.b]
+        b = tuple(dict.fromkeys(row for row in objects if known[row]))
+        answers = tuple(dict.fromkeys(row_of[term] for term in analogy.d))
+        right = [int(candidate_of[row]) for row in answers if candidate_of[row] >= 0]
+        coverage.exemplar_objects_unknown += len(objects) - len(b)
+        coverage.answers += len(answers)
+        coverage.answers_not_candidates += len(answers) - len(right)
+        if not known[a]:
+            coverage.dropped_unknown_a += 1
+        elif not b:
+            coverage.dropped_unknown_b += 1
+        elif not known[c]:
+            coverage.dropped_unknown_c += 1
+        elif not fit.setdefault((a, b), _has_direction(terms, a, b, needs_direction, needs_length)):
+            coverage.dropped_no_direction += 1
+        elif not right:
+            coverage.dropped_no_answer += 1
+            unanswerable.append(relation)
+        else:
+            named = {a, c} if keeps_b else {a, c, *b}
+            excluded = sorted(int(candidate_of[row]) for row in named if candidate_of[row] >= 0)
+            numbers = (relation, exemplars.setdefault((a, b), len(exemplars)), queries.setdefault(c, len(queries)))
+            ids.append(item)
+            columns.append((numbers, right, excluded))
+    coverage.asked = len(ids)
+    numbers_array = np.array([numbers for numbers, _, _ in columns], dtype=np.intp).reshape(-1, 3)
+    questions = Questions(
+        relations=np.ascontiguousarray(numbers_array[:, 0]),
+        exemplars=np.ascontiguousarray(numbers_array[:, 1]),
+        queries=np.ascontiguousarray(numbers_array[:, 2]),
+        answers=Ragged.of([right for _, right, _ in columns]),
+        excluded=Ragged.of([excluded for _, _, excluded in columns]),
+        exemplar_a=np.array([a for a, _ in exemplars], dtype=np.intp),
+        exemplar_b=Ragged.of([b for _, b in exemplars]),
+        query_terms=np.array(list(queries), dtype=np.intp),
+    )
+    return _Posed(questions, tuple(ids), tuple(relations), coverage, np.array(unanswerable, dtype=np.intp))
+
+
+def _has_direction(terms: NDArray[np.float32], a: int, b: tuple[int, ...], offset: bool, length: bool) -> bool:
+    """Say whether the score is defined for this exemplar: some need an offset, some a mean object, that is not zero."""
+    mean = terms[list(b)].astype(np.float64).mean(axis=0)
+    return not (offset and np.array_equal(mean, terms[a].astype(np.float64))) and not (length and not mean.any())
+
+
+def _reasons(coverage: _Coverage) -> str:
+    counts = {name: value for name, value in asdict(coverage).items() if name.startswith("dropped") and value}
+    listed = ", ".join(f"{value:,} {name.removeprefix('dropped_').replace('_', ' ')}" for name, value in counts.items())
+    return f"{coverage.analogies:,} analogies, {coverage.candidates:,} candidates; {listed}"
+
+
+def _scores(
+    dataset: AnalogyDataset,
+    posed: _Posed,
+    asked: Questions,
+    measures: Measures,
+    where: NDArray[np.intp],
+    n_candidates: int,
+) -> Scores:
+    relations, counted = asked.relations, measures
+    if dataset.options["legacy_unanswerable"] == "yes" and dataset.options["setting"] == "single-answer":
+        # The released code counts these as wrong in accuracy and leaves them out of MAP and MRR.
+        counted = _with_wrong_answers(measures, relations, posed.unanswerable)
+    by_relation, by_category, overall = summarise(counted, relations, posed.names, dataset.categories)
+    constant = summarise(constant_measures(asked, n_candidates), relations, posed.names, dataset.categories)[2]
+    metrics = []
+    for name in METRICS:
+        low, high = _interval(name, by_relation, counted)
+        metrics.append(Metric(name, overall[name].mean, low, high, constant[name].mean, "fraction", len(asked)))
+    per_question = {name: measures.values(name)[where].tolist() for name in METRICS}
+    details: dict[str, Any] = {
+        "setting": dataset.options["setting"],
+        "score": dataset.options["score"],
+        "interval": "over relations" if len(by_relation) > 1 else "over questions",
+        "coverage": asdict(posed.coverage),
+        "relations": by_relation,
+        "categories": {category: _printed(summaries) for category, summaries in by_category.items()},
+        "overall": _printed(overall),
+    }
+    relation_of = [posed.names[number] for number in posed.questions.relations]
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=0,
+        n_test=len(asked),
+        items={"id": posed.ids, "relation": relation_of, **per_question},
+        senteval={**{name: overall[name].mean for name in METRICS}, "relations": by_relation, "ntest": len(asked)},
+        details=details,
+    )
+
+
+def _printed(summaries: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    return {name: asdict(summary) for name, summary in summaries.items()}
+
+
+def _with_wrong_answers(measures: Measures, relations: NDArray[np.intp], unanswerable: NDArray[np.intp]) -> Measures:
+    """Lower each relation's accuracy by its questions that no candidate answers."""
+    answered = np.bincount(relations)
+    wrong = np.bincount(unanswerable, minlength=len(answered))[: len(answered)]
+    return Measures(
+        measures.acc * (answered / np.maximum(answered + wrong, 1))[relations], measures.map, measures.mrr, measures.ranks
+    )
+
+
+def _interval(name: str, by_relation: Mapping[str, Mapping[str, float]], measures: Measures) -> tuple[float, float]:
+    """Return the interval of the mean over relations, or over questions where there is one relation only."""
+    values = np.array([means[name] for means in by_relation.values()])
+    return mean_share_interval(values if len(values) > 1 else measures.values(name), confidence=CONFIDENCE)

@@ -1,0 +1,147 @@
+"""Classification tasks: a probe trained on frozen vectors under the task's protocol, and the scores of its predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
+from medsenteval.errors import SettingsError
+from medsenteval.probes import choose_backend, choose_penalties
+from medsenteval.probes.protocols import Outcome, run_kfold, run_nested, run_split
+from medsenteval.settings import CONFIDENCE, Settings
+from medsenteval.statistics import f1_from_counts, f1_interval
+from medsenteval.support.arrays import Labels
+from medsenteval.tasks.learning_curve import evaluate_part_of_training
+from medsenteval.tasks.probe_rows import accuracy_metric, probe_splits, stack_splits, stacked_parts, unseen_labels
+
+__all__ = ["evaluate_classification", "predict_split"]
+
+
+def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Train a probe on the frozen vectors under the task's protocol and score its predictions."""
+    if settings.part_of_training:
+        return evaluate_part_of_training(task, dataset, embeddings, settings)
+    splits = probe_splits(task, dataset, settings)
+    features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    groups = _group_numbers(task, splits) if settings.grouped else None
+    backend = choose_backend(settings, task.training)
+    n_classes, penalties = len(dataset.label_names), choose_penalties(settings, task.training)
+    if task.protocol == "split":
+        if settings.grouped:
+            raise SettingsError(f"{task.name} has its own train, dev and test split: there are no folds to group")
+        outcome = run_split(
+            backend, features, labels, n_classes,
+            train=rows["train"], dev=rows["dev"], test=rows["test"], penalties=penalties,
+        )  # fmt: skip
+    elif task.protocol == "kfold":
+        outcome = run_kfold(
+            backend, features, labels, n_classes, train=rows["train"], test=rows["test"],
+            n_folds=settings.folds, seed=settings.seed, groups=groups, penalties=penalties,
+        )  # fmt: skip
+    else:
+        outcome = run_nested(backend, features, labels, n_classes, n_folds=settings.folds, groups=groups, penalties=penalties)
+    ids = [item for split in splits.values() for item in split.ids]
+    train = None if task.protocol == "nested" else rows["train"]
+    notes = unseen_labels(labels, dataset.label_names, [fold.rows for fold in outcome.folds], train)
+    return replace(_classification_scores(task, dataset, outcome, labels, ids, splits), notes=notes)
+
+
+def predict_split(
+    task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, tested: Sequence[str]
+) -> tuple[dict[str, Labels], dict[str, Any]]:
+    """Train a probe on train and dev and return its answers to the rows of other splits, with how the fit went."""
+    splits = {name: split for name, split in probe_splits(task, dataset, settings).items() if name in ("train", "dev")}
+    splits |= {name: dataset.splits[name] for name in tested}
+    features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    outcome = run_split(
+        choose_backend(settings, task.training), features, labels, len(dataset.label_names),
+        train=rows["train"], dev=rows["dev"], test=np.concatenate([rows[name] for name in tested]),
+        penalties=choose_penalties(settings, task.training),
+    )  # fmt: skip
+    (fold,) = outcome.folds
+    answers = np.split(fold.predicted, np.cumsum([len(rows[name]) for name in tested])[:-1])
+    details = {"dev_accuracy": outcome.dev_accuracy, "penalties": [fold.penalty], "fits": vars(outcome.report)}
+    return dict(zip(tested, answers, strict=True)), details
+
+
+def _group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
+    names = [name for split in splits.values() for name in split.groups or ()]
+    if len(names) != sum(map(len, splits.values())):
+        raise SettingsError(f"{task.name}: the files do not say which rows belong together, so folds cannot be grouped")
+    _, numbers = np.unique(names, return_inverse=True)
+    return numbers.astype(np.intp)
+
+
+def _classification_scores(
+    task: Task,
+    dataset: Dataset,
+    outcome: Outcome,
+    labels: Labels,
+    ids: list[str],
+    splits: dict[str, Split],
+) -> Scores:
+    gold = [labels[fold.rows] for fold in outcome.folds]
+    predicted = [fold.predicted for fold in outcome.folds]
+    metrics = [accuracy_metric(gold, predicted)]
+    fold_accuracies = [round(100 * float(np.mean(g == p)), 2) for g, p in zip(gold, predicted, strict=True)]
+    tested = np.concatenate([fold.rows for fold in outcome.folds])
+    n_test = len(tested)
+    n_dev = len(splits["dev"]) if "dev" in splits else len(next(iter(splits.values())))
+    legacy: dict[str, Any] = {"devacc": outcome.dev_accuracy, "acc": float(np.round(np.mean(fold_accuracies), 2))}
+    details: dict[str, Any] = {
+        "dev_accuracy": outcome.dev_accuracy,
+        "fold_accuracies": fold_accuracies,
+        "penalties": [fold.penalty for fold in outcome.folds],
+        "fits": vars(outcome.report),
+    }
+    if task.positive_label is not None:
+        positive = dataset.label_names.index(task.positive_label)
+        f1, pooled, fold_f1s = _f1(gold, predicted, positive)
+        metrics.append(f1)
+        details |= {"fold_f1": fold_f1s, "pooled_f1": pooled, "positive_label": task.positive_label}
+        legacy["f1"] = float(np.round(np.mean([round(value, 2) for value in fold_f1s]), 2))
+        if task.protocol == "nested":
+            legacy["F1score"] = legacy["f1"]  # MedSentEval's key for BioC
+    legacy |= {"ndev": n_dev, "ntest": n_test}
+    n_train = n_test if task.protocol == "nested" else len(splits["train"])
+    legacy |= {"n_train": n_train, "n_rejected": len(dataset.rejected)}
+    probabilities = np.concatenate([fold.probabilities for fold in outcome.folds])
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=n_train,
+        n_test=n_test,
+        items={
+            "id": [ids[row] for row in tested],
+            "gold": labels[tested].tolist(),
+            "predicted": np.concatenate(predicted).tolist(),
+            "probability": np.round(probabilities.max(axis=1), 6).tolist(),
+            "fold": np.repeat(np.arange(len(gold)), list(map(len, gold))).tolist(),
+        },
+        senteval=legacy,
+        details=details,
+    )
+
+
+def _f1(gold: list[Labels], predicted: list[Labels], positive: int) -> tuple[Metric, float, list[float]]:
+    """Return F1 as the mean over folds with its interval, F1 of the pooled predictions, and each fold's."""
+    counts = np.array([_two_by_two(g == positive, p == positive) for g, p in zip(gold, predicted, strict=True)])
+    always_yes = np.array([_two_by_two(g == positive, np.ones(len(g), dtype=bool)) for g in gold])
+    low, high = f1_interval(counts, confidence=CONFIDENCE)
+    per_fold = 100 * f1_from_counts(counts)
+    baseline = 100 * float(f1_from_counts(always_yes).mean())
+    metric = Metric("f1", float(per_fold.mean()), 100 * low, 100 * high, baseline, "percent", int(counts.sum()))
+    return metric, 100 * float(f1_from_counts(counts.sum(axis=0))), per_fold.tolist()
+
+
+def _two_by_two(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[int]:
+    return [
+        int(np.sum(gold & predicted)),
+        int(np.sum(~gold & predicted)),
+        int(np.sum(gold & ~predicted)),
+        int(np.sum(~gold & ~predicted)),
+    ]

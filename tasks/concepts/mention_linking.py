@@ -1,0 +1,272 @@
+"""Mentions of annotated corpora as queries, in the files and under the protocol that SapBERT was published with.
+
+Liu et al. 2021 (cambridgeltl/sapbert, evaluation/) score the files of BioSyn (Sung et al. 2020, dmis-lab/BioSyn): names are
+ranked by dot product, a name is right if it shares an identifier with the mention, and of a composite mention ("a|b") every
+part has to be found. What the dictionary holds decides the score, so its hash is part of the signature.
+
+| file | lines |
+|---|---|
+| test_dictionary.txt, dev_dictionary.txt, train_dictionary.txt | identifier (or several: a\\|b), two bars, name |
+| processed_test/\\*.concept, test/\\*.concept, or dev | document, span, type, mention, identifier, by two bars |
+| test/DOCUMENT.abbr (our name) | what Ab3P prints for the document: short form, long form, precision, by a bar |
+| COMETA: splits/\\*/test.csv | columns Term and General SNOMED ID, by tabs |
+| MedMentions: test_query.txt | identifier, two bars, mention |
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import punctuation
+from typing import Final
+
+from medsenteval.contracts import Dataset, Task
+from medsenteval.errors import DataMissingError
+from medsenteval.support.files import clean_text
+from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
+from medsenteval.tasks.concepts.concept_evaluation import METRICS, evaluate_concepts
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+
+__all__ = ["BC5CDR_CHEMICAL", "BC5CDR_DISEASE", "COMETA", "MEDMENTIONS", "NCBI_DISEASE", "expand_abbreviations", "plain_text"]
+
+#: Which mentions of the corpus are names in the dictionary -> its file.
+_DICTIONARIES: Final = {
+    "train+dev": "test_dictionary.txt",
+    "train": "dev_dictionary.txt",
+    "none": "train_dictionary.txt",
+}
+_TEXT: Final = {"case": ("lower", "as-written"), "punctuation": ("as-written", "removed"), "duplicates": ("kept", "once")}
+_CORPUS: Final = {
+    "mentions": tuple(_DICTIONARIES),
+    "text": ("processed", "raw"),
+    "part": ("test", "dev"),
+    "abbreviations": ("as-written", "expanded"),
+    "composites": ("kept", "left-out"),
+    **_TEXT,
+}
+_CUILESS: Final = "cui-less"
+_BEFORE_CODE: Final = re.compile(r"OMIM:|MESH:")
+
+
+def plain_text(text: str, options: Mapping[str, str], keep: str = "") -> str:
+    """Apply BioSyn's rules: lower case, and every run of punctuation and blanks one blank; ``keep`` is no punctuation."""
+    if options["case"] == "lower":
+        text = text.lower()
+    if options["punctuation"] == "removed":
+        removed = "".join(mark for mark in punctuation if mark not in keep)
+        text = re.sub(rf"[\s{re.escape(removed)}]+", " ", text)
+    return text.strip()
+
+
+def expand_abbreviations(mention: str, long_forms: Mapping[str, str]) -> str:
+    """Replace short forms by long ones, also next to a slash or before a comma, as BioSyn does, until nothing changes."""
+
+    def expanded(token: str) -> str:
+        if "/" in token:
+            token = "/".join(long_forms.get(part, part) for part in token.split("/"))
+        if token.endswith(","):
+            bare = token.replace(",", "")
+            return long_forms.get(bare, bare) + ","
+        return long_forms.get(token, token)
+
+    seen = {mention}
+    while True:
+        mention = " ".join(map(expanded, mention.split()))
+        if mention in seen:  # also where two short forms stand for each other, for which BioSyn never ends
+            return mention
+        seen.add(mention)
+
+
+@dataclass(frozen=True)
+class _Mention:
+    """One annotated mention: where it is, its text, and its identifiers as written."""
+
+    file: Path
+    line: int
+    text: str
+    codes: str
+    document: str = ""
+
+
+def _fields(split: SplitBuilder, file: Path, number: int, line: str, least: int) -> list[str] | None:
+    found = line.split("||")
+    if len(found) >= least:
+        return [field.strip() for field in found]
+    split.reject(file, number, f"{len(found)} field(s) by two bars where at least {least} are expected")
+    return None
+
+
+def _dictionary(builder: DatasetBuilder, file: Path, options: Mapping[str, str]) -> dict[str, list[str]]:
+    """Read names with their identifiers; a name on several lines has the identifiers of all of them."""
+    split, dictionary, repeated = builder.split("all"), dict[str, list[str]](), 0
+    for number, line in builder.lines(file):
+        if not line.strip() or (found := _fields(split, file, number, line, 2)) is None:
+            continue
+        codes, name = found[0], plain_text(found[1], options)
+        if codes.casefold() == _CUILESS:
+            continue
+        if not name:
+            split.reject(file, number, "a name without a letter or digit")
+            continue
+        repeated += name in dictionary
+        known = dictionary.setdefault(name, [])
+        known.extend(code for code in codes.split("|") if code not in known)
+    if repeated:
+        builder.notes.append(f"{repeated:,} repeated name(s) of {file.name} are one name with all their identifiers")
+    return dictionary
+
+
+def _concept_mentions(builder: DatasetBuilder, options: Mapping[str, str]) -> Iterator[_Mention]:
+    """Yield the mentions of BioSyn's .concept files, one file a document, with abbreviations expanded where asked for."""
+    name = f"processed_{options['part']}" if options["text"] == "processed" else options["part"]
+    folder = builder.folder / name
+    files = sorted(folder.glob("*.concept"))
+    if not files:
+        raise DataMissingError(f"{builder.name}: {folder} holds no file *.concept")
+    for file in files:
+        long_forms = _long_forms(file.with_suffix(".abbr"), builder) if options["abbreviations"] == "expanded" else {}
+        for number, line in builder.lines(file):
+            if line.strip() and (found := _fields(builder.split("all"), file, number, line, 5)) is not None:
+                yield _Mention(file, number, expand_abbreviations(found[3], long_forms), found[4], found[0])
+
+
+def _long_forms(file: Path, builder: DatasetBuilder) -> dict[str, str]:
+    if not file.is_file():
+        raise DataMissingError(
+            f"{builder.name}: abbreviations=expanded needs {file}: save there what Ab3P prints for {file.stem}.txt"
+        )
+    rows = (line.split("|") for _, line in builder.lines(file))
+    return {row[0].strip(): row[1].strip() for row in rows if len(row) == 3}
+
+
+def _cometa_mentions(builder: DatasetBuilder, options: Mapping[str, str]) -> Iterator[_Mention]:
+    file = builder.require(f"splits/{options['split']}/{options['part']}.csv")
+    rows = builder.lines(file)
+    header = next(csv.reader([next(rows, (0, ""))[1]], delimiter="\t"))
+    if not {"Term", "General SNOMED ID"} <= set(header):
+        raise DataMissingError(f"{file}:1: no columns Term and General SNOMED ID among {header}")
+    for number, line in rows:
+        fields = dict(zip(header, next(csv.reader([line], delimiter="\t"), []), strict=False))
+        if fields.get("Term") and fields.get("General SNOMED ID"):
+            yield _Mention(file, number, fields["Term"], fields["General SNOMED ID"])
+        elif line.strip():
+            builder.split("all").reject(file, number, "no Term or no General SNOMED ID")
+
+
+def _query_mentions(builder: DatasetBuilder, options: Mapping[str, str]) -> Iterator[_Mention]:
+    file = builder.require("test_query.txt", "*query*.txt")
+    for number, line in builder.lines(file):
+        if line.strip() and (found := _fields(builder.split("all"), file, number, line, 2)) is not None:
+            yield _Mention(file, number, found[1], found[0])
+
+
+def _read(
+    name: str,
+    folder: Path,
+    options: Mapping[str, str],
+    dictionary_files: tuple[str, ...],
+    mentions: Callable[[DatasetBuilder, Mapping[str, str]], Iterator[_Mention]],
+) -> Dataset:
+    builder = DatasetBuilder(name, folder, options=options)
+    split, has_composites = builder.split("all"), "composites" in options
+    dictionary = _dictionary(builder, builder.require(*dictionary_files), options)
+    known = {code for codes in dictionary.values() for code in codes}
+    queries: dict[str, Query] = {}
+    seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
+    unlinked = 0
+    for mention in mentions(builder, options):
+        if mention.codes.casefold() == _CUILESS:
+            continue
+        codes = _BEFORE_CODE.sub("", mention.codes)
+        concepts = tuple(code.strip() for code in (codes.replace("+", "|") if has_composites else codes).split("|"))
+        if options.get("composites") == "left-out" and len(concepts) > 1:
+            continue
+        if options.get("text") == "raw" and not known.issuperset(concepts):
+            unlinked += 1
+            continue
+        text = plain_text(mention.text, options, keep="|")
+        written = text.replace("+", "|").split("|") if has_composites else [text]
+        parts = tuple(part for part in map(clean_text, written) if part)
+        if not parts:
+            split.reject(mention.file, mention.line, f"the mention {mention.text!r} has no letter or digit")
+            continue
+        if options["duplicates"] == "once" and (parts, concepts) in seen:
+            continue
+        seen.add((parts, concepts))
+        queries[f"{mention.file.name}:{mention.line}"] = Query(parts, concepts)
+    if unlinked:
+        builder.notes.append(f"{unlinked:,} raw mention(s) with an identifier that no name has are left out, as in BioSyn")
+    return concept_dataset(
+        name, folder, builder.files, options, queries, dictionary, rejected=builder.rejected, notes=builder.notes
+    )
+
+
+def _task(
+    name: str,
+    folders: tuple[str, ...],
+    options: Mapping[str, tuple[str, ...]],
+    mentions: Callable[[DatasetBuilder, Mapping[str, str]], Iterator[_Mention]],
+    dictionary: str | None,
+    *,
+    citation: str,
+    licence: str,
+    access: str,
+    obtain: str,
+) -> Task:
+    allowed = {**options, "score": ("dot", "cosine")}
+
+    def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
+        taken = {key: chosen.get(key, values[0]) for key, values in allowed.items()}
+        return _read(name, folder, taken, (dictionary or _DICTIONARIES[taken["mentions"]],), mentions)
+
+    return Task(
+        name=name, version="1", family="concepts", protocol="linking", uses_probe=False, metrics=tuple(METRICS),
+        folders=folders, read=read, evaluate=evaluate_concepts, options=allowed, citation=citation, licence=licence,
+        access=access, obtain=obtain,
+    )  # fmt: skip
+
+
+_BIOSYN: Final = "take {} with its dictionaries from the page of BioSyn (github.com/dmis-lab/BioSyn, Datasets) or SapBERT"
+
+
+def _corpus(name: str, folder: str, citation: str) -> Task:
+    return _task(
+        name, (folder,), _CORPUS, _concept_mentions, None, citation=citation, licence="not stated", access="open",
+        obtain=f"{_BIOSYN.format(folder)}; put test_dictionary.txt and processed_test/ into {folder}/",
+    )  # fmt: skip
+
+
+_BC5CDR: Final = "Li et al. 2016, BioCreative V CDR task corpus: a resource for chemical disease relation extraction, Database"
+NCBI_DISEASE = _corpus(
+    "NCBI-disease-linking",
+    "ncbi-disease",
+    "Dogan et al. 2014, NCBI disease corpus: a resource for disease name recognition and concept normalization",
+)
+BC5CDR_DISEASE = _corpus("BC5CDR-disease-linking", "bc5cdr-disease", _BC5CDR)
+BC5CDR_CHEMICAL = _corpus("BC5CDR-chemical-linking", "bc5cdr-chemical", _BC5CDR)
+COMETA = _task(
+    "COMETA",
+    ("cometa",),
+    {"split": ("stratified_general", "zeroshot_general"), "part": ("test", "dev"), **_TEXT},
+    _cometa_mentions,
+    "COMETA_id_sf_dictionary.txt",
+    citation="Basaldella et al. 2020, COMETA: a corpus for medical entity linking in the social media, EMNLP",
+    licence="on request; its dictionary is SNOMED CT's, for licence holders",
+    access="on request",
+    obtain="ask its authors (github.com/cambridgeltl/cometa); put splits/ and COMETA_id_sf_dictionary.txt into cometa/",
+)
+MEDMENTIONS = _task(
+    "MedMentions-linking",
+    ("medmentions",),
+    _TEXT,
+    _query_mentions,
+    "dictionary.txt",
+    citation="Mohan and Li 2019, MedMentions: a large biomedical corpus annotated with UMLS concepts, AKBC",
+    licence="CC0 1.0; its dictionary is the UMLS's, for licence holders",
+    access="credentialed",
+    obtain="put the mentions as test_query.txt (identifier||mention) and the names of the UMLS 2017AA as dictionary.txt "
+    "(identifier||name, 7.4 million different lines) into medmentions/",
+)

@@ -1,0 +1,198 @@
+"""Synonyms of a terminology as queries: each is left out of the dictionary in turn and has to be found by the other names.
+
+Needs no annotated corpus and, with an open ontology, no licence. Names that differ in case only are one name, and a name of
+several concepts means any of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from medsenteval.contracts import Dataset, Task
+from medsenteval.errors import DataError, DataMissingError
+from medsenteval.support.files import find_file, read_lines
+from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
+from medsenteval.tasks.concepts.concept_evaluation import METRICS, evaluate_concepts
+from medsenteval.words.concepts.concept_names import Terminology, names_of_obo, names_of_snomed, names_of_umls
+
+__all__ = ["HPO", "OPTIONS", "SNOMED_CT", "UMLS", "read_synonyms", "synonym_task", "task_of_source"]
+
+OPTIONS: Final = {
+    "synonyms": ("exact", "exact+related"),
+    "dictionary": ("all", "preferred"),
+    "wording": ("all", "lay", "professional"),
+    "score": ("cosine", "dot"),
+}
+#: A table of identifiers and counts beside the ontology, by which rare and frequent concepts are told apart.
+FREQUENCIES: Final = "frequencies.tsv"
+
+
+def read_synonyms(
+    name: str, folder: Path, terminology: Terminology, options: Mapping[str, str], frequencies: Path | None = None
+) -> Dataset:
+    """Return each synonym as a query for its concepts, among all other names or among preferred names only."""
+    scopes = ("exact",) if options["synonyms"] == "exact" else ("exact", "related")
+    used = [each for each in terminology.names if each.text and each.scope in ("preferred", *scopes)]
+    dictionary: dict[str, tuple[str, ...]] = {}
+    row_of: dict[str, int] = {}
+    spelling: dict[str, str] = {}
+    meant: dict[str, list[str]] = {}
+    for each in used:
+        key = each.text.casefold()
+        if each.concept not in meant.setdefault(key, []):
+            meant[key].append(each.concept)
+        if options["dictionary"] == "all" or each.scope == "preferred":
+            text = spelling.setdefault(key, each.text)
+            dictionary[text] = tuple(dict.fromkeys([*dictionary.get(text, ()), each.concept]))
+            row_of.setdefault(key, len(row_of))
+    names_of = Counter(concept for ids in dictionary.values() for concept in ids)
+    preferred = {(each.concept, each.text.casefold()) for each in used if each.scope == "preferred"}
+    counts = _frequencies(frequencies or find_file(folder, FREQUENCIES))
+    queries: dict[str, Query] = {}
+    asked: set[str] = set()
+    repeated = 0
+    for each in used:
+        key = each.text.casefold()
+        if each.scope == "preferred" or key in asked or options["wording"] not in ("all", each.wording):
+            continue
+        if (each.concept, key) in preferred:
+            repeated += 1
+            continue
+        asked.add(key)
+        traits: dict[str, str | int | float] = {"names": names_of[each.concept]}
+        if each.wording:
+            traits["wording"] = each.wording
+        if terminology.depths:
+            traits["depth"] = terminology.depths.get(each.concept, -1)
+        if counts:
+            traits["frequency"] = counts.get(each.concept, 0.0)
+        ids = (each.concept, *(concept for concept in meant[key] if concept != each.concept))
+        queries[f"{each.concept}#{each.number}"] = Query((each.text,), ids, row_of.get(key, -1), traits)
+    if not queries and options["wording"] != "all" and not any(each.wording for each in used):
+        raise DataError(f"{name}: the terminology does not say which synonyms are {options['wording']}; leave out the option")
+    notes = [f"{repeated:,} synonym(s) differ from the preferred name in case alone and are no query"] * bool(repeated)
+    notes += [f"version {terminology.version}"] * bool(terminology.version)
+    return concept_dataset(name, folder, terminology.files, options, queries, dictionary, notes=notes)
+
+
+def _frequencies(file: Path | None) -> dict[str, float]:
+    """Read identifiers and counts, separated by a tab."""
+    if file is None:
+        return {}
+    if not file.is_file():
+        raise DataMissingError(f"{file}: there is no such file; it should hold an identifier, a tab and a count on every line")
+    counts: dict[str, float] = {}
+    lines, _ = read_lines(file)
+    for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
+        if not row:
+            continue
+        try:
+            count = float(row[1])
+        except (IndexError, ValueError):
+            count = math.nan
+        if not (math.isfinite(count) and count >= 0):
+            raise DataError(f"{file}:{number}: {chr(9).join(row)!r}: an identifier, a tab and a count are expected")
+        counts[row[0].strip()] = count
+    return counts
+
+
+def synonym_task(
+    name: str,
+    read: Callable[[Path], Terminology],
+    *,
+    folders: tuple[str, ...],
+    citation: str,
+    licence: str,
+    access: str,
+    obtain: str,
+    frequencies: Path | None = None,
+) -> Task:
+    """Return the task of one terminology; ``read`` finds it below a folder."""
+
+    def read_dataset(folder: Path, chosen: Mapping[str, str]) -> Dataset:
+        options = {key: chosen.get(key, values[0]) for key, values in OPTIONS.items()}
+        return read_synonyms(name, folder, read(folder), options, frequencies)
+
+    return Task(
+        name=name,
+        version="1",
+        family="concepts",
+        protocol="leave-one-synonym-out",
+        uses_probe=False,
+        metrics=tuple(METRICS),
+        folders=folders,
+        read=read_dataset,
+        evaluate=evaluate_concepts,
+        options=OPTIONS,
+        row_options=("synonyms", "wording"),
+        citation=citation,
+        licence=licence,
+        access=access,
+        obtain=obtain,
+    )
+
+
+def _only_obo(folder: Path) -> Terminology:
+    found = find_file(folder, "hp.obo", "*.obo", "*.obo.gz")
+    if found is None:
+        raise DataMissingError(f"{folder} holds no file hp.obo")
+    return names_of_obo(found)
+
+
+HPO = synonym_task(
+    "HPO",
+    _only_obo,
+    folders=("HPO",),
+    citation="Gargano et al. 2024, The Human Phenotype Ontology in 2024: phenotypes around the world, Nucleic Acids Research",
+    licence="HPO licence: free with attribution, content unaltered, version shown",
+    access="open",
+    obtain="take hp.obo from the Human Phenotype Ontology's page",
+)
+SNOMED_CT = synonym_task(
+    "SNOMED-CT",
+    names_of_snomed,
+    folders=("SNOMED", "SNOMED-CT"),
+    citation="SNOMED CT International Edition, release of 31 January 2019; Schulz et al., medisim",
+    licence="SNOMED CT affiliate licence (in the USA: UMLS licence)",
+    access="credentialed",
+    obtain="get a SNOMED CT licence (in the USA through the UMLS) and download the International Edition's RF2 release",
+)
+UMLS = synonym_task(
+    "UMLS",
+    names_of_umls,
+    folders=("UMLS",),
+    citation="Bodenreider 2004, The Unified Medical Language System (UMLS): integrating biomedical terminology, "
+    "Nucleic Acids Research",
+    licence="UMLS Metathesaurus licence",
+    access="credentialed",
+    obtain="get a UMLS licence, sign in at the page and download MRCONSO.RRF of a release",
+)
+
+
+_READERS: Final = {"obo": names_of_obo, "snomed": names_of_snomed, "umls": names_of_umls}
+
+
+def task_of_source(kind: str, place: Path, frequencies: Path | None = None) -> Task:
+    """Return the task of any OBO file, SNOMED CT release or UMLS release, wherever it is.
+
+    HPO, SNOMED CT and UMLS have the names of their tasks; any other ontology has that of its file.
+    """
+    known = {"hp": HPO, "snomed": SNOMED_CT, "umls": UMLS}
+    stem = place.name.split(".")[0] if kind == "obo" else kind
+    like = known.get(stem.casefold())
+    return synonym_task(
+        stem if like is None else like.name,
+        lambda folder: _READERS[kind](place),
+        folders=(),
+        citation="the ontology's own" if like is None else like.citation,
+        licence="the ontology's own" if like is None else like.licence,
+        # Whether an unknown ontology may be passed on, nobody has said.
+        access="on request" if like is None else like.access,
+        obtain=f"name another file than {place}",
+        frequencies=frequencies,
+    )

@@ -1,0 +1,238 @@
+"""Learning curves and few-shot scores: the probe trained on a part of the training rows, several times, and the mean of draws.
+
+A part is drawn from the training rows only: all of the test rows (under nested cross-validation: all held-out rows of every
+outer fold) are scored in every draw. ``train_fraction`` keeps the proportions of the classes and at least one row of each,
+``shots`` takes as many rows of every class. The penalty is chosen as the task's protocol has it, with as many inner folds as
+the rarest class has rows; with one row of a class nothing can be chosen and C is 1.
+
+mteb's few-shot protocol is a fixed one: the rows in file order, shuffled anew from seed 42 for every experiment on top of the
+last shuffle, the first ``shots`` of each class, scikit-learn's logistic regression as it comes. It chooses no penalty.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
+from medsenteval.errors import ProbeError, SettingsError
+from medsenteval.probes import choose_backend, choose_penalties
+from medsenteval.probes.backend import Backend
+from medsenteval.probes.features import Features
+from medsenteval.probes.protocols import NESTED_SEED, Outcome, run_kfold, run_split, stratified_folds
+from medsenteval.settings import CONFIDENCE, Settings
+from medsenteval.statistics import f1_from_counts, f1_share_interval, share_interval
+from medsenteval.support.arrays import Floats, Labels, Rows
+from medsenteval.tasks.probe_rows import senteval_order, stack_splits, stacked_parts, unseen_labels
+
+__all__ = ["evaluate_part_of_training", "mteb_experiments", "part_of_rows"]
+
+
+#: The seed that mteb gives its tasks.
+MTEB_SEED: Final = 42
+
+
+def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Score the task as often as there are draws; the metric is the mean, with its interval."""
+    if settings.grouped:
+        raise SettingsError("grouped folds and a part of the training rows exclude each other")
+    mteb = settings.few_shot == "mteb"
+    splits = dict(dataset.splits)
+    if not mteb:
+        splits = {name: split.take(senteval_order(split)) for name, split in splits.items()}
+    features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    ids = [item for split in splits.values() for item in split.ids]
+    draws: list[tuple[Rows, Labels]] = []
+    used: list[int] = []
+    if mteb:
+        if "train" not in rows or "test" not in rows or features.right is not None:
+            raise SettingsError(f"{task.name}: mteb's few-shot protocol is for single texts with a training and a test split")
+        for chosen in mteb_experiments(labels[rows["train"]], settings.shots or 0, settings.draws):
+            draws.append((rows["test"], _fit_as_mteb(features, labels, rows["train"][chosen], rows["test"])))
+            used.append(len(chosen))
+    else:
+        backend = choose_backend(settings, task.training)
+        for draw in range(settings.draws):
+            rng = np.random.default_rng([settings.seed, draw])
+            outcome, n_train = _one_draw(task, backend, features, labels, len(dataset.label_names), rows, settings, rng)
+            tested = np.concatenate([fold.rows for fold in outcome.folds])
+            draws.append((tested, np.concatenate([fold.predicted for fold in outcome.folds])))
+            used.append(n_train)
+    # Every part has a row of each label that the training rows have.
+    notes = unseen_labels(labels, dataset.label_names, [rows["test"]], rows["train"]) if "train" in rows else ()
+    return _scores(task, dataset, labels, ids, draws, used, notes)
+
+
+def part_of_rows(labels: Labels, rows: Rows, settings: Settings, rng: np.random.Generator) -> Rows:
+    """Draw the training rows of one draw: a fraction of each class, or as many shots of each."""
+    chosen = []
+    for label in np.unique(labels[rows]):
+        members = rng.permutation(rows[labels[rows] == label])
+        if settings.shots is not None:
+            size = min(settings.shots, len(members))
+        else:
+            size = max(1, round((settings.train_fraction or 1.0) * len(members)))
+        chosen.append(members[:size])
+    part: Rows = np.sort(np.concatenate(chosen))
+    return part
+
+
+def _one_draw(
+    task: Task,
+    backend: Backend,
+    features: Features,
+    labels: Labels,
+    n_classes: int,
+    rows: dict[str, Rows],
+    settings: Settings,
+    rng: np.random.Generator,
+) -> tuple[Outcome, int]:
+    penalties = choose_penalties(settings, task.training)
+    if task.protocol == "split":
+        train = part_of_rows(labels, rows["train"], settings, rng)
+        outcome = run_split(
+            backend, features, labels, n_classes, train=train, dev=rows["dev"], test=rows["test"], penalties=penalties
+        )
+        return outcome, len(train)
+    parts: list[tuple[Rows, Rows, int]]
+    if task.protocol == "kfold":
+        parts = [(part_of_rows(labels, rows["train"], settings, rng), rows["test"], settings.seed)]
+    else:
+        (everything,) = rows.values()
+        parts = [
+            (part_of_rows(labels, everything[train], settings, rng), everything[held_out], NESTED_SEED)
+            for train, held_out in stratified_folds(labels[everything], settings.folds, NESTED_SEED)
+        ]
+    grid = penalties if penalties is not None else backend.penalties(task.protocol)
+    outcomes = []
+    for train, test, seed in parts:
+        rarest = int(np.bincount(labels[train])[np.unique(labels[train])].min())
+        folds = min(settings.folds, rarest)
+        if folds < 2:
+            # Nothing to hold out: a penalty in the middle of scikit-learn's and SentEval's grids, said in the documentation.
+            outcomes.append(_without_choice(backend, features, labels, n_classes, train, test))
+        else:
+            outcomes.append(
+                run_kfold(
+                    backend, features, labels, n_classes, train=train, test=test, n_folds=folds, seed=seed, penalties=grid
+                )
+            )
+    report = outcomes[0].report
+    for other in outcomes[1:]:
+        report = report + other.report
+    joined = Outcome(tuple(fold for outcome in outcomes for fold in outcome.folds), outcomes[0].dev_accuracy, report)
+    return joined, round(float(np.mean([len(train) for train, _, _ in parts])))
+
+
+def _without_choice(
+    backend: Backend, features: Features, labels: Labels, n_classes: int, train: Rows, test: Rows
+) -> Outcome:  # fmt: skip
+    from medsenteval.probes.backend import Fold
+    from medsenteval.probes.protocols import FoldOutcome
+
+    if backend.name not in ("exact", "sklearn"):
+        raise ProbeError(
+            f"the probe {backend.name!r} cannot be trained on one row a class; take more shots, or the probe exact"
+        )
+    (prediction,), report = backend.predict(features, labels, n_classes, [Fold(train, test)], [1.0])
+    return Outcome((FoldOutcome(test, prediction.probabilities, prediction.labels, 1.0),), 0.0, report)
+
+
+def mteb_experiments(labels: Labels, shots: int, draws: int) -> list[Rows]:
+    """Return the training rows of mteb's experiments, in its order: it reshuffles the last order from the same seed."""
+    order = list(range(len(labels)))
+    experiments = []
+    for _ in range(draws):
+        np.random.RandomState(MTEB_SEED).shuffle(order)
+        taken: dict[int, int] = {}
+        chosen = []
+        for row in order:
+            label = int(labels[row])
+            if taken.get(label, 0) < shots:
+                chosen.append(row)
+                taken[label] = taken.get(label, 0) + 1
+        experiments.append(np.array(chosen, dtype=np.intp))
+    return experiments
+
+
+def _fit_as_mteb(features: Features, labels: Labels, train: Rows, test: Rows) -> Labels:
+    import warnings
+
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(max_iter=100, random_state=MTEB_SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(features.take(train), labels[train])
+    predicted: Labels = model.predict(features.take(test)).astype(np.int64)
+    return predicted
+
+
+def _scores(
+    task: Task,
+    dataset: Dataset,
+    labels: Labels,
+    ids: list[str],
+    draws: list[tuple[Rows, Labels]],
+    used: list[int],
+    notes: tuple[str, ...],
+) -> Scores:
+    tested = draws[0][0]
+    gold = labels[tested]
+    right = np.array([predicted == labels[rows] for rows, predicted in draws])
+    accuracies = right.mean(axis=1)
+    baseline = 100 * float(np.bincount(gold).max()) / len(gold)
+    metrics = [_accuracy(accuracies, baseline, len(gold))]
+    details: dict[str, Any] = {"draw_accuracies": (100 * accuracies).tolist(), "training_rows": used}
+    if task.positive_label is not None:
+        positive = dataset.label_names.index(task.positive_label)
+        counts = np.array([_two_by_two(gold == positive, predicted == positive) for _, predicted in draws])
+        always = np.array(_two_by_two(gold == positive, np.ones(len(gold), dtype=bool)))
+        values = f1_from_counts(counts)
+        baseline = 100 * float(f1_from_counts(always))
+        metrics.append(_mean_f1(values, float(counts.sum(axis=1).mean()), baseline, len(gold)))
+        details["draw_f1"] = (100 * values).tolist()
+    legacy = {metric.name: round(metric.value, 2) for metric in metrics}
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=round(float(np.mean(used))),
+        n_test=len(gold),
+        # For comparisons: in which share of the draws each item was right.
+        items={"id": [ids[row] for row in tested], "gold": gold.tolist(), "acc": right.mean(axis=0).tolist()},
+        senteval={**legacy, "ntest": len(gold), "n_train": round(float(np.mean(used)))},
+        details=details,
+        notes=notes,
+    )
+
+
+def _accuracy(values: Floats, baseline: float, n: int) -> Metric:
+    """Return the mean accuracy over draws; its interval is for other draws of training rows and other test items."""
+    mean = float(values.mean())
+    variance = mean * (1 - mean) / n + _variance_of_draws(values)
+    low, high = share_interval(mean, n, confidence=CONFIDENCE, variance=variance)
+    return Metric("acc", 100 * mean, 100 * low, 100 * high, baseline, "percent", n)
+
+
+def _mean_f1(values: Floats, positive: float, baseline: float, n: int) -> Metric:
+    """Return the mean F1 over draws likewise; ``positive`` items are it in gold or prediction, on average over draws."""
+    mean = float(values.mean())
+    # The error of F1 by the delta method, as in ``f1_share_interval``.
+    variance = mean * (1 - mean) * (2 - mean) ** 2 / (2 * max(positive, 1)) + _variance_of_draws(values)
+    low, high = f1_share_interval(mean, positive, confidence=CONFIDENCE, variance=variance)
+    return Metric("f1", 100 * mean, 100 * low, 100 * high, baseline, "percent", n)
+
+
+def _variance_of_draws(values: Floats) -> float:
+    """Return the variance of a mean over draws, larger where few draws estimate it, as Student's quantiles are."""
+    from scipy.special import ndtri, stdtrit
+
+    level = (1 + CONFIDENCE) / 2
+    return float(values.var(ddof=1) / len(values) * (stdtrit(len(values) - 1, level) / ndtri(level)) ** 2)
+
+
+def _two_by_two(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[int]:
+    """Return true positives, false positives and false negatives."""
+    return [int(np.sum(gold & predicted)), int(np.sum(~gold & predicted)), int(np.sum(gold & ~predicted))]

@@ -1,0 +1,195 @@
+"""Entity-level F1 of a window tagger on a corpus: three runs, their mean, and a dictionary beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from threading import Event
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
+from medsenteval.errors import DataError
+from medsenteval.settings import CONFIDENCE, Settings
+from medsenteval.statistics import f1_from_counts
+from medsenteval.support.arrays import Counts
+from medsenteval.support.cores import available_cores
+from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
+from medsenteval.tasks.ner.word_table import PADDING, WordTable, capitals_of
+from medsenteval.words.tagging.entities import (
+    Entities,
+    Rate,
+    count_matches,
+    find_entities,
+    precision_from_counts,
+    rate_interval,
+    recall_from_counts,
+)
+from medsenteval.words.tagging.tag_schemes import Tags, Transitions, allowed_transitions, as_iob, seen_transitions
+from medsenteval.words.tagging.viterbi import decode
+from medsenteval.words.tagging.window_tagger import CAPITALS, PRESETS, TaggerSettings, Windows, WindowTagger, windows_of
+
+__all__ = ["RUNS", "dictionary_tags", "evaluate_tagging"]
+
+_Outcome = TypeVar("_Outcome")
+
+#: The paper runs three trials because of the random initialisation and reports their mean.
+RUNS: Final = 3
+
+_RATES: Final[dict[Rate, Callable[[Counts], NDArray[np.float64]]]] = {
+    "f1": f1_from_counts,
+    "precision": precision_from_counts,
+    "recall": recall_from_counts,
+}
+
+
+def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Train the tagger on the words' vectors, frozen or as a start, and score the test sentences after the last epoch."""
+    if not isinstance(dataset, TaggedDataset):
+        raise DataError(f"{task.name}: a tagging task needs sentences of tokens and tags, not a {type(dataset).__name__}")
+    splits, types, options = dataset.tagged, dataset.label_names, dataset.options
+    tagger_settings = _tagger_settings(options)
+    all_tokens = [token for split in splits.values() for token in split.all_tokens]
+    table = WordTable.of(all_tokens, embeddings, scale=options.get("scale", "raw"))
+    parts = {name: _Part.of([split], table, tagger_settings) for name, split in splits.items()}
+    trained_on = ["train", "devel"] if options.get("training") == "train+devel" else ["train"]
+    training = _Part.of([splits[name] for name in trained_on], table, tagger_settings)
+    scored = [name for name in parts if name not in trained_on]
+    transitions = (
+        allowed_transitions(len(types))
+        if tagger_settings.transitions == "allowed"
+        else seen_transitions(training.tags, training.offsets, len(types))
+    )
+
+    def run(number: int, stop: Event) -> tuple[dict[str, Entities], list[float]]:
+        rng = np.random.default_rng([settings.seed, number])
+        tagger = WindowTagger(tagger_settings, table.vectors, len(transitions.first), rng)
+        tagger.fit(training.windows, training.tags, stop)
+        return {name: _predicted(tagger, parts[name], transitions) for name in scored}, tagger.losses
+
+    runs = _side_by_side(run, RUNS)
+    test = parts["test"]
+    predicted = [found["test"] for found, _ in runs]
+    counts = np.stack([count_matches(test.entities, found, len(test)) for found in predicted])
+    guessed = find_entities(dictionary_tags(training.tokens, training.tags, test.tokens), test.offsets)
+    details: dict[str, Any] = {
+        "tagger": asdict(tagger_settings),
+        "runs": {name: (100 * rate(counts.sum(axis=1))).tolist() for name, rate in _RATES.items()},
+        "by_type": {kind: _mean_f1(test, predicted, number) for number, kind in enumerate(types)},
+        "dictionary_f1": _mean_f1(test, [guessed]),
+        "entities": {name: len(part.entities) for name, part in parts.items()},
+        "tokens": {name: len(part.tags) for name, part in parts.items()},
+        "unknown_words": table.report(test.tokens),
+        "final_loss": [losses[-1] for _, losses in runs],
+    }
+    if "devel" in scored:
+        details["devel_f1"] = [_mean_f1(parts["devel"], [found["devel"]]) for found, _ in runs]
+    return Scores(
+        metrics=tuple(_metric(name, counts) for name in _RATES),
+        n_train=len(training),
+        n_test=len(test),
+        items=_items(splits["test"], types, test, predicted, counts),
+        senteval={"f1": round(float(np.mean(details["runs"]["f1"])), 2), "ntrain": len(training), "ntest": len(test)},
+        details=details,
+    )
+
+
+def _tagger_settings(options: Mapping[str, str]) -> TaggerSettings:
+    chosen = PRESETS[options.get("preset", "paper")]
+    vectors = options.get("vectors", "preset")
+    return chosen if vectors == "preset" else replace(chosen, tuned=vectors == "tuned")
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """Sentences laid one after the other, as the tagger sees them."""
+
+    tokens: list[str]
+    tags: Tags
+    offsets: NDArray[np.intp]
+    windows: Windows
+    entities: Entities
+
+    @classmethod
+    def of(cls, splits: Sequence[TaggedSentences], table: WordTable, settings: TaggerSettings) -> _Part:
+        tokens = [token for split in splits for token in split.all_tokens]
+        tags = np.concatenate([split.all_tags for split in splits])
+        lengths = [len(sentence) for split in splits for sentence in split.tokens]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+        windows = [windows_of(table.rows(tokens), offsets, settings.window, PADDING)]
+        if settings.capitals:
+            windows.append(windows_of(capitals_of(tokens), offsets, settings.window, CAPITALS.index("padding")))
+        return cls(tokens, tags, offsets, windows, find_entities(tags, offsets))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+def _side_by_side(run: Callable[[int, Event], _Outcome], n_runs: int) -> list[_Outcome]:
+    """Do the runs in threads of their own, each on one core: a result depends on its seed, not on the number of cores.
+
+    An error of one run, or the user's interrupt, stops the others at their next epoch.
+    """
+    from threadpoolctl import threadpool_limits
+
+    stop = Event()
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(n_runs, available_cores())) as threads:
+        try:
+            return list(threads.map(run, range(n_runs), [stop] * n_runs))
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _predicted(tagger: WindowTagger, part: _Part, transitions: Transitions) -> Entities:
+    return find_entities(decode(tagger.log_probabilities(part.windows), part.offsets, transitions), part.offsets)
+
+
+def dictionary_tags(train_tokens: Sequence[str], train_tags: Tags, tokens: Sequence[str]) -> Tags:
+    """Give each token the IOB tag that it has most often in training, O to unseen ones: what memory alone achieves."""
+    number_of = {token: number for number, token in enumerate(dict.fromkeys(train_tokens))}
+    tags = as_iob(train_tags)
+    n_tags = int(tags.max()) + 1
+    seen = np.fromiter((number_of[token] for token in train_tokens), dtype=np.intp, count=len(train_tokens))
+    often = np.bincount(seen * n_tags + tags, minlength=len(number_of) * n_tags).reshape(-1, n_tags).argmax(axis=1)
+    return np.fromiter((often[number_of[token]] if token in number_of else 0 for token in tokens), dtype=np.int16)
+
+
+def _mean_f1(part: _Part, runs: Sequence[Entities], kind: int | None = None) -> float:
+    """Return F1 in percent, of one type of entities or of all, as the mean over runs."""
+    gold = part.entities if kind is None else part.entities.of_kind(kind)
+    found = runs if kind is None else [entities.of_kind(kind) for entities in runs]
+    counts = np.stack([count_matches(gold, entities, len(part)).sum(axis=0) for entities in found])
+    return 100 * float(f1_from_counts(counts).mean())
+
+
+def _metric(name: Rate, counts: Counts) -> Metric:
+    low, high = rate_interval(counts, name, confidence=CONFIDENCE)
+    value = float(_RATES[name](counts.sum(axis=1)).mean())
+    # The best constant answer is O for every word: no entity, F1 0.
+    return Metric(name, 100 * value, 100 * low, 100 * high, 0.0, "percent", counts.shape[1])
+
+
+def _items(
+    split: TaggedSentences, types: Sequence[str], test: _Part, predicted: Sequence[Entities], counts: Counts
+) -> dict[str, list[Any]]:
+    """Return a row a test sentence: its entities, those of each run, and each run's counts for paired tests."""
+    items: dict[str, list[Any]] = {"id": list(split.ids), "gold": _spans(test.entities, test.offsets, types)}
+    for number, (entities, run) in enumerate(zip(predicted, counts, strict=True), start=1):
+        items[f"predicted_{number}"] = _spans(entities, test.offsets, types)
+        for column, name in enumerate(("tp", "fp", "fn")):
+            items[f"{name}_{number}"] = run[:, column].tolist()
+    return items
+
+
+def _spans(entities: Entities, offsets: NDArray[np.intp], types: Sequence[str]) -> list[str]:
+    """Write a sentence's entities as "3-4:Anatomy 9-9:Anatomy", tokens counted from 0."""
+    spans: list[list[str]] = [[] for _ in range(len(offsets) - 1)]
+    columns = (entities.first, entities.last, entities.kind, entities.sentence)
+    for first, last, kind, sentence in zip(*(column.tolist() for column in columns), strict=True):
+        begin = int(offsets[sentence])
+        spans[sentence].append(f"{first - begin}-{last - begin}:{types[kind]}")
+    return list(map(" ".join, spans))

@@ -1,0 +1,295 @@
+"""A user's own data as a Task: a file, a folder of splits, a data set of the model hub, or a table in memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from medsenteval import registry
+from medsenteval.contracts import Dataset, Embeddings, Scores, Split, Task
+from medsenteval.datasets.quality import describe_quality, examine_quality
+from medsenteval.errors import DataError, SettingsError, UnknownNameError
+from medsenteval.settings import Settings
+from medsenteval.support.tables import Table
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.ner.corpus import OPTIONS as TAGGER_OPTIONS
+from medsenteval.tasks.ner.sentences import TaggedDataset
+from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
+from medsenteval.tasks.own.columns import CLASSIFICATION, PAIRS, ROLES, SIMILARITY, TAGGING, WORDS, Columns, infer_columns
+from medsenteval.tasks.own.rows import OwnRows, read_rows, read_sentences
+from medsenteval.tasks.own.table_sources import file_parts, hub_parts, table_in_memory
+from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity
+from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
+from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs
+
+__all__ = ["OwnTask", "make_task"]
+
+#: Up to this many rows near duplicates are looked for as well; among more of them that takes minutes.
+_NEAR_ROWS: Final = 20_000
+#: Options beside columns, and those of single kinds of task with their values, the default first.
+_OTHERS: Final = ("protocol", "metric", "positive", "name", "sheet", "revision")
+_OF_KIND: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    WORDS: {"oov": OOV, "multiword": tuple(value for value in MULTIWORD if value != "skip")},
+    TAGGING: {name: values for name, values in TAGGER_OPTIONS.items() if name != "scheme"},
+}
+_METRICS: Final = {
+    CLASSIFICATION: ("acc", "f1"),
+    PAIRS: ("acc", "f1"),
+    SIMILARITY: ("pearson", "spearman"),
+    WORDS: ("spearman", "pearson", "kendall"),
+    TAGGING: ("f1", "precision", "recall"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTask(Task):
+    """A task of a user's own rows; with ``grouped`` rows of one group stay in one fold, whatever the settings say."""
+
+    grouped: bool = False
+
+    def protocol_under(self, settings: Settings) -> str:
+        return super().protocol_under(self.settings_of(settings))
+
+    def settings_of(self, settings: Settings) -> Settings:
+        return settings.with_changes(grouped=True) if self.grouped else settings
+
+
+@dataclass(frozen=True, eq=False)
+class _Checked:
+    """The data set as it was read; asked for, it comes with what is odd about it. A Task's ``read``."""
+
+    dataset: Dataset
+    nested: bool
+
+    def __call__(self, folder: Path, options: Mapping[str, str]) -> Dataset:
+        return self._with_quality
+
+    @cached_property
+    def _with_quality(self) -> Dataset:
+        return replace(self.dataset, notes=(*self.dataset.notes, *_quality(self.dataset, self.nested)))
+
+
+def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
+    """Read what a user names and return its task: ``kind`` is file (or folder), hf, or table for what is in memory."""
+    unknown = sorted(set(options) - {*ROLES, *_OTHERS, *(name for own in _OF_KIND.values() for name in own)})
+    if unknown:
+        raise SettingsError(f"{kind}:{source}: no option {unknown[0]!r}; there are {', '.join([*ROLES, *_OTHERS])}")
+    signed: dict[str, str] = {}
+    if kind == "hf":
+        name = f"hf:{source}"
+        parts, signed["revision"] = hub_parts(source, options.get("revision", ""))
+    elif kind == "file":
+        path = Path(source).expanduser()
+        name, parts = f"file:{path.resolve().name}", file_parts(path, options.get("sheet", ""))
+    else:
+        name, parts = "table", [("", table_in_memory(source))]
+    if options.get("name"):
+        name = _own_name(options["name"])
+    columns = infer_columns(name, _common_columns(name, parts), {role: options[role] for role in ROLES if role in options})
+    signed |= _options_of_kind(name, columns.kind, options)
+    rows = read_sentences(parts, columns) if columns.kind == TAGGING else read_rows(parts, columns, bool(options.get("label")))
+    n_rows = {split: len(each) for split, each in rows.splits.items()}
+    protocol, splits = _protocol(name, columns.kind, rows.splits, options.get("protocol", ""))
+    dataset = Dataset(
+        name=name,
+        splits=splits,
+        label_names=rows.label_names,
+        files=tuple(dict.fromkeys(table.name for _, table in parts)),
+        options={**{role: _signed(column) for role, column in columns.of.items()}, **signed},
+        rejected=tuple(rows.rejected),
+        notes=tuple(dict.fromkeys([*(note for _, table in parts for note in table.notes), *rows.notes])),
+    )
+    if columns.kind == TAGGING:
+        dataset = TaggedDataset(**vars(dataset))
+    elif columns.kind == WORDS:
+        dataset = as_word_pairs(dataset)
+    positive = _positive(name, rows.label_names, options) if columns.kind in (CLASSIFICATION, PAIRS) else None
+    probed = columns.kind in (CLASSIFICATION, PAIRS)
+    return OwnTask(
+        name=name,
+        version="1",
+        family=columns.kind,
+        protocol=protocol,
+        metrics=_metrics(name, columns.kind, options.get("metric", ""), positive),
+        folders=(),
+        read=_Checked(dataset, protocol == "nested"),
+        evaluate=_EVALUATIONS[columns.kind],
+        citation="",
+        licence="your own data",
+        access="private",
+        obtain="",
+        labels=rows.label_names,
+        positive_label=positive,
+        groups_are=columns.of.get("group", ""),
+        uses_probe=probed,
+        own_data=_describe(columns, rows, n_rows),
+        grouped="group" in columns.of and probed and protocol != "split",
+    )
+
+
+def _common_columns(name: str, parts: Sequence[tuple[str, Table]]) -> list[str]:
+    """Return the columns that all tables have."""
+    first, *others = (table for _, table in parts)
+    common = [column for column in first.columns if all(column in table.columns for table in others)]
+    if not common:
+        raise DataError(f"{name}: {first.name} and {others[0].name} have no column in common; do both have a header row?")
+    return common
+
+
+def _own_name(name: str) -> str:
+    """Return the name that a user gives; one under which another task is known would lend it that task's terms."""
+    try:
+        known = registry.canonical_task_name(name)
+    except UnknownNameError:
+        if re.fullmatch(r"[\w.:/-]+", name):
+            return name
+        raise SettingsError(f"name={name}: a name has letters, digits and . : / - _ only") from None
+    raise SettingsError(f"name={name}: this is the task {known}; choose another name")
+
+
+def _signed(column: str) -> str:
+    """Return a column's name as it can stand in a signature, whose parts are separated by bars."""
+    return column.replace("%", "%25").replace("|", "%7C")
+
+
+def _options_of_kind(name: str, kind: str, options: Mapping[str, str]) -> dict[str, str]:
+    known = _OF_KIND.get(kind, {})
+    for option in (each for own in _OF_KIND.values() for each in own if each in options):
+        if option not in known:
+            raise SettingsError(f"{name}: {option}= is no option of {kind}; it has {', '.join(known) or 'none of its own'}")
+        if options[option] not in known[option]:
+            raise SettingsError(f"{name}: {option} is {options[option]!r}; it can be {', '.join(known[option])}")
+    return {option: options.get(option, values[0]) for option, values in known.items()}
+
+
+def _protocol(name: str, kind: str, splits: Mapping[str, Split], asked: str) -> tuple[str, dict[str, Split]]:
+    """Return the protocol, as the splits allow or the user asks, and the splits that it needs."""
+    there = ", ".join(splits)
+    if kind in (SIMILARITY, WORDS, TAGGING):
+        own = "window-tagger" if kind == TAGGING else "cosine"
+        if asked and asked != own:
+            raise SettingsError(f"{name}: protocol is {asked!r}; {kind} has only {own}")
+        if kind != TAGGING:  # nothing is trained, so that nothing need be held out
+            return own, {"all": concatenate_splits(list(splits.values()))}
+        if not {"train", "test"} <= splits.keys():
+            raise DataError(f"{name}: a tagger needs sentences to train on and others to test; there is {there} only: give a "
+                            "folder with train and test files, or a column with split=COLUMN")  # fmt: skip
+        return own, dict(splits)
+    whole = {"split": ("train", "dev", "test"), "kfold": ("train", "test"), "nested": ()}
+    if asked and asked not in whole:
+        raise SettingsError(f"{name}: protocol is {asked!r}; it can be {', '.join(whole)}")
+    if len(splits) == 1:
+        asked = asked or "nested"
+    elif not asked:
+        asked = next((each for each, needed in whole.items() if needed and set(needed) == set(splits)), "")
+        if not asked:
+            raise DataError(f"{name}: there is {there}, and no test rows or nothing to train on; protocol=nested joins all")
+    if missing := [split for split in whole[asked] if split not in splits]:
+        raise DataError(f"{name}: protocol={asked} needs {' and '.join(missing)}; there is {there}")
+    if asked == "nested":
+        return asked, {"all": _joined(list(splits.values()))}
+    if asked == "kfold" and "dev" in splits:
+        return asked, {"train": _joined([splits["train"], splits["dev"]]), "test": splits["test"]}
+    return asked, {split: splits[split] for split in whole[asked]}
+
+
+def _joined(splits: list[Split]) -> Split:
+    """Lay labelled splits one after the other."""
+    if len(splits) == 1:
+        return splits[0]
+    joined = concatenate_splits(splits)
+    labels = np.concatenate([split.labels for split in splits if split.labels is not None])
+    groups = tuple(group for split in splits for group in split.groups or ())
+    return replace(joined, labels=labels, groups=groups or None)
+
+
+def _positive(name: str, labels: Sequence[str], options: Mapping[str, str]) -> str | None:
+    """Return the label whose F1 is asked for; with two labels that say yes and no it is clear which."""
+    positive = options.get("positive", "")
+    if positive and positive not in labels:
+        raise SettingsError(f"{name}: positive={positive} is none of the labels {', '.join(labels)}")
+    if not positive and len(labels) == 2:
+        positive = next((yes for no, yes in _YES if {label.casefold() for label in labels} == {no, yes}), "")
+        positive = next((label for label in labels if label.casefold() == positive), "")
+    if options.get("metric") == "f1" and not positive:
+        raise SettingsError(f"{name}: metric=f1 is that of one label; say which with positive=LABEL: {', '.join(labels)}")
+    return positive or None
+
+
+_YES: Final = (("0", "1"), ("false", "true"), ("no", "yes"), ("negative", "positive"), ("n", "y"))
+
+
+def _metrics(name: str, kind: str, asked: str, positive: str | None) -> tuple[str, ...]:
+    if asked and asked not in _METRICS[kind]:
+        raise SettingsError(f"{name}: metric is {asked!r}; {kind} has {', '.join(_METRICS[kind])}")
+    if asked:
+        return (asked,)
+    return ("pearson", "spearman") if kind == SIMILARITY else _METRICS[kind][:1]
+
+
+def _describe(columns: Columns, rows: OwnRows, n_rows: Mapping[str, int]) -> str:
+    """Say which column is what, and how many rows there are."""
+    said = []
+    for role, column in columns.of.items():
+        said.append(f"{role} <- {column}")
+        if role == "label":
+            numbers = [split.labels for split in rows.splits.values() if split.labels is not None]
+            counts = np.bincount(np.concatenate(numbers), minlength=len(rows.label_names))
+            shown = [f"{label} {count:,}" for label, count in zip(rows.label_names, counts.tolist(), strict=True)]
+            said[-1] += f" ({len(shown)} labels: {', '.join(shown[:8])}{', …' if len(shown) > 8 else ''})"
+        elif role == "group":
+            said[-1] += f" ({len({each for split in rows.splits.values() for each in split.groups or ()}):,} groups)"
+    what = "sentences" if columns.kind == TAGGING else "rows"
+    parts = f" ({', '.join(f'{split} {n:,}' for split, n in n_rows.items())})" if len(n_rows) > 1 else ""
+    return f"{', '.join(said)}, {sum(n_rows.values()):,} {what}{parts}, {len(rows.rejected):,} rejected"
+
+
+def _quality(dataset: Dataset, nested: bool) -> list[str]:
+    """Say what of the rows makes a score better or worse than it should be: duplicates, leaks, contradictions."""
+    near = len(dataset) <= _NEAR_ROWS
+    report = examine_quality(dataset, near)
+    notes = [f"quality: {line}" for line in describe_quality(report)]
+    if not near:
+        notes.append(f"quality: near duplicates were not looked for among more than {_NEAR_ROWS:,} rows")
+    grouped = any(split.groups is not None for split in dataset.splits.values())
+    if nested and not grouped and any(split.n_repeated for split in report.splits):
+        notes.append("quality: equal texts can be in training and test folds at once; group=COLUMN keeps rows together")
+    trained = set(dataset.splits["train"].groups or ()) if "train" in dataset.splits else set()
+    for name, split in dataset.splits.items():
+        if name != "train" and (shared := len(trained & set(split.groups or ()))):
+            notes.append(f"quality: {shared:,} group(s) of {name} are in train too, so that {name} is no test of new groups")
+    return notes
+
+
+def _evaluate_labels(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    chosen = task.settings_of(settings) if isinstance(task, OwnTask) else settings
+    scores = evaluate_classification(task, dataset, embeddings, chosen)
+    labels = next(iter(dataset.splits.values())).labels
+    counts = np.bincount([] if labels is None else labels, minlength=len(dataset.label_names))
+    rare = [label for label, count in zip(dataset.label_names, counts.tolist(), strict=True) if count < settings.folds]
+    if task.protocol == "split" or not rare:
+        return scores
+    said = f"fewer rows than the {settings.folds} folds: {', '.join(rare[:8])}; some folds are without them"
+    return replace(scores, notes=(*scores.notes, said))
+
+
+def _evaluate_words(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Score pairs of words; unlike those of published sets they are not kept in the result."""
+    scores = evaluate_word_pairs(task, dataset, embeddings, settings)
+    items = {name: column for name, column in scores.items.items() if name not in ("first", "second")}
+    return replace(scores, items=items, details={**scores.details, "unknown_words": []})
+
+
+_EVALUATIONS: Final[Mapping[str, Callable[[Task, Dataset, Embeddings, Settings], Scores]]] = {
+    CLASSIFICATION: _evaluate_labels,
+    PAIRS: _evaluate_labels,
+    SIMILARITY: evaluate_similarity,
+    WORDS: _evaluate_words,
+    TAGGING: evaluate_tagging,
+}

@@ -1,0 +1,297 @@
+"""Rows of a user's tables as the splits of a Dataset: each is taken whole, or rejected with its row and column.
+
+The same rows give the same data set whatever file they come in: 2, 2.0 and "2" are one label, and so are true, True and "TRUE".
+Reasons name row and column and never quote a text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from medsenteval.contracts import RejectedRow, Split
+from medsenteval.errors import DataError
+from medsenteval.support.files import clean_text
+from medsenteval.support.tables import BLANK, Table
+from medsenteval.tasks.ner.corpus import AUTO, parse_sentences
+from medsenteval.tasks.ner.sentences import TaggedSentences
+from medsenteval.tasks.own.columns import Columns
+from medsenteval.tasks.reading.builder import DatasetBuilder
+
+__all__ = ["SPLITS", "OwnRows", "read_rows", "read_sentences", "split_of"]
+
+SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
+    "train": ("train", "training", "trn"),
+    "dev": ("dev", "devel", "development", "valid", "validation", "val"),
+    "test": ("test", "testing", "tst"),
+}
+#: A number as it is written: a code such as 007 is none, nor is what no float holds.
+_NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})(\.[0-9]{0,18})?([eE][+-]?[0-9]{1,2})?")
+_LIST: Final = re.compile(r"\[.*\]", re.DOTALL)
+
+
+class _Bad(Exception):
+    """Why one cell cannot be what its column is."""
+
+
+@dataclass
+class OwnRows:
+    """The splits of a table, the names of its labels, and what was left out or found odd."""
+
+    splits: dict[str, Split]
+    label_names: tuple[str, ...] = ()
+    rejected: list[RejectedRow] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def split_of(name: str) -> str | None:
+    """Return train, dev or test for any usual name of one of them."""
+    return next((split for split, names in SPLITS.items() if name.strip().casefold() in names), None)
+
+
+def read_rows(parts: Sequence[tuple[str, Table]], columns: Columns, told: bool) -> OwnRows:
+    """Read tables, each with the split that it is or "", into splits of texts with labels or scores.
+
+    ``told`` says that the user named the column of labels, which may then hold numbers with fractions.
+    """
+    roles = list(columns.of)
+    take: list[Callable[[Any], Any]] = [_TAKERS[role] for role in roles]
+    kept: dict[str, list[Any]] = {role: [] for role in roles}
+    places: list[tuple[str, int]] = []
+    split_names: list[str] = []
+    rejected: list[RejectedRow] = []
+    for split, table in parts:
+        names = [columns.of[role] for role in roles]
+        classes = table.classes.get(columns.of.get("label", ""), ())
+        for number, cells in table.pick(names):
+            if isinstance(cells, str):
+                if cells != BLANK:
+                    rejected.append(RejectedRow(table.name, number, "", cells))
+                continue
+            try:
+                for at, role in enumerate(roles):
+                    value = take[at](cells[at])
+                    kept[role].append(_class_name(value, classes) if role == "label" and classes else value)
+            except _Bad as error:
+                for role in roles[:at]:
+                    kept[role].pop()
+                rejected.append(RejectedRow(table.name, number, "", f"column {names[at]!r}: {error}"))
+                continue
+            places.append((table.name, number))
+            split_names.append(split)
+    table_names = ", ".join(dict.fromkeys(table.name for _, table in parts))
+    if not places:
+        first = f"; the first rejected: {rejected[0]}" if rejected else ""
+        raise DataError(f"{table_names}: not one row with {' and '.join(columns.of.values())} was read{first}")
+    found = OwnRows({}, rejected=rejected)
+    for role in ("label", "group", "id", "split"):
+        if role in kept:
+            kept[role] = _as_names(kept[role])
+    if "split" in kept:
+        split_names = _splits(table_names, columns.of["split"], kept["split"], places)
+    labels = None
+    if "label" in kept:
+        found.label_names = _label_names(table_names, columns.of["label"], kept["label"], told)
+        found.notes += _missing_by_name(columns.of["label"], kept["label"])
+        number_of = {label: number for number, label in enumerate(found.label_names)}
+        labels = np.fromiter((number_of[label] for label in kept["label"]), dtype=np.int64, count=len(places))
+    scores = np.array(kept["score"], dtype=np.float64) if "score" in kept else None
+    whole = Split(
+        ids=_ids(table_names, columns.of.get("id", ""), kept.get("id"), places),
+        texts=tuple(kept["text"]),
+        texts2=tuple(kept["text2"]) if "text2" in kept else None,
+        labels=labels,
+        scores=scores,
+        groups=tuple(kept["group"]) if "group" in kept else None,
+    )
+    for name in (*SPLITS, ""):
+        rows = np.flatnonzero(np.array(split_names, dtype=object) == name)
+        if len(rows):
+            found.splits[name or "all"] = whole if len(rows) == len(places) else whole.take(rows)
+    return found
+
+
+def read_sentences(parts: Sequence[tuple[str, Table]], columns: Columns) -> OwnRows:
+    """Read tables of a token and its tag a row, or of a sentence's tokens and tags a row, into splits of sentences."""
+    roles = list(columns.of)
+    blocks: dict[str, list[list[tuple[int, str]]]] = {}
+    found = OwnRows({})
+    for split, table in parts:
+        classes = table.classes.get(columns.of["tag"], ())
+        sentence: Any = None
+        fresh = True
+        for number, cells in table.pick([columns.of[role] for role in roles]):
+            if isinstance(cells, str):
+                if cells != BLANK:
+                    found.rejected.append(RejectedRow(table.name, number, "", cells))
+                fresh = True
+                continue
+            row = dict(zip(roles, cells, strict=True))
+            name = split if "split" not in row else split_of(str(row["split"]))
+            if name is None:
+                raise DataError(f"{table.name}: row {number}: column {columns.of['split']!r}: neither train, dev nor test")
+            own = blocks.setdefault(name, [])
+            listed = isinstance(row["token"], (list, tuple))
+            tokens, tags = (row[role] if listed else [row[role]] for role in ("token", "tag"))
+            if not isinstance(tags, (list, tuple)) or len(tags) != len(tokens) or not tokens:
+                found.rejected.append(RejectedRow(table.name, number, "", "tokens and tags are not as many, or none"))
+                continue
+            # A cell that is filled on a sentence's first row only belongs to the rows below it as well.
+            if listed or fresh or row.get("sentence") not in (None, sentence) or not own:
+                own.append([])
+            sentence, fresh = row.get("sentence", sentence), False
+            own[-1].extend((number, _tagged(token, tag, classes)) for token, tag in zip(tokens, tags, strict=True))
+    lines = (line for own in blocks.values() for block in own for _, line in block)
+    types = {line.split("\t")[1].partition("-")[2] for line in lines} - {""}
+    found.label_names = tuple(sorted(types))
+    if not types:
+        raise DataError(f"{parts[0][1].name}: column {columns.of['tag']!r}: no tag names an entity, such as B-Disease")
+    builder = DatasetBuilder(parts[0][1].name, Path(), labels=found.label_names)
+    for name in (*SPLITS, ""):
+        if name in blocks:
+            file = Path(next(table.name for split, table in parts if "split" in roles or split == name))
+            parsed: TaggedSentences = parse_sentences(builder, file, blocks[name], AUTO)
+            found.splits[{"dev": "devel", "": "all"}.get(name, name)] = parsed
+    found.rejected += builder.rejected
+    found.notes += builder.notes
+    return found
+
+
+def _tagged(token: Any, tag: Any, classes: Sequence[str]) -> str:
+    """Return token TAB tag; what is no single token leaves its place empty, so that the sentence is rejected unquoted."""
+    named = classes[tag] if classes and isinstance(tag, int) and 0 <= tag < len(classes) else tag
+    plain = "" if token is None or len(str(token).split()) != 1 else str(token).strip()
+    return f"{plain}\t{str('' if named is None else named).strip()}"
+
+
+def _take_text(cell: Any) -> str:
+    if cell is None:
+        raise _Bad("empty")
+    if isinstance(cell, (list, tuple, dict)):
+        raise _Bad("a list or an object where a text is expected")
+    return clean_text(_number_text(cell))
+
+
+def _take_name(cell: Any) -> Any:
+    if cell is None:
+        raise _Bad("empty")
+    return str(cell) if isinstance(cell, (list, tuple, dict)) else cell
+
+
+def _take_label(cell: Any) -> Any:
+    if isinstance(cell, (list, tuple, dict)) or (isinstance(cell, str) and _LIST.fullmatch(cell.strip())):
+        raise DataError(
+            "the label column holds lists, so that a text has several labels: a probe here chooses one of several classes, and "
+            "an accuracy over sets of labels would not compare with anything. Make one column for each label and score each"
+        )
+    return _take_name(cell)
+
+
+def _take_score(cell: Any) -> float:
+    try:
+        value = math.nan if isinstance(cell, bool) or "_" in str(cell) else float(cell)
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value):
+        comma = isinstance(cell, str) and _NUMBER.fullmatch(cell.strip().replace(",", "."))
+        raise _Bad("empty" if cell is None else "a decimal comma; write a point" if comma else "not a finite number")
+    return value
+
+
+_TAKERS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "text": _take_text,
+    "text2": _take_text,
+    "label": _take_label,
+    "score": _take_score,
+    "group": _take_name,
+    "split": _take_name,
+    "id": lambda cell: cell if cell is None else _take_name(cell),
+}
+
+
+def _class_name(value: Any, classes: Sequence[str]) -> Any:
+    """Return the name of a class that a file gives by its number; the hub writes -1 for no label."""
+    if not isinstance(value, int):
+        return value
+    if not 0 <= value < len(classes):
+        raise _Bad("no label" if value == -1 else "a number that is none of the file's classes")
+    return classes[value]
+
+
+def _number_text(value: Any) -> str:
+    """Write a number in one way, whatever it was read as."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
+
+
+def _as_names(values: list[Any]) -> list[str]:
+    """Return a column's cells as names, so that numbers and truth values are the same from every kind of file."""
+    distinct = {(type(value), value): "" for value in values if value is not None}
+    texts = {key: clean_text(_number_text(key[1])) for key in distinct}
+    if all(text.casefold() in ("true", "false") for text in texts.values()):
+        texts = {key: text.casefold() for key, text in texts.items()}
+    elif all(_NUMBER.fullmatch(text) for text in texts.values()):
+        texts = {key: _number_text(int(text) if text.lstrip("+-").isdigit() else float(text)) for key, text in texts.items()}
+    return ["" if value is None else texts[type(value), value] for value in values]
+
+
+def _splits(name: str, column: str, values: list[str], places: Sequence[tuple[str, int]]) -> list[str]:
+    meant = {value: split_of(value) for value in dict.fromkeys(values)}
+    for value, place in zip(values, places, strict=True):
+        if meant[value] is None:
+            raise DataError(
+                f"{name}: row {place[1]}: column {column!r}: {value[:40]!r} is neither train, dev nor test; "
+                "name another column with split=COLUMN, or none with split="
+            )
+    return [meant[value] or "" for value in values]
+
+
+def _label_names(name: str, column: str, values: list[str], told: bool) -> tuple[str, ...]:
+    counts = Counter(values)
+    numbers = all(_NUMBER.fullmatch(label) for label in counts)
+    if numbers and not told and any(not float(label).is_integer() for label in counts):
+        raise DataError(
+            f"{name}: column {column!r}: numbers with fractions; is it a score? Write score={column}, or label={column} if "
+            "they are classes all the same"
+        )
+    if len(counts) < 2:
+        raise DataError(f"{name}: column {column!r}: every row has the same label; a classifier needs two or more")
+    if len(counts) > max(2, len(values) // 2):
+        raise DataError(
+            f"{name}: column {column!r}: {len(counts):,} different labels for {len(values):,} rows; is it an id or a text? "
+            "Name another column with label=COLUMN"
+        )
+    return tuple(sorted(counts, key=float if numbers else str))
+
+
+def _missing_by_name(column: str, values: list[str]) -> list[str]:
+    """Say where a label reads as if it meant nothing; it is a label all the same, because only the user can know."""
+    counts = Counter(value for value in values if value.casefold() in ("na", "n/a", "nan", "null", "none", "?", "-"))
+    return [f"{n:,} row(s) have the label {label!r} in {column!r}: a class like any other here" for label, n in counts.items()]
+
+
+def _ids(
+    name: str, column: str, values: list[str] | None, places: Sequence[tuple[str, int]]
+) -> tuple[str, ...]:  # fmt: skip
+    """Return each row's id: its own, which must be unique, or else its place."""
+    ids: list[str] = []
+    seen: dict[str, tuple[str, int]] = {}
+    for at, place in enumerate(places):
+        own = values[at] if values is not None else ""
+        if own and (first := seen.setdefault(own, place)) != place:
+            raise DataError(
+                f"{name}: column {column!r}: the same id in row {first[1]} and row {place[1]}. If it names a patient or a "
+                f"document, write group={column} and id= (rows are then numbered); if rows are there twice, take one out"
+            )
+        ids.append(own or f"{place[0]}:{place[1]}")
+    return tuple(ids)

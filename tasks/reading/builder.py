@@ -1,0 +1,222 @@
+"""Collecting rows into a Dataset: a row is added whole or rejected with file, line and reason, so nothing can shift."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from medsenteval.contracts import Dataset, RejectedRow, Split
+from medsenteval.errors import DataError, DataMissingError
+from medsenteval.support.files import clean_text, find_file, read_lines
+
+__all__ = ["DatasetBuilder", "SplitBuilder"]
+
+#: What a column of labels or scores is called in a header row, without case and punctuation.
+_COLUMN_NAMES: Final = frozenset(
+    (
+        "label",
+        "labels",
+        "goldlabel",
+        "class",
+        "category",
+        "target",
+        "sentiment",
+        "score",
+        "scores",
+        "similarity",
+        "gold",
+        "mean",
+    )
+)
+
+
+class SplitBuilder:
+    """The rows of one split while they are read."""
+
+    def __init__(self, label_names: tuple[str, ...], rejected: list[RejectedRow], pairs: bool) -> None:
+        # A label is matched as it is written first, so that two labels may differ in case alone (probing tasks on words).
+        self._label_number = {name.casefold(): number for number, name in enumerate(label_names)}
+        self._label_number |= {name: number for number, name in enumerate(label_names)}
+        self._label_names = label_names
+        self._rejected = rejected
+        self._pairs = pairs
+        self._ids: list[str] = []
+        self._items: set[str] = set()
+        self._texts: list[str] = []
+        self._texts2: list[str] = []
+        self._labels: list[int] = []
+        self._scores: list[float] = []
+        self._groups: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def reject(self, file: Path, line: int | None, reason: str, item: str = "") -> None:
+        self._rejected.append(RejectedRow(file.name, line, item, reason))
+
+    def add(
+        self,
+        file: Path,
+        line: int | None,
+        text: str,
+        text2: str | None = None,
+        *,
+        label: str | None = None,
+        score: str | float | None = None,
+        group: str | None = None,
+        item: str = "",
+        clean: Callable[[str], str] = clean_text,
+    ) -> bool:
+        """Add one whole row, or reject it; texts are cleaned of repeated white space, and an empty text is kept.
+
+        An ``item`` is the row's own id, and a second row of the same id is rejected.
+        Either ``label`` (a name of the task's labels, in any case) or ``score`` (a finite number) must be given.
+        """
+        number, value = 0, 0.0
+        if label is not None:
+            found = self._label_number.get(label.strip(), self._label_number.get(label.strip().casefold()))
+            if found is None:
+                known = ", ".join(self._label_names)
+                said = _header(line, label) or f"unknown label {label.strip()!r}; known: {known}"
+                self.reject(file, line, said, item)
+                return False
+            number = found
+        else:
+            try:
+                # Python alone reads 1_000 as a number; in a file it is a slip.
+                value = math.nan if "_" in str(score) else float(score if score is not None else "")
+            except (ValueError, OverflowError):
+                value = math.nan
+            if not math.isfinite(value):
+                self.reject(file, line, _header(line, score) or f"the score {score!r} is not a finite number", item)
+                return False
+        if self._pairs and text2 is None:
+            self.reject(file, line, "the second text is missing", item)
+            return False
+        if item and item in self._items:
+            self.reject(file, line, "this id occurs before", item)
+            return False
+        self._items.add(item)
+        self._ids.append(item or (file.name if line is None else f"{file.name}:{line}"))
+        self._texts.append(clean(text))
+        if text2 is not None:
+            self._texts2.append(clean(text2))
+        if label is not None:
+            self._labels.append(number)
+        else:
+            self._scores.append(value)
+        if group is not None:
+            self._groups.append(group)
+        return True
+
+    def build(self) -> Split:
+        return Split(
+            ids=tuple(self._ids),
+            texts=tuple(self._texts),
+            texts2=tuple(self._texts2) if self._pairs else None,
+            labels=np.array(self._labels, dtype=np.int64) if self._label_names else None,
+            scores=None if self._label_names else np.array(self._scores, dtype=np.float64),
+            groups=tuple(self._groups) if self._groups else None,
+        )
+
+
+def _header(line: int | None, cell: object) -> str:
+    """Say of a first line that names columns what it is."""
+    named = line == 1 and re.sub(r"[\W_]+", "", str(cell)).casefold() in _COLUMN_NAMES
+    return f"a header row, not data: the column is called {str(cell).strip()!r}; take the line out" if named else ""
+
+
+class DatasetBuilder:
+    """A data set while it is read: where its files are, its splits so far, and what was found odd."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        *,
+        labels: tuple[str, ...] = (),
+        pairs: bool = False,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        self.name = name
+        self.folder = folder
+        self.labels = labels
+        self.rejected: list[RejectedRow] = []
+        self.notes: list[str] = []
+        self._options = dict(options or {})
+        self._pairs = pairs
+        self._files: list[Path] = []
+        self._splits: dict[str, SplitBuilder] = {}
+
+    def split(self, name: str) -> SplitBuilder:
+        return self._splits.setdefault(name, SplitBuilder(self.labels, self.rejected, self._pairs))
+
+    def find(self, *names: str) -> Path | None:
+        return find_file(self.folder, *names)
+
+    def require(self, *names: str) -> Path:
+        """Find a file or say under which names it was looked for."""
+        found = self.find(*names)
+        if found is None:
+            raise DataMissingError(f"{self.name}: {self.folder} holds no file {' or '.join(names)}")
+        return found
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the data set rests on, in the order in which they were opened."""
+        return tuple(self._files)
+
+    def opened(self, file: Path) -> Path:
+        """Note that the data set rests on this file."""
+        self._files.append(file)
+        return file
+
+    def lines(self, file: Path) -> Iterator[tuple[int, str]]:
+        """Yield (line number, line) of a text file, blank lines included."""
+        lines, latin1 = read_lines(self.opened(file))
+        if latin1:
+            self.notes.append(f"{file.name} is not UTF-8 and was read as Latin-1")
+        yield from enumerate(lines, start=1)
+
+    def json_lines(self, file: Path, split: SplitBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield (line number, object) of a JSON-lines file; a line that is no JSON object is rejected."""
+        for number, line in self.lines(file):
+            if not line.strip():
+                continue
+            try:
+                parsed = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                split.reject(file, number, f"not JSON: {error}")
+                continue
+            if isinstance(parsed, dict):
+                yield number, parsed
+            else:
+                split.reject(file, number, f"a JSON {type(parsed).__name__} where an object was expected")
+
+    def build(self) -> Dataset:
+        """Close the data set; a split without a single readable row is an error."""
+        splits = {name: builder.build() for name, builder in self._splits.items()}
+        for name, split in splits.items():
+            if len(split) == 0:
+                first = f"; the first rejected: {self.rejected[0]}" if self.rejected else ""
+                raise DataError(f"{self.name}: no readable row in the split {name!r} of {self.folder}{first}")
+            empty = [split.ids[i] for i, text in enumerate(split.texts) if not text]
+            empty += [split.ids[i] for i, text in enumerate(split.texts2 or ()) if not text]
+            if empty:
+                shown = ", ".join(empty[:3]) + (", ..." if len(empty) > 3 else "")
+                self.notes.append(f"{len(empty)} empty text(s) kept in {name}: {shown}")
+        return Dataset(
+            name=self.name,
+            splits=splits,
+            label_names=self.labels,
+            files=tuple(str(file.relative_to(self.folder)) for file in self._files),
+            options=self._options,
+            rejected=tuple(self.rejected),
+            notes=tuple(self.notes),
+        )

@@ -1,0 +1,86 @@
+"""File layouts that several data sets share: ``###id`` abstracts, SentEval's STS and NLI folders, tab columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from medsenteval.support.files import clean_text
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+
+__all__ = ["read_abstracts", "read_parallel_nli", "read_sts_folder", "tab_rows"]
+
+
+def tab_rows(
+    builder: DatasetBuilder, file: Path, split: SplitBuilder, columns: tuple[str, ...]
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, fields) of a tab-separated file without header; tabs beyond the last column belong to its text."""
+    for number, line in builder.lines(file):
+        if not line.strip():
+            continue
+        fields = line.split("\t", len(columns) - 1)
+        if len(fields) < len(columns):
+            expected = " TAB ".join(columns)
+            split.reject(file, number, f"{len(fields)} tab-separated field(s) where {len(columns)} are expected: {expected}")
+            continue
+        yield number, fields
+
+
+def read_abstracts(builder: DatasetBuilder, file: Path, split: SplitBuilder, separator: str, fields: int) -> None:
+    """Read ``###id`` lines followed by one labelled sentence a line, the label being the last field before the text.
+
+    PubMed RCT has ``LABEL<TAB>text`` (2 fields), PubMed PICO ``HEADING|LABEL|text`` (3 fields, where the text may hold
+    further bars). The id of the abstract becomes the group.
+    """
+    abstract = ""
+    for number, line in builder.lines(file):
+        if line.startswith("###"):
+            abstract = line[3:].strip().rstrip(":")
+            continue
+        if not line.strip():
+            continue
+        parts = line.split(separator, fields - 1)
+        if len(parts) < fields:
+            named = "a tab" if separator == "\t" else repr(separator)
+            split.reject(file, number, f"{len(parts)} field(s) where {fields} separated by {named} are expected")
+            continue
+        split.add(file, number, parts[-1], label=parts[-2], group=abstract)
+
+
+def read_parallel_nli(builder: DatasetBuilder, split_name: str) -> None:
+    """Read SNLI-style files ``s1.X``, ``s2.X`` and ``labels.X`` whose lines belong together by number."""
+    split = builder.split(split_name)
+    files = [builder.require(f"{stem}.{split_name}") for stem in ("s1", "s2", "labels")]
+    columns = [[line for _, line in builder.lines(file)] for file in files]
+    for number in range(1, max(map(len, columns)) + 1):
+        row = [column[number - 1] if number <= len(column) else None for column in columns]
+        premise, hypothesis, label = row
+        if premise is None or hypothesis is None or label is None:
+            short = [file.name for file, value in zip(files, row, strict=True) if value is None]
+            split.reject(files[0], number, f"no line {number} in {', '.join(short)}")
+            continue
+        split.add(files[0], number, premise, hypothesis, label=label)
+
+
+def read_sts_folder(builder: DatasetBuilder, split_name: str, stem: str) -> None:
+    """Read SentEval's ``STS.input.NAME.txt`` (two tab columns) and ``STS.gs.NAME.txt`` (a score a line, blank = not scored)."""
+    split = builder.split(split_name)
+    inputs = builder.require(f"STS.input.{stem}.txt")
+    gold = builder.require(f"STS.gs.{stem}.txt")
+    scores = [line.strip() for _, line in builder.lines(gold)]
+    unscored = 0
+    for number, line in builder.lines(inputs):
+        if number > len(scores):
+            split.reject(inputs, number, f"no line {number} in {gold.name}")
+            continue
+        if not scores[number - 1]:
+            unscored += 1
+            continue
+        fields = line.split("\t")
+        if len(fields) != 2:
+            reason = f"{len(fields)} tab-separated field(s) where 2 are expected: {clean_text(line)[:60]!r}"
+            split.reject(inputs, number, reason)
+            continue
+        split.add(inputs, number, *fields, score=scores[number - 1])
+    if unscored:
+        builder.notes.append(f"{unscored} pair(s) of {inputs.name} have no gold score and are left out, as in SentEval")

@@ -1,0 +1,96 @@
+"""Similarity tasks: the cosine of each pair of vectors against a gold score; nothing is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
+from medsenteval.errors import DataError
+from medsenteval.settings import CONFIDENCE, Settings
+from medsenteval.similarity import paired_cosine
+from medsenteval.statistics import Correlation, correlation, correlation_interval
+from medsenteval.support.arrays import Floats
+
+__all__ = ["concatenate_splits", "correlate_parts", "evaluate_similarity", "predict_similarity"]
+
+_KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
+
+
+def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Correlate the cosine of each pair's vectors, or the caller's own similarity, with the gold score; nothing is trained."""
+    split = concatenate_splits(list(dataset.splits.values()))
+    predicted, gold, degenerate = predict_similarity(task, split, embeddings, settings)
+    scored = correlate_parts({task.senteval_name or task.name: (predicted, gold)})
+    metrics = []
+    for kind in _KINDS:
+        rng = np.random.default_rng(settings.seed)
+        low, high = correlation_interval(kind, predicted, gold, resamples=settings.resamples, confidence=CONFIDENCE, rng=rng)
+        # Any constant answer correlates with nothing: the baseline is 0.
+        metrics.append(Metric(kind, scored["all"][kind]["all"], low, high, 0.0, "fraction", len(gold)))
+    return Scores(
+        metrics=tuple(metrics),
+        n_train=0,
+        n_test=len(gold),
+        items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
+        senteval=scored,
+        details={"pairs_with_zero_vector": degenerate},
+    )
+
+
+def correlate_parts(parts: Mapping[str, tuple[Floats, Floats]]) -> dict[str, Any]:
+    """Return SentEval's dictionary of correlations for parts of (predicted, gold) scores.
+
+    Its entry ``all`` has the ``mean`` over parts, the mean weighted by their pairs (``wmean``), and under SimCSE's key ``all``
+    the correlation over the pairs of all parts at once.
+    """
+    found: dict[str, Any] = {
+        name: {**{kind: correlation(kind, *pair) for kind in _KINDS}, "nsamples": len(pair[1])} for name, pair in parts.items()
+    }
+    sizes = [entry["nsamples"] for entry in found.values()]
+    predicted, gold = (np.concatenate([pair[side] for pair in parts.values()]) for side in range(2))
+    summary = {}
+    for kind in _KINDS:
+        values = [entry[kind][0] for entry in found.values()]
+        mean, weighted = float(np.mean(values)), float(np.average(values, weights=sizes))
+        summary[kind] = {"mean": mean, "wmean": weighted, "all": correlation(kind, predicted, gold)[0]}
+    return {**found, "all": summary}
+
+
+def predict_similarity(
+    task: Task, split: Split, embeddings: Embeddings, settings: Settings
+) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+    """Return each pair's similarity, its gold score, and how many pairs have a vector of zeros."""
+    if split.texts2 is None or split.scores is None:
+        raise DataError(f"{task.name}: a similarity task needs pairs of texts with scores")
+    left, right = embeddings.rows(split.texts), embeddings.rows2(split.texts2)
+    if settings.similarity is None:
+        predicted, degenerate = paired_cosine(embeddings.matrix, left, right)
+    else:
+        vectors = embeddings.matrix
+        predicted = np.array([float(settings.similarity(vectors[i], vectors[j])) for i, j in zip(left, right, strict=True)])
+        degenerate = int((~np.isfinite(predicted)).sum())
+        if degenerate:
+            raise DataError(f"{task.name}: the given similarity is not finite for {degenerate} of {len(predicted)} pairs")
+    return predicted, split.scores, degenerate
+
+
+def concatenate_splits(splits: list[Split]) -> Split:
+    """Lay splits one after the other; groups and labels are left behind."""
+    if len(splits) == 1:
+        return splits[0]
+
+    def chain(name: str) -> Any:
+        columns = [getattr(split, name) for split in splits]
+        return None if any(column is None for column in columns) else tuple(x for column in columns for x in column)
+
+    scores = chain("scores")
+    return Split(
+        ids=chain("ids"),
+        texts=chain("texts"),
+        texts2=chain("texts2"),
+        scores=None if scores is None else np.array(scores, dtype=np.float64),
+    )

@@ -1,0 +1,174 @@
+"""Reading word similarity sets: two words or terms and a score a line, in the layouts in which they are handed around.
+
+Text files have the columns word, word, score, separated by tabs or, where there are no tabs, by blanks; a part of speech
+before the score and anything after it are passed over (SimVerb-3500, SimLex-999, Rare-Word). CSV files have a header that names
+the columns (UMNSRS, MayoSRS, Hliaoutakis), and so do TSV files (EHR-Rel). JSON files are lists of objects with term1, term2
+and value (punuy).
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from medsenteval.contracts import Dataset
+from medsenteval.errors import DataError, DataMissingError
+from medsenteval.support.files import clean_text, find_file, read_json
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+
+__all__ = ["MULTIWORD", "OOV", "PairFile", "WordPairs", "as_word_pairs", "read_pairs"]
+
+OOV: Final = ("skip", "zero")
+MULTIWORD: Final = ("average", "complete", "skip")
+
+#: Column names, without case, blanks and punctuation.
+_FIRST: Final = ("term1", "word1", "snomedlabel1")
+_SECOND: Final = ("term2", "word2", "snomedlabel2")
+_PARTS_OF_SPEECH: Final = ("A", "N", "R", "V")
+_SCORE: Final = ("mean", "score", "humanmean", "simlex999", "value", "meanrating")
+
+
+class WordPairs(Dataset):
+    """Pairs of words or terms with a score; the single words of terms are encoded as well, to see which of them are known."""
+
+    def all_texts(self) -> Iterator[str]:
+        for text in super().all_texts():
+            yield text
+            words = text.split()
+            if len(words) > 1:
+                yield from words
+
+
+@dataclass(frozen=True)
+class PairFile:
+    """A file that can hold the set, by the first of several names; ``scores`` are the columns whose mean is the score."""
+
+    names: tuple[str, ...]
+    scores: tuple[str, ...] = ()
+
+
+def read_pairs(
+    name: str, folder: Path, options: Mapping[str, str], files: Sequence[PairFile], pairs_split: str = "all"
+) -> WordPairs:
+    """Read the first of the files that is there, under the options ``case``, ``multiword`` and ``scores``."""
+    builder = DatasetBuilder(name, folder, pairs=True, options=options)
+    split = builder.split(pairs_split)
+    for candidate in files:
+        if (found := find_file(folder, *candidate.names)) is not None:
+            break
+    else:
+        listed = " or ".join(pattern for candidate in files for pattern in candidate.names)
+        raise DataMissingError(f"{name}: {folder} holds no file {listed}")
+    left_out = 0
+    for line, first, second, score in _rows(builder, split, found, candidate.scores):
+        first, second = clean_text(first), clean_text(second)
+        if not first or not second:
+            split.reject(found, line, "a word is missing")
+            continue
+        if options.get("case") == "lower":
+            first, second = first.lower(), second.lower()
+        if options.get("multiword") == "skip" and (" " in first or " " in second):
+            left_out += 1
+            continue
+        split.add(found, line, first, second, score=_snapped(score) if options.get("scores") == "thirds" else score)
+    if left_out:
+        builder.notes.append(f"{left_out} pair(s) with a term of several words left out (multiword=skip)")
+    return as_word_pairs(builder.build())
+
+
+def as_word_pairs(dataset: Dataset) -> WordPairs:
+    """Return a data set of pairs as one whose single words are encoded too."""
+    return WordPairs(**{field.name: getattr(dataset, field.name) for field in fields(dataset)})
+
+
+def _snapped(score: str) -> str | float:
+    """Move a score to the nearest third, the level of a mean of five ratings; what is no number stays as it is."""
+    try:
+        value = float(score)
+    except ValueError:
+        return score
+    return round(3 * value) / 3 if math.isfinite(value) else value
+
+
+def _rows(
+    builder: DatasetBuilder, split: SplitBuilder, file: Path, scores: tuple[str, ...]
+) -> Iterator[tuple[int, str, str, str]]:
+    """Yield (line or item number, word, word, score as written) of a file in any of the layouts."""
+    if file.suffix.casefold() == ".json":
+        yield from _json_rows(builder, split, file)
+        return
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(file.suffix.casefold())
+    header: list[str] | None = None
+    for number, line in builder.lines(file):
+        if not line.strip():
+            continue
+        fields_found = next(csv.reader([line], delimiter=delimiter)) if delimiter else _fields(line)
+        if header is None:
+            header = [_key(field) for field in fields_found]
+            if set(header) & {*_FIRST, *_SECOND}:
+                columns = _columns(file, number, header, scores)
+                continue
+            if scores:
+                raise DataError(f"{file}: a file without column names cannot give the column {scores[0]!r}")
+            columns = ()
+        row = _picked(fields_found, columns) if columns else _positional(fields_found)
+        if isinstance(row, str):
+            split.reject(file, number, row)
+        else:
+            first, second, score = row
+            yield number, first, second, score
+
+
+def _key(name: str) -> str:
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def _fields(line: str) -> list[str]:
+    return [field.strip() for field in line.split("\t")] if "\t" in line.strip() else line.split()
+
+
+def _columns(file: Path, number: int, header: list[str], scores: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the places of both words and of every column of which the score is the mean."""
+    wanted: list[tuple[str, ...]] = [_FIRST, _SECOND, *((score,) for score in scores)]
+    wanted += [] if scores else [_SCORE]
+    places = [next((header.index(name) for name in names if name in header), None) for names in wanted]
+    if None in places:
+        missing = " or ".join(wanted[places.index(None)])
+        raise DataError(f"{file}:{number}: no column {missing} among {', '.join(header)}; is this the right file?")
+    return tuple(place for place in places if place is not None)
+
+
+def _picked(found: list[str], columns: tuple[int, ...]) -> tuple[str, str, str] | str:
+    if len(found) <= max(columns):
+        return f"{len(found)} field(s) where at least {max(columns) + 1} are expected"
+    first, second, *scores = (found[column] for column in columns)
+    if len(scores) == 1:
+        return first, second, scores[0]
+    try:
+        return first, second, repr(sum(map(float, scores)) / len(scores))
+    except ValueError:
+        return f"a score of {', '.join(map(repr, scores))} is not a number"
+
+
+def _positional(found: list[str]) -> tuple[str, str, str] | str:
+    """Take word, word, score; or word, word, part of speech, score; columns after the score are passed over."""
+    if len(found) > 3 and found[2] in _PARTS_OF_SPEECH:
+        return found[0], found[1], found[3]
+    if len(found) < 3:
+        return f"{len(found)} field(s) where word, word, score are expected"
+    return found[0], found[1], found[2]
+
+
+def _json_rows(builder: DatasetBuilder, split: SplitBuilder, file: Path) -> Iterator[tuple[int, str, str, str]]:
+    content: Any = read_json(builder.opened(file))
+    if not isinstance(content, list):
+        raise DataError(f"{file}: a JSON {type(content).__name__} where a list of pairs is expected")
+    for number, item in enumerate(content, start=1):
+        if isinstance(item, dict) and {"term1", "term2", "value"} <= item.keys():
+            yield number, str(item["term1"]), str(item["term2"]), str(item["value"])
+        else:
+            split.reject(file, number, "an item without term1, term2 and value")

@@ -1,0 +1,189 @@
+"""Common pairs and subsets against scipy on the rows picked by hand; the commands and the figure."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from medsenteval.cli.main import main
+from medsenteval.comparison.common_pairs import common_pairs
+from medsenteval.comparison.word_subsets import read_word_values, subset_scores
+from medsenteval.errors import DataError, MissingExtraError, SettingsError
+from medsenteval.report.word_subset_figure import draw_subsets
+from medsenteval.running.result_store import ResultStore
+from tests.comparison.results_of import word_result
+
+RNG = np.random.default_rng(0)
+WORDS = [f"w{i}" for i in range(90)]
+ROWS = [
+    (f"f:{i}", WORDS[int(a)], WORDS[int(b)], float(gold), float(gold + 2 * RNG.standard_normal()))
+    for i, (a, b, gold) in enumerate(zip(RNG.integers(0, 90, 300), RNG.integers(0, 90, 300), RNG.random(300) * 10, strict=True))
+]
+OTHER = [(item, first, second, gold, predicted**2) for item, first, second, gold, predicted in ROWS[20:]]
+VALUES = {word: float(i) for i, word in enumerate(WORDS)}
+
+
+def test_common_pairs_are_those_that_all_know() -> None:
+    found = common_pairs(
+        [word_result("T", "one", ROWS[:280]), word_result("T", "two", OTHER, unknown=["f:100"])], resamples=200
+    )
+    kept = [row for row in ROWS[20:280] if row[0] != "f:100"]
+    assert found.ids == tuple(row[0] for row in kept)
+    assert found.n_pairs == 281
+    for metrics, power in zip(found.metrics, (1, 2), strict=True):
+        gold, predicted = [row[3] for row in kept], [row[4] ** power for row in kept]
+        expected = {
+            "pearson": stats.pearsonr(predicted, gold)[0],
+            "spearman": stats.spearmanr(predicted, gold)[0],
+            "kendall": stats.kendalltau(predicted, gold)[0],
+        }
+        assert {metric.name: metric.value for metric in metrics} == pytest.approx(expected)
+        for metric in metrics:
+            assert metric.low < metric.value < metric.high
+            assert metric.n == 259
+
+
+def test_results_that_cannot_be_aligned_are_refused() -> None:
+    with pytest.raises(DataError, match="no results"):
+        common_pairs([])
+    with pytest.raises(DataError, match="different tasks have no pairs in common: A, B"):
+        common_pairs([word_result("A", "x", ROWS), word_result("B", "x", ROWS)])
+    with pytest.raises(DataError, match="keeps no similarity for each pair"):
+        common_pairs([word_result("A", "x", ROWS, items={"id": []})])
+    changed = [(*row[:3], row[3] + (row[0] == "f:7"), row[4]) for row in ROWS]
+    with pytest.raises(DataError, match="f:7 has different gold scores"):
+        common_pairs([word_result("A", "x", ROWS), word_result("A", "y", changed)])
+    with pytest.raises(DataError, match=r"2 pair\(s\) known to all 1 encoders"):
+        common_pairs([word_result("A", "x", ROWS[:2])])
+
+
+def test_terciles_hold_equally_many_words_and_pairs_within_one_of_them() -> None:
+    found = subset_scores([word_result("T", "one", ROWS)], VALUES, resamples=200)
+    used = {word for row in ROWS for word in row[1:3]}
+    third = np.quantile([VALUES[word] for word in used], [1 / 3, 2 / 3], method="inverted_cdf")
+    assert found.limits == tuple(third)
+    n_inside = 0
+    for score in found.scores:
+        low, high = (-math.inf, *third, math.inf)[score.subset : score.subset + 2]
+        rows = [row for row in ROWS if all(low < VALUES[word] <= high for word in row[1:3])]
+        assert score.n == len(rows)
+        assert score.value == pytest.approx(stats.spearmanr([row[4] for row in rows], [row[3] for row in rows])[0])
+        assert score.low < score.value < score.high
+        n_inside += len(rows)
+    assert found.mixed == len(ROWS) - n_inside
+    assert found.without == 0
+    assert [found.label(i) for i in range(3)] == [
+        f"up to {third[0]:g}", f"{third[0]:g} to {third[1]:g}", f"above {third[1]:g}",
+    ]  # fmt: skip
+
+
+def test_limits_words_without_value_and_case() -> None:
+    values = {word.upper() if i % 2 else word: value for i, (word, value) in enumerate(VALUES.items()) if value != 3}
+    rows = [(item, first.upper(), second, gold, predicted) for item, first, second, gold, predicted in ROWS]
+    lower = {word.lower(): value for word, value in values.items()}
+    found = subset_scores([word_result("T", "one", rows)], lower, limits=[44.0], metric="pearson", resamples=100)
+    without = sum("w3" in row[1:3] for row in ROWS)
+    assert found.without == without
+    assert found.n_subsets == 2
+    assert sum(score.n for score in found.scores) + found.mixed + without == len(ROWS)
+
+
+def test_small_subsets_have_no_score() -> None:
+    found = subset_scores([word_result("T", "one", ROWS)], VALUES, limits=[2.0], resamples=100)
+    assert found.scores[0].n < 5
+    assert math.isnan(found.scores[0].value)
+    assert not math.isnan(found.scores[1].value)
+
+
+def test_subsets_that_cannot_be_made() -> None:
+    result = word_result("T", "one", ROWS)
+    with pytest.raises(SettingsError, match="limits must rise: 3, 2"):
+        subset_scores([result], VALUES, limits=[3, 2])
+    with pytest.raises(SettingsError, match="groups is 1"):
+        subset_scores([result], VALUES, groups=1)
+    with pytest.raises(DataError, match="0 of its words have a value"):
+        subset_scores([result], {"other": 1.0})
+    with pytest.raises(DataError, match="too many words have the same value"):
+        subset_scores([result], dict.fromkeys(WORDS, 1.0))
+    with pytest.raises(DataError, match="one task's pairs; got no results"):
+        subset_scores([], VALUES)
+    with pytest.raises(DataError, match="do not keep the words"):
+        subset_scores([word_result("T", "x", ROWS, items={"id": []})], VALUES)
+
+
+def test_tables_of_words_are_read_strictly(tmp_path: Path) -> None:
+    def table(text: str) -> Path:
+        path = tmp_path / "table.tsv"
+        path.write_text(text, "utf-8")
+        return path
+
+    assert read_word_values(table("word\tfrequency\nheart attack\t12\n\ngene\t3.5\textra\n")) == {
+        "heart attack": 12.0,
+        "gene": 3.5,
+    }
+    assert read_word_values(table('"a, b",7\nc,8\n')) == {"a, b": 7.0, "c": 8.0}
+    for text, message in {
+        "gene\n": r"table\.tsv:1: one column",
+        "gene\t1\ncell\tmany\n": r"table\.tsv:2: 'many' is no finite number",
+        "gene\t1\ngene\t2\n": r"table\.tsv:2: 'gene' has two values, 1 and 2",
+        "word\tvalue\n": "no word with a value",
+    }.items():
+        with pytest.raises(DataError, match=message):
+            read_word_values(table(text))
+    with pytest.raises(DataError, match="cannot be read"):
+        read_word_values(tmp_path / "absent")
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    store = ResultStore(tmp_path / "results")
+    for result in (
+        word_result("Bio-SimLex", "one", ROWS),
+        word_result("Bio-SimLex", "two", OTHER),
+        word_result("MEN", "one", ROWS),
+    ):
+        store.save(result)
+    (tmp_path / "frequency.tsv").write_text("".join(f"{word}\t{value}\n" for word, value in VALUES.items()), "utf-8")
+    return tmp_path
+
+
+def test_the_command_prints_and_draws(stored: Path) -> None:
+    pytest.importorskip("matplotlib")
+    for ending, start in (("svg", b"<?xml"), ("png", b"\x89PNG")):
+        figure = stored / f"figure.{ending}"
+        arguments = ["subsets", str(stored / "results"), "--by", str(stored / "frequency.tsv"), "--figure", str(figure)]
+        outcome = CliRunner().invoke(main, arguments)
+        assert outcome.exit_code == 0, outcome.output
+        assert figure.read_bytes().startswith(start)
+    lines = outcome.output.splitlines()
+    assert lines[0] == "Bio-SimLex"
+    assert lines[3].split()[:3] == ["one", "up", "to"]
+    assert "MEN" in lines
+    assert lines[-1] == f"Figure: {figure}"
+    assert "Left out: " in outcome.output
+
+
+def test_the_command_says_what_is_wrong(stored: Path) -> None:
+    base = ["subsets", str(stored / "results"), "--by", str(stored / "frequency.tsv")]
+    for more, message in {
+        ("--limits", "low,high"): "--limits is 'low,high'",
+        ("-t", "MayoSRS"): "no results of word similarity on MayoSRS",
+        ("--figure", str(stored / "x.gif")): "a figure's name ends in .svg, .png, .pdf",
+    }.items():
+        outcome = CliRunner().invoke(main, [*base, *more])
+        assert outcome.exit_code == 2
+        assert message in outcome.output
+    few = CliRunner().invoke(main, [*base, "-t", "MEN", "--limits", "1"])
+    assert "too few" in few.output
+
+
+def test_a_figure_without_matplotlib_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    found = subset_scores([word_result("T", "one", ROWS)], VALUES, resamples=100)
+    with pytest.raises(MissingExtraError, match=r"medsenteval\[report\]"):
+        draw_subsets([found], tmp_path / "x.svg", "frequency")

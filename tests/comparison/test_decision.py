@@ -1,0 +1,87 @@
+"""Decisions on made-up encoders whose difference is known, through the command and against the formulas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from click.testing import CliRunner
+
+from medsenteval.cli.main import main
+from medsenteval.comparison.compare import compare_results
+from medsenteval.comparison.decision import decide, ranks_with_intervals
+from medsenteval.contracts import Result
+from medsenteval.running.result_store import ResultStore
+from medsenteval.statistics.power import mcnemar_power
+from tests.comparison.simulated import accuracy_result, correlation_result
+
+
+def three_encoders(n: int = 4_000) -> list[Result]:
+    """One clearly better than two that all but agree with each other."""
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, 2, n)
+    good = np.where(rng.random(n) < 0.9, gold, 1 - gold)
+    plain = np.where(rng.random(n) < 0.8, gold, 1 - gold)
+    twin = plain.copy()
+    twin[:8] = 1 - twin[:8]
+    return [accuracy_result("RQE", name, gold, said) for name, said in (("good", good), ("plain", plain), ("twin", twin))]
+
+
+def test_the_verdicts_are_what_is_known_of_the_encoders() -> None:
+    comparison = compare_results(three_encoders(), resamples=1_000)
+    found = {(each.first, each.second): each for each in decide(comparison, rope=1.0)}
+    assert {pair: each.verdict for pair, each in found.items() if "good" in pair} == {
+        ("good", "plain"): "better",
+        ("good", "twin"): "better",
+    }
+    (twins,) = (each for pair, each in found.items() if "good" not in pair)
+    assert twins.verdict == "equivalent"
+    assert twins.items is None
+    clear = found["good", "plain"]
+    assert clear.smallest is not None
+    assert clear.items is None
+
+
+def test_an_undecided_pair_says_how_many_items_would_decide() -> None:
+    results = [result for result in three_encoders(30) if result.encoder != "twin"]
+    (found,) = decide(compare_results(results, resamples=1_000), rope=0.5)
+    assert found.verdict == "undecided"
+    right = [np.array(result.items["gold"]) == np.array(result.items["predicted"]) for result in results]
+    shares = float(np.mean(right[0] & ~right[1])), float(np.mean(~right[0] & right[1]))
+    assert found.items is not None
+    assert found.items > 30
+    assert mcnemar_power(found.items, *shares) >= 0.8
+
+
+def test_ranks_come_with_intervals_over_the_tasks_that_all_have() -> None:
+    rng = np.random.default_rng(1)
+    gold = rng.standard_normal(300)
+    results = three_encoders(600)
+    results += [
+        correlation_result("BIOSSES", name, gold, gold + noise * rng.standard_normal(300))
+        for name, noise in (("good", 0.3), ("plain", 1.0), ("twin", 1.0))
+    ]
+    ranks = ranks_with_intervals(compare_results(results, resamples=500), resamples=500)
+    assert ranks["good"].rank == ranks["good"].low == ranks["good"].high == 1
+    assert ranks["good"].best == 1
+    assert ranks["plain"].low < ranks["plain"].high
+
+
+def test_one_encoder_has_no_rank() -> None:
+    assert ranks_with_intervals(compare_results(three_encoders(50)[:1])) == {}
+
+
+def test_the_command_prints_verdicts_and_refuses_them_on_synthetic_data(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "real")
+    for result in three_encoders(400):
+        store.save(result)
+    outcome = CliRunner().invoke(main, ["compare", str(tmp_path / "real"), "--rope", "2", "--resamples", "500"])
+    assert outcome.exit_code == 0, outcome.output
+    assert "Items to decide" in outcome.output
+    assert "Best in" in outcome.output
+    invented = ResultStore(tmp_path / "synthetic")
+    for result in three_encoders(100):
+        invented.save(Result(**{**vars(result), "synthetic": True}))
+    refused = CliRunner().invoke(main, ["compare", str(tmp_path / "synthetic"), "--rope", "2", "--resamples", "500"])
+    assert refused.exit_code == 2
+    assert "synthetic" in refused.output

@@ -1,0 +1,210 @@
+"""Published tables as plans: what runs, what is missing and why, ours beside the printed numbers."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval import registry
+from medsenteval.cli.main import main
+from medsenteval.comparison.published.numbers import select_numbers
+from medsenteval.comparison.reproduce import DERIVED, TABLES, Cell, _correlations, plan_table, run_plan
+from medsenteval.contracts import Metric, Result
+from medsenteval.datasets.locate import sample_root
+from medsenteval.errors import SettingsError, UnknownNameError
+from medsenteval.report.reproduction_table import render_plan, render_reproduction
+from medsenteval.running.result_store import ResultStore
+from medsenteval.words.terms.sets import set_names
+from tests.comparison.simulated import accuracy_result, correlation_result
+
+
+@pytest.fixture(autouse=True)
+def _no_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_MODELS", str(tmp_path / "models"))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_cell_of_every_table_is_planned(table: str) -> None:
+    plan = plan_table(table, sample_root())
+    source = DERIVED.get(table, table)
+    assert len(plan.cells) == len([n for n in select_numbers(table=source) if n.table == source])
+    names = {*registry.task_names(), *(f"terms-{name}" for name in set_names())}
+    for cell in plan.cells:
+        # Every cell names what would make it, or the command that does.
+        assert cell.task in names or any("medsenteval terms separate" in reason for reason in cell.missing)
+        assert cell.specification, cell.number.encoder
+    assert "Cells to run" in render_plan(plan)
+
+
+def test_the_papers_protocol_and_options() -> None:
+    assert plan_table("medsenteval-3").settings.probe == "senteval"
+    biosim = {cell.number.task: cell for cell in plan_table("biosim-5").cells}
+    assert (biosim["UMN-rel"].task, biosim["UMN-rel"].options) == ("UMNSRS-rel", {"multiword": "skip"})
+    assert (biosim["AnatEM"].metric, biosim["AnatEM"].options) == ("f1", {"preset": "paper"})
+    bmass = {cell.number.setting: cell for cell in plan_table("bmass-4").cells}
+    assert bmass["All-Info"].options == {"setting": "all-info", "legacy_exclusion": "yes"}
+    rows = {cell.number.encoder: cell.specification for cell in plan_table("bmass-4").cells}
+    assert rows["GloVe"] == "glove-pubmed,rows=sum,case=lower,pooling=unit-mean"
+    assert rows["SGNS"] == "bmass-sgns,pooling=unit-mean"
+    assert (bmass["Single-Answer"].task, bmass["Single-Answer"].options["legacy_unanswerable"]) == ("BMASS", "yes")
+    medisim = {cell.number.task: cell for cell in plan_table("medisim-4").cells}
+    (mini,) = [name for name in medisim if name.startswith("MiniMayoSRS")]
+    assert (medisim[mini].task, medisim[mini].options["raters"]) == ("MiniMayoSRS", "mean")
+    assert "all 23 embeddings" in medisim[mini].remark
+
+
+def test_weights_that_are_absent_are_named_with_the_way_to_get_them() -> None:
+    (reason,) = {
+        reason
+        for cell in plan_table("medsenteval-3").cells
+        for reason in cell.missing
+        if reason.startswith("weights of glove-840b:")
+    }
+    assert "glove.840B.300d.zip" in reason
+
+
+def test_a_stand_in_runs_on_the_sample(tmp_path: Path) -> None:
+    plan = plan_table("medsenteval-3", None, {"GloVe_840B": "lexical,dimension=64"}, probe="sklearn", folds=2)
+    plan = replace(plan, cells=tuple(cell for cell in plan.cells if cell.number.encoder == "GloVe_840B"))
+    outcome = run_plan(plan, None, store=ResultStore(tmp_path / "results"))
+    done = {(cell.number.task, cell.number.metric): cell for cell in outcome.cells if cell.ours is not None}
+    assert len(done) == 14
+    assert outcome.synthetic
+    cell = done["RQE", "acc"]
+    assert cell.ours is not None
+    assert cell.difference == pytest.approx(cell.ours - 60.93)
+    assert all(cell.tolerance is None and cell.within is None for cell in done.values())
+    shown = render_reproduction(outcome)
+    assert "No difference is judged: the data is synthetic." in shown
+    assert not re.search("told apart|differs\\b|±", shown)
+    assert "14 of 14 cells have a number of ours" in shown
+    assert "lexical,dimension=64 stands in for GloVe_840B" in shown
+    assert "SYNTHETIC" in shown
+
+
+def judged(value: float, low: float, high: float) -> Cell:
+    from medsenteval.comparison.reproduce import _filled
+
+    (number,) = [n for n in select_numbers(table="medsenteval-3", task="RQE", encoder="GloVe_840B") if n.metric == "acc"]
+    result = accuracy_result("RQE", "e", [0, 1], [0, 1])
+    metric = Metric("acc", value, low, high, 50.0, "percent", 302)
+    return _filled(Cell(number, "RQE", "acc"), replace(result, metrics=(metric,)))
+
+
+def test_the_allowance_is_shown_and_agreement_is_not_claimed() -> None:
+    near, far = judged(58.0, 52.4, 63.6), judged(50.0, 44.4, 55.6)
+    assert near.number.value == 60.93
+    assert near.tolerance == far.tolerance == pytest.approx(5.6 + 0.005)
+    assert (near.within, far.within) == (True, False)
+    plan = plan_table("medsenteval-3")
+    shown = render_reproduction(replace(plan, cells=(near, far)))
+    assert "±5.61  cannot be told apart with 302 items" in shown
+    assert "±5.61  differs" in shown
+    assert "within" not in shown
+    assert "1 of 2 differences cannot be told from none with so few items, which does not make them equal" in shown
+    assert "is ±5.61 to ±5.61 points." in shown
+    assert judged(66.54, 60.94, 72.14).within is False
+    assert judged(66.53, 60.93, 72.13).within is True
+
+
+def test_one_bad_encoder_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    stand_ins = {"GloVe_840B": "lexical", "BioBERT": "vectors:/no/such/file"}
+    plan = plan_table("medsenteval-3", None, stand_ins)
+    small = [cell for cell in plan.cells if cell.task == "BIOSSES"]
+    kept = [cell for cell in small if cell.number.encoder in stand_ins]
+    outcome = run_plan(replace(plan, cells=tuple(kept)), None)
+    assert any("/no/such/file" in failure for failure in outcome.failures)
+    assert [cell.number.encoder for cell in outcome.cells if cell.ours is not None] == ["GloVe_840B", "GloVe_840B"]
+
+
+def test_correlations_between_intrinsic_and_extrinsic_columns_are_recomputed() -> None:
+    """From the printed Table 5 the printed Table 6 follows, to its rounding; likewise 8 from 7."""
+    for table, source in DERIVED.items():
+        cells = [Cell(n, n.task, n.metric, ours=n.value) for n in select_numbers(table=source) if n.table == source]
+        derived = _correlations(table, cells)
+        assert len(derived) == 20
+        for cell in derived:
+            assert cell.ours == pytest.approx(cell.number.value, abs=0.0151), cell.number
+        few = _correlations(table, cells[:9])
+        assert all("needs three models" in cell.missing[0] for cell in few)
+
+
+def result_with_relations() -> Result:
+    base = correlation_result("BIOSSES", "e", [0.0, 1.0, 2.0], [0.0, 1.0, 2.0])
+    return replace(base, senteval={"relations": {"L1: form-of": {"map": 0.3, "acc": 0.5}, "M2: noun-form-of": {"map": 0.9}}})
+
+
+def test_relations_are_found_by_their_name() -> None:
+    from medsenteval.comparison.reproduce import _filled
+
+    numbers = {n.task: n for n in select_numbers(table="bmass-5") if n.metric == "MAP" and n.setting == "All-Info"}
+    cell = Cell(numbers["L1 form-of"], "BMASS", "map", relation="L1 form-of")
+    assert _filled(cell, result_with_relations()).ours == 0.3
+    other = Cell(numbers["L6 has-free-acid-or-base-form"], "BMASS", "map", relation="L6 has-free-acid-or-base-form")
+    assert "not in our results" in _filled(other, result_with_relations()).missing[0]
+    assert "has no metric map" in _filled(Cell(numbers["L1 form-of"], "BMASS", "map"), result_with_relations()).missing[0]
+
+
+def test_wrong_names() -> None:
+    with pytest.raises(UnknownNameError, match="there are medsenteval-3"):
+        plan_table("medsenteval-9")
+    with pytest.raises(SettingsError, match="has no row 'x'"):
+        plan_table("medsenteval-3", None, {"x": "lexical"})
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(main, ["reproduce", *arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_the_command(tmp_path: Path) -> None:
+    assert run().split() == list(TABLES)
+    planned = run("medsenteval-3", "--dry-run", "--row", "BioBERT", "-t", "BIOSSES,RQE")
+    assert "biobert" in planned
+    assert "3 of 3" in planned or "Missing" in planned
+    output = str(tmp_path / "results")
+    shown = run("medsenteval-3", "-e", "GloVe_840B=lexical", "--row", "GloVe_840B", "-t", "BIOSSES", "-o", output, "--quiet")
+    assert "2 of 2 cells have a number of ours" in shown
+    assert "Published" in shown
+    assert "expected ROW=SPECIFICATION" in run("medsenteval-3", "-e", "lexical", code=2)
+    assert "has no row 'x'" in run("medsenteval-3", "--row", "x", code=2)
+    assert "terms build --snomed" in run("medisim-5", "--row", "GloVe", code=3)
+    assert "medsenteval terms separate" in run("medisim-6", "--row", "GPT", code=3)
+
+
+def test_term_sets_that_were_built_are_scored(tmp_path: Path) -> None:
+    rows = "".join(
+        f"acute pain of organ {i}\torgan {i} pain\t1\nacute pain of organ {i}\tnumber {i + 5} fracture\t0\n" for i in range(20)
+    )
+    folder = tmp_path / "data" / "terms"
+    folder.mkdir(parents=True)
+    for name in set_names():
+        (folder / name.file).write_text(rows, "utf-8")
+    plan = plan_table("medisim-5", tmp_path / "data", {"GloVe": "lexical"})
+    cells = [cell for cell in run_plan(plan, tmp_path / "data").cells if cell.number.encoder == "GloVe"]
+    assert len(cells) == 10
+    assert {cell.task for cell in cells} == {f"terms-{name}" for name in set_names() if name.strategy == "levenshtein"}
+    for cell in cells:
+        assert cell.ours is not None
+        assert 50.0 <= cell.ours <= 100.0
+        assert cell.difference == pytest.approx(cell.ours - cell.number.value)
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_real_words_in_place_of_a_published_row(realdata: Path, tmp_path: Path) -> None:
+    glove = os.environ.get("MEDSENTEVAL_GLOVE")
+    if not glove:
+        pytest.skip("MEDSENTEVAL_GLOVE names no file of GloVe vectors (see shared/tools/real-glove)")
+    plan = plan_table("medsenteval-3", realdata, {"GloVe_840B": f"vectors:{glove},tokenizer=whitespace,case=exact"})
+    cells = tuple(cell for cell in plan.cells if cell.number.encoder == "GloVe_840B" and cell.task in ("RQE", "BIOSSES"))
+    outcome = run_plan(replace(plan, cells=cells), realdata)
+    ours = {(cell.task, cell.metric): cell for cell in outcome.cells}
+    assert ours["RQE", "acc"].ours == pytest.approx(60.93, abs=8)
+    assert ours["BIOSSES", "pearson"].ours is not None

@@ -1,0 +1,123 @@
+"""Bundles of results: packed without texts, refused after the change of any byte, and scores computed again from items."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import medsenteval
+from medsenteval.cli.main import main
+from medsenteval.comparison.verification import recomputed_score, verify_bundle
+from medsenteval.contracts import Result
+from medsenteval.errors import DataError
+from medsenteval.running.result_bundle import pack_results, read_bundle, without_texts
+from medsenteval.running.result_store import ResultStore
+from medsenteval.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def results() -> list[Result]:
+    """Results of every family whose scores are computed in a way of their own."""
+    settings = Settings(resamples=100, limit=80)
+    names = "BIOSSES,BioC,STS12,UMNSRS-sim,HPO,Google"
+    return list(medsenteval.evaluate("lexical", names, settings=settings, cache=False).values())
+
+
+@pytest.fixture
+def bundle(results: list[Result], tmp_path: Path) -> Path:
+    return pack_results(results, tmp_path / "ours.results.zip")
+
+
+def test_every_score_is_computed_again_from_the_items(results: list[Result], bundle: Path) -> None:
+    found = verify_bundle(bundle)
+    assert found.recomputed == sum(len(result.metrics) for result in results)
+    assert found.beyond_items == ()
+    for result in found.results:
+        for metric in result.metrics:
+            assert recomputed_score(result, metric) == pytest.approx(metric.value, rel=1e-9, abs=1e-9)
+
+
+def test_a_bundle_holds_ids_and_answers_and_no_texts(results: list[Result], bundle: Path) -> None:
+    words = next(result for result in results if result.task == "UMNSRS-sim")
+    assert {"first", "second"} <= set(words.items)
+    for result in read_bundle(bundle):
+        assert not {"first", "second"} & set(result.items)
+        assert result.rejected == ()
+    quoted = replace(words, notes=("2 row(s) rejected; the first: file.txt:3: secret",), details={"unknown_words": ["secret"]})
+    assert "secret" not in json.dumps(without_texts(quoted).to_json())
+
+
+def test_one_changed_byte_anywhere_is_refused_with_its_place(results: list[Result], tmp_path: Path) -> None:
+    bundle = pack_results(results[:1], tmp_path / "one.results.zip")
+    whole = bundle.read_bytes()
+    with zipfile.ZipFile(bundle) as archive:
+        inside = {info.filename: info.header_offset + 30 + len(info.filename) for info in archive.infolist()}
+    changed = tmp_path / "changed.results.zip"
+    for place in [*range(0, len(whole), max(1, len(whole) // 150)), *range(len(whole) - 70, len(whole))]:
+        changed.write_bytes(whole[:place] + bytes([whole[place] ^ 0x11]) + whole[place + 1 :])
+        with pytest.raises(DataError, match=r"changed\.results\.zip: ") as caught:
+            verify_bundle(changed)
+        named = [name for name in inside if f"{name}: " in str(caught.value)]
+        # A byte of the archive's own tables can make a name or the archive itself unreadable, which is said as well.
+        elsewhere = ("the archive's own tables", "not a bundle", "File name in directory")
+        assert named or any(words in str(caught.value) for words in elsewhere), str(caught.value)
+    for name, start in inside.items():
+        changed.write_bytes(whole[: start + 9] + bytes([whole[start + 9] ^ 1]) + whole[start + 10 :])
+        with pytest.raises(DataError, match=name.replace(".", r"\.")):
+            verify_bundle(changed)
+
+
+def test_a_forged_score_is_found_though_every_hash_is_right(results: list[Result], tmp_path: Path) -> None:
+    first = results[0]
+    better = replace(first.metrics[0], value=first.metrics[0].value + 0.01)
+    forged = pack_results([replace(first, metrics=(better, *first.metrics[1:]))], tmp_path / "forged.results.zip")
+    assert len(read_bundle(forged)) == 1
+    with pytest.raises(DataError, match=rf"{first.task}: {better.name} is .*, but the items give"):
+        verify_bundle(forged)
+
+
+def test_packing_twice_gives_the_same_bytes(results: list[Result], bundle: Path, tmp_path: Path) -> None:
+    again = pack_results(list(reversed(read_bundle(bundle))), tmp_path / "again.results.zip")
+    assert again.read_bytes() == bundle.read_bytes()
+
+
+def test_commands_pack_verify_add_and_compare(results: list[Result], tmp_path: Path) -> None:
+    runner, folder = CliRunner(), tmp_path / "results"
+    for result in results[:2]:
+        ResultStore(folder).save(result)
+        ResultStore(folder).save(replace(result, encoder="other", encoder_identity="o", signature=result.signature + "o"))
+    bundle, board = tmp_path / "mine.results.zip", tmp_path / "board"
+    assert runner.invoke(main, ["results", "pack", "lexical", "-r", str(folder), "-o", str(bundle)]).exit_code == 0
+    theirs = tmp_path / "theirs.results.zip"
+    assert runner.invoke(main, ["results", "pack", "other", "-r", str(folder), "-o", str(theirs)]).exit_code == 0
+    verified = runner.invoke(main, ["results", "verify", str(bundle)])
+    assert "unchanged; 2 result(s)" in verified.output
+    for each in (bundle, theirs, bundle):
+        added = runner.invoke(main, ["results", "add", str(each), str(board)])
+        assert added.exit_code == 0, added.output
+    compared = runner.invoke(main, ["compare", str(board)])
+    assert compared.exit_code == 0, compared.output
+    assert "lexical" in compared.output
+    assert "other" in compared.output
+    assert runner.invoke(main, ["compare", str(bundle), str(theirs)]).exit_code == 0
+    bad = runner.invoke(main, ["results", "pack", "lexical", "-r", str(folder), "-o", str(tmp_path / "mine.zip")])
+    assert (bad.exit_code, "ends in .results.zip" in bad.output) == (2, True)
+
+
+def test_a_bundle_with_other_scores_of_the_same_job_is_not_added(results: list[Result], tmp_path: Path) -> None:
+    first = results[0]
+    one = pack_results([first], tmp_path / "one.results.zip")
+    gone = {name: column[:-1] for name, column in first.items.items()}
+    short = replace(first, items=gone)
+    metrics = tuple(replace(metric, value=recomputed_score(short, metric) or 0.0) for metric in first.metrics)
+    other = pack_results([replace(short, metrics=metrics)], tmp_path / "other.results.zip")
+    runner, board = CliRunner(), str(tmp_path / "board")
+    assert runner.invoke(main, ["results", "add", str(one), board]).exit_code == 0
+    refused = runner.invoke(main, ["results", "add", str(other), board])
+    assert refused.exit_code == 2
+    assert "has other scores of the same job" in refused.output

@@ -1,0 +1,323 @@
+"""Downloads against a real HTTP server on loopback that cuts, lies, redirects, refuses and forgets."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval.cli.main import main
+from medsenteval.datasets.acquisition import DOWNLOADS
+from medsenteval.datasets.download import FetchSettings, fetch
+from medsenteval.datasets.lock_file import LOCK_NAME, DataLock
+from medsenteval.datasets.manifest import Download
+from medsenteval.errors import DataError
+from tests.datasets.server import Page, Server, serving
+
+CONTENT = random.Random(7).randbytes(300_000)
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+QUICK = FetchSettings(timeout=5.0, attempts=4, pause=0.0)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no test reach beyond this machine."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    resolve = socket.getaddrinfo
+
+    def loopback(host: str, *arguments: Any, **options: Any) -> Any:
+        if host != "127.0.0.1":
+            raise socket.gaierror(f"{host} is beyond this machine")
+        return resolve(host, *arguments, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", loopback)
+
+
+def download(*urls: str, sha256: str = DIGEST, size: int | None = None) -> Download:
+    return Download("file.bin", urls, size, sha256)
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_fetched_verified_and_not_fetched_again(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT))
+    seen: list[tuple[int, int | None]] = []
+    got = fetch(download(url), tmp_path, settings=QUICK, progress=lambda done, total: seen.append((done, total)))
+    assert (got.path.read_bytes(), got.sha256, got.size, got.url, got.resumed) == (CONTENT, DIGEST, 300_000, url, False)
+    assert seen[-1] == (300_000, 300_000)
+    assert left_in(tmp_path) == ["file.bin"]
+    fetch(download(url), tmp_path, settings=QUICK)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("validator", [True, False])
+def test_a_cut_connection_is_resumed_to_the_same_bytes(server: Server, tmp_path: Path, validator: bool) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, cuts=3, cut_after=70_001, validator=validator))
+    said: list[str] = []
+    got = fetch(download(url), tmp_path, settings=QUICK, announce=said.append)
+    assert got.path.read_bytes() == CONTENT
+    assert got.resumed
+    assert [wanted for _, wanted in server.requests] == ["", "bytes=70001-", "bytes=140002-", "bytes=210003-"]
+    assert "the connection was cut at 70,001 of 300,000 bytes (attempt 1 of 4)" in said[0]
+
+
+def test_a_download_resumes_in_a_later_run(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=123_456))
+    with pytest.raises(DataError, match=r"cut at 123,456 of 300,000 bytes, 1 times"):
+        fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
+    assert not (tmp_path / "file.bin").exists()
+    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    assert server.requests[-1][1] == "bytes=123456-"
+
+
+def test_without_hash_and_validator_nothing_is_continued(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=50_000, validator=False))
+    got = fetch(download(url, sha256=""), tmp_path, settings=QUICK)
+    assert got.path.read_bytes() == CONTENT
+    assert [wanted for _, wanted in server.requests] == ["", ""]
+
+
+def test_a_server_that_ignores_ranges_starts_anew(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=50_000, ranges=False))
+    got = fetch(download(url), tmp_path, settings=QUICK)
+    assert got.path.read_bytes() == CONTENT
+    assert not got.resumed
+
+
+def test_a_file_that_changed_between_two_goes_starts_anew(server: Server, tmp_path: Path) -> None:
+    old = random.Random(8).randbytes(200_000)
+    url = server.serve("/file.bin", Page(old, cuts=1, cut_after=90_000))
+    with pytest.raises(DataError):
+        fetch(download(url, sha256=""), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
+    server.serve("/file.bin", Page(CONTENT))
+    assert fetch(download(url, sha256=""), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+
+
+def test_halves_of_two_files_are_noticed_by_their_hash(server: Server, tmp_path: Path) -> None:
+    old = random.Random(9).randbytes(300_000)
+    url = server.serve("/file.bin", Page(old, cuts=1, cut_after=90_000, validator=False))
+    with pytest.raises(DataError):
+        fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
+    server.serve("/file.bin", Page(CONTENT, validator=False))
+    said: list[str] = []
+    assert fetch(download(url), tmp_path, settings=QUICK, announce=said.append).path.read_bytes() == CONTENT
+    assert "serves another file" in said[0]
+    assert [wanted for _, wanted in server.requests[-2:]] == ["bytes=90000-", ""]
+
+
+def test_a_part_longer_than_the_file_and_a_wrong_range_start_anew(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT + b"x" * 1000, cuts=1, cut_after=300_500, validator=False))
+    with pytest.raises(DataError):
+        fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
+    server.serve("/file.bin", Page(CONTENT, validator=False))
+    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    (tmp_path / "file.bin").unlink()
+    server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=10, wrong_range=True))
+    said: list[str] = []
+    assert fetch(download(url), tmp_path, settings=QUICK, announce=said.append).path.read_bytes() == CONTENT
+    assert "continues at another byte" in said[1]
+
+
+def test_a_file_without_a_length_is_taken_when_its_hash_is_right(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, length=False))
+    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+
+
+def test_wrong_bytes_are_refused_and_leave_nothing(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT[:-1] + b"!"))
+    with pytest.raises(DataError, match=r"serves another file: 300,000 bytes with SHA-256 .* expected"):
+        fetch(download(url), tmp_path, settings=QUICK)
+    assert left_in(tmp_path) == []
+    with pytest.raises(DataError, match="300,000 bytes, not 299,999"):
+        fetch(download(url, sha256="", size=299_999), tmp_path, settings=QUICK)
+
+
+def test_mirrors_are_tried_in_order(server: Server, tmp_path: Path) -> None:
+    gone = f"{server.address}/gone"
+    wrong = server.serve("/wrong", Page(b"something else"))
+    right = server.serve("/right", Page(CONTENT))
+    said: list[str] = []
+    got = fetch(download(gone, wrong, right), tmp_path, settings=QUICK, announce=said.append)
+    assert got.url == right
+    assert "answers 404" in said[0]
+    assert "serves another file" in said[1]
+
+
+def test_errors_that_pass_are_tried_again_with_growing_pauses(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, errors=[500, 502, 503]))
+    pauses: list[float] = []
+    settings = FetchSettings(timeout=5, attempts=4, pause=1.0)
+    assert fetch(download(url), tmp_path, settings=settings, sleep=pauses.append).path.read_bytes() == CONTENT
+    assert pauses == [1.0, 2.0, 0.0]  # the last one as the server's Retry-After asked
+    server.serve("/file.bin", Page(CONTENT, errors=[500] * 9))
+    with pytest.raises(DataError, match="answers 500 Internal Server Error, 4 times"):
+        fetch(download(url), tmp_path / "other", settings=settings, sleep=pauses.append)
+
+
+def test_redirects_are_followed_a_few_times_and_only_to_the_web(server: Server, tmp_path: Path) -> None:
+    server.serve("/file.bin", Page(CONTENT))
+    server.serve("/b", Page(redirect="/file.bin"))
+    assert fetch(download(server.serve("/a", Page(redirect="/b"))), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    for target in (f"file://{secret}", "ftp://127.0.0.1/x"):
+        with pytest.raises(DataError, match=r"not allowed|not http or https"):
+            fetch(download(server.serve("/c", Page(redirect=target)), sha256=""), tmp_path / "out", settings=QUICK)
+    with pytest.raises(DataError, match="302"):
+        fetch(download(server.serve("/loop", Page(redirect="/loop")), sha256=""), tmp_path / "out", settings=QUICK)
+    with pytest.raises(DataError, match="is not an http or https address"):
+        fetch(download(f"file://{secret}", sha256=""), tmp_path / "out", settings=QUICK)
+    assert left_in(tmp_path / "out") == []
+
+
+def test_a_log_in_page_is_no_data_and_silence_is_no_answer(server: Server, tmp_path: Path) -> None:
+    page = Page(b"<!DOCTYPE html><html><body>Please log in</body></html>", kind="text/html")
+    with pytest.raises(DataError, match="serves a web page"):
+        fetch(download(server.serve("/login", page), sha256=""), tmp_path, settings=QUICK)
+    with pytest.raises(DataError, match="cannot be reached"):
+        fetch(download("http://127.0.0.1:9/x"), tmp_path, settings=FetchSettings(timeout=1, attempts=2, pause=0.0))
+    assert left_in(tmp_path) == []
+
+
+def test_a_file_beyond_all_measure_is_not_stored(server: Server, tmp_path: Path) -> None:
+    small = FetchSettings(timeout=5, attempts=1, largest=1000)
+    for length in (True, False):
+        with pytest.raises(DataError, match=r"serves another file|sends more than"):
+            fetch(download(server.serve("/big", Page(CONTENT, length=length))), tmp_path, settings=small)
+    assert not (tmp_path / "file.bin").exists()
+
+
+# ---------------------------------------------------------------- the command, end to end
+
+CLAIM = '<CLAIM ASSERTION="{0}" QUESTION="Does it help?" PMID="{1}">It may {1}.</CLAIM>'
+CORPUS = "<C><REVIEW>" + "".join(CLAIM.format("YS" if i % 3 else "NO", i) for i in range(259)) + "</REVIEW></C>"
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    outcome = CliRunner().invoke(main, ["data", *arguments], catch_exceptions=False)
+    return outcome.exit_code, outcome.output
+
+
+def test_fetch_ends_in_a_ready_data_set_and_a_lock(server: Server, tmp_path: Path) -> None:
+    server.serve("/BioC/corpus.xml", Page(CORPUS.encode(), cuts=1, cut_after=999))
+    root = tmp_path / "data"
+    code, said = run("fetch", "BioC", "-d", str(root), "--mirror", server.address, "--quiet")
+    assert code == 0
+    assert "no hash is published" in said
+    assert "BioC: ready: 259 rows" in said
+    assert (root / "BIOC/corpus.xml").read_text() == CORPUS
+    locked = DataLock(root).find("BioC", "corpus.xml")
+    assert locked is not None
+    assert locked.sha256 == hashlib.sha256(CORPUS.encode()).hexdigest()
+    assert not list(root.glob(".preparing-*"))
+    # Again, without the network.
+    server.pages.clear()
+    assert run("fetch", "BioC", "-d", str(root), "--offline")[0] == 0
+
+
+def test_a_changed_file_is_refused_until_it_is_accepted(server: Server, tmp_path: Path) -> None:
+    root = tmp_path / "data"
+    server.serve("/BioC/corpus.xml", Page(CORPUS.encode()))
+    assert run("fetch", "BioC", "-d", str(root), "--mirror", server.address, "--quiet")[0] == 0
+    changed = CORPUS.replace("It may 7.", "It may not.")
+    server.serve("/BioC/corpus.xml", Page(changed.encode()))
+    (root / DOWNLOADS / "BioC/corpus.xml").unlink()
+    options = ("-d", str(root), "--mirror", server.address, "--quiet", "--attempts", "1", "--timeout", "1")
+    code, said = run("fetch", "BioC", *options)
+    assert code == 2
+    assert "--accept-changed" in said
+    assert (root / "BIOC/corpus.xml").read_text() == CORPUS
+    code, said = run("fetch", "BioC", *options, "--accept-changed")
+    assert code == 2
+    assert "--replace" in said
+    assert run("fetch", "BioC", *options, "--accept-changed", "--replace")[0] == 0
+    assert (root / "BIOC/corpus.xml").read_text() == changed
+
+
+def test_fetch_says_what_a_program_cannot_do(tmp_path: Path) -> None:
+    code, said = run("fetch", "MedNLI", "-d", str(tmp_path / "d"))
+    assert code == 2
+    assert "credentialed: sign the data use agreement" in said
+    assert "https://physionet.org" in said
+    code, said = run("fetch", "RQE", "-d", str(tmp_path / "d"), "--offline")
+    assert code == 2
+    assert "is not there; fetch it without --offline" in said
+    code, said = run("fetch", "RQE")
+    assert code == 2
+    assert "no data folder to write into" in said
+
+
+def test_offline_checks_what_was_downloaded(server: Server, tmp_path: Path) -> None:
+    folder = tmp_path / DOWNLOADS / "RQE"
+    folder.mkdir(parents=True)
+    (folder / "RQE_Train_8588_AMIA2016.xml").write_text("<RQE-med-train/>")
+    code, said = run("fetch", "RQE", "-d", str(tmp_path), "--offline")
+    assert code == 2
+    assert "has the SHA-256" in said
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"schema": 2}', '{"schema": 1, "files": {"a": {"sha256": "x", "size": 1, "url": ""}}}']
+)
+def test_a_lock_file_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / LOCK_NAME).write_text(content)
+    with pytest.raises(DataError, match=r"data\.lock\.json: not a lock file"):
+        DataLock(tmp_path)
+
+
+def test_folders_that_cannot_be_written_are_named(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    url = server.serve("/file.bin", Page(CONTENT))
+    with pytest.raises(DataError, match=r"cannot be written: .*--data"):
+        fetch(download(url), tmp_path / "file" / "deeper", settings=QUICK)
+    code, said = run("fetch", "BioC", "-d", str(tmp_path / "file"))
+    assert code == 2
+    assert "is not a folder" in said
+
+
+def test_an_encrypted_address_never_leads_to_one_that_is_not() -> None:
+    import urllib.request
+
+    from medsenteval.datasets.download import _Lasting, _Redirects
+
+    request = urllib.request.Request("https://a.org/x")
+    with pytest.raises(_Lasting, match="from an encrypted address"):
+        _Redirects().redirect_request(request, None, 302, "Found", {}, "http://a.org/x")
+    with pytest.raises(_Lasting, match="not http or https"):
+        _Redirects().redirect_request(request, None, 302, "Found", {}, "gopher://a.org/x")
+    followed = _Redirects().redirect_request(request, None, 302, "Found", {}, "https://b.org/x")
+    assert followed.full_url == "https://b.org/x"
+
+
+def test_progress_is_shown_on_request(server: Server, tmp_path: Path) -> None:
+    server.serve("/BioC/corpus.xml", Page(CORPUS.encode()))
+    code, said = run("fetch", "BioC", "-d", str(tmp_path / "data"), "--mirror", server.address)
+    assert code == 0
+    assert "corpus.xml" in said
+
+
+def test_a_part_file_of_nobody_is_not_continued(server: Server, tmp_path: Path) -> None:
+    (tmp_path / ".file.bin.part").write_bytes(b"junk")
+    (tmp_path / ".file.bin.part.json").write_text("{broken")
+    url = server.serve("/file.bin", Page(CONTENT))
+    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    (tmp_path / "file.bin").unlink()
+    (tmp_path / ".file.bin.part").write_bytes(CONTENT[:100])
+    (tmp_path / ".file.bin.part.json").write_text('{"url": "http://elsewhere/", "validator": ""}')
+    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    assert [wanted for _, wanted in server.requests] == ["", ""]

@@ -1,0 +1,238 @@
+"""Texts become rows once each, in any batch size, and an encoder that breaks its contract is told how."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import sparse
+
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.embedding.embed import Encoded, checked_rows, embed_texts, encode_batches
+from medsenteval.errors import EncoderError
+from tests.conftest import CountingEncoder
+
+
+@given(st.lists(st.text(max_size=12), min_size=1, max_size=40), st.integers(1, 50))
+def test_rows_belong_to_their_texts_whatever_the_batch_size(texts: list[str], batch_size: int) -> None:
+    encoder = CountingEncoder()
+    embeddings = embed_texts(encoder, texts, batch_size=batch_size, task_name="T")
+    expected = CountingEncoder().encode(texts)
+    assert np.array_equal(embeddings.matrix[embeddings.rows(texts)], expected)
+    assert sum(map(len, encoder.batches)) == len(set(texts)) == len(embeddings.matrix)
+    assert max(map(len, encoder.batches)) <= batch_size
+
+
+def test_batches_go_from_short_to_long(counting: CountingEncoder) -> None:
+    embed_texts(counting, ["a b c", "a", "", "a b"], batch_size=2, task_name="T")
+    assert counting.batches == [["", "a"], ["a b", "a b c"]]
+
+
+class Returns:
+    name, identity = "bad", ""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = list(values)
+
+    def encode(self, texts: Any) -> Any:
+        return self.values.pop(0)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [(np.zeros((3, 4)), r"RQE, batch 0: .*shape \(3, 4\) for 2 texts"),
+     (np.zeros(2), r"shape \(2,\) for 2 texts"),
+     (np.zeros((2, 0)), r"shape \(2, 0\)"),
+     (np.array([[1.0, np.nan], [0, 0]]), "NaN or infinity in 1 of 2 rows .*first in row 0"),
+     (np.full((2, 2), 1e300), "NaN or infinity in 2 of 2 rows"),
+     (np.array([["a"], ["b"]]), "array of <U1"),
+     (np.array([[None], [1]], dtype=object), "array of object"),
+     (None, "array of object"),
+     ([[1.0], [1.0, 2.0]], "RQE, batch 0: .*a list that is no matrix of numbers")],
+)  # fmt: skip
+def test_broken_batches_are_named_with_task_batch_and_shape(returned: Any, message: str) -> None:
+    with pytest.raises(EncoderError, match=message):
+        embed_texts(Returns(returned), ["x", "y"], batch_size=2, task_name="RQE")
+
+
+def test_a_changing_width_is_refused() -> None:
+    with pytest.raises(EncoderError, match=r"RQE, batch 1: .*width 3, but 2"):
+        embed_texts(Returns(np.zeros((1, 2)), np.zeros((1, 3))), ["x", "y z"], batch_size=1, task_name="RQE")
+
+
+def test_lists_tensors_and_sparse_matrices_are_rows() -> None:
+    torch = pytest.importorskip("torch")
+    values = [[1.0, 0.0], [0.5, -2.0]]
+    dense = torch.tensor(values)
+    given = [values, dense, dense.requires_grad_(), dense.bfloat16(), dense.half(), dense.double(), list(dense), tuple(dense),
+             list(dense.bfloat16()), dense.to_sparse(), dense.to_sparse_csr(), sparse.csr_matrix(values),
+             list(map(np.array, values))]  # fmt: skip
+    for returned in given:
+        rows = checked_rows(returned, 2, 2, "T")
+        assert rows.dtype == np.float32
+        assert rows.tolist() == values
+    assert checked_rows(torch.tensor([[1, 2]]), 1, None, "T").tolist() == [[1.0, 2.0]]
+    assert checked_rows([[1, 2]], 1, None, "T").dtype == np.float32
+
+
+def test_tensors_that_are_no_rows_are_refused_with_task_and_batch() -> None:
+    torch = pytest.importorskip("torch")
+    ragged = [torch.zeros(2), torch.zeros(3)]
+    nested = torch.nested.nested_tensor(ragged)
+    for returned in (
+        ragged,
+        nested,
+        [torch.zeros(1, 3)] * 2,
+        torch.zeros(2, 2).to("meta"),
+        torch.zeros(2, 2, dtype=torch.cfloat),
+    ):
+        with pytest.raises(EncoderError, match="RQE, batch 0: "):
+            embed_texts(Returns(returned), ["x", "y"], batch_size=2, task_name="RQE")
+
+
+class Concurrent(CountingEncoder):
+    """Encodes batches side by side: a later one waits until an earlier one was begun."""
+
+    concurrent_batches = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.threads.add(threading.get_ident())
+        time.sleep(0.001)
+        return super().encode(texts)
+
+
+@pytest.mark.parametrize("n_texts", [1, 6, 7, 101])
+def test_batches_side_by_side_are_all_encoded_and_stay_in_order(n_texts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medsenteval.embedding.embed.available_cores", lambda: 3)
+    texts = [f"{'ab' * number} c" for number in range(n_texts)]
+    encoder = Concurrent()
+    parts = list(encode_batches(encoder, texts, 3, "T"))
+    assert np.array_equal(Encoded.joined(parts).rows, CountingEncoder().encode(texts))
+    assert (len(parts), len(encoder.batches)) == (-(-n_texts // 3), -(-n_texts // 3))
+    assert len(encoder.threads) >= min(2, len(encoder.batches))
+
+
+def test_code_that_is_not_ours_keeps_its_threads_and_ours_has_one_for_each_product(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    from medsenteval.encoders.adapt import as_encoder
+    from medsenteval.registry import load_encoder
+    from tests.encoders.contextual.test_transformer import save_bert
+
+    seen: list[int] = []
+
+    def function(texts: list[Any]) -> Any:
+        seen.append(torch.get_num_threads())
+        return np.ones((len(texts), 2))
+
+    class Own:
+        name, identity, encode = "own", "", staticmethod(function)
+
+    ours = load_encoder(f"transformers:{save_bert(tmp_path / 'bert')}")
+    tokenize = ours._pieces  # type: ignore[attr-defined]
+
+    def watched(texts: list[str]) -> Any:
+        seen.append(torch.get_num_threads())
+        return tokenize(texts)
+
+    ours._pieces = watched  # type: ignore[attr-defined]
+    batcher = (lambda params, batch: function(batch), None)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        for thing, threads in ((function, 3), (Own(), 3), (SimpleNamespace(encode=function), 3), (batcher, 3), (ours, 1)):
+            seen.clear()
+            embed_texts(as_encoder(thing), TEXTS, batch_size=3, task_name="T")
+            assert set(seen) == {threads}
+    finally:
+        torch.set_num_threads(before)
+
+
+class Remote:
+    """Workers that forget a block, or give one of another width."""
+
+    def __init__(self, lost: int | None = None, wider: int | None = None) -> None:
+        self.lost, self.wider = lost, wider
+
+    def encode(self, units: Sequence[Sequence[str]], batch_size: int, task_name: str, width: int | None) -> Any:
+        for number in reversed(range(len(units))):
+            if number != self.lost:
+                rows = CountingEncoder().encode(units[number])
+                rows = np.repeat(rows, 2, axis=1) if number == self.wider else rows
+                yield number, Encoded(rows, np.zeros(len(rows), dtype=np.uint32))
+
+
+def test_units_from_workers_are_all_there_and_of_one_width(counting: CountingEncoder, tmp_path: Path) -> None:
+    texts = [f"{'ab' * number} c" for number in range(300)]
+
+    def embed(remote: Any, cache: EmbeddingCache | None = None) -> Any:
+        return embed_texts(counting, texts, batch_size=50, task_name="T", remote=remote, cache=cache)
+
+    for cache in (None, EmbeddingCache(tmp_path)):
+        found = embed(Remote(), cache)
+        assert np.array_equal(found.matrix[found.rows(texts)], CountingEncoder().encode(texts))
+    assert counting.batches == []
+    with pytest.raises(EncoderError, match="no rows for 1 of 2 units"):
+        embed(Remote(lost=1))
+    with pytest.raises(EncoderError, match="T: the encoder returned width 27, but 54"):
+        embed(Remote(wider=1))
+
+
+def test_nothing_to_encode_is_an_error(counting: CountingEncoder) -> None:
+    with pytest.raises(EncoderError, match="no text"):
+        embed_texts(counting, [], batch_size=2, task_name="T")
+
+
+TEXTS = ["fever", "no fever", "acute pain of the chest", "", "the patient has no pain", "pain " * 30, "β-blockers", "a"] * 3
+
+
+@pytest.mark.parametrize("options", ["", ",pooling=max", ",pooling=unit-mean", ",pooling=sif", ",tokenizer=whitespace"])
+def test_static_vectors_are_the_same_to_the_last_bit_in_any_batch(options: str, tmp_path: Path) -> None:
+    from medsenteval.registry import load_encoder
+
+    rng = np.random.default_rng(1)
+    words = sorted({word for text in TEXTS for word in text.split()})
+    rows = [" ".join([word, *(f"{value:.5f}" for value in rng.normal(size=16))]) for word in words]
+    path = tmp_path / "vectors.txt"
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    for spec in (f"vectors:{path}{options}", "lexical"):
+        encoder = load_encoder(spec)
+        getattr(encoder, "prepare", lambda texts: None)(TEXTS)
+        whole = encoder.encode(TEXTS)
+        for size in (1, 2, 7):
+            parts = [encoder.encode(TEXTS[start : start + size]) for start in range(0, len(TEXTS), size)]
+            assert np.array_equal(np.concatenate(parts), whole)
+
+
+def test_neural_vectors_are_the_same_on_any_number_of_cores_and_close_in_any_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("transformers")
+    from medsenteval.registry import load_encoder
+    from tests.encoders.contextual.test_transformer import save_bert
+
+    encoder = load_encoder(f"transformers:{save_bert(tmp_path / 'bert')}")
+    distinct = [f"{text} {number}" for number in range(12) for text in TEXTS[:8]]
+
+    def rows(cores: int, batch_size: int) -> Any:
+        monkeypatch.setattr("medsenteval.embedding.embed.available_cores", lambda: cores)
+        return embed_texts(encoder, distinct, batch_size=batch_size, task_name="x").matrix
+
+    usual = rows(1, 16)
+    for cores in (2, 4):
+        assert np.array_equal(rows(cores, 16), usual)
+    for size in (1, 7, 128):
+        assert rows(2, size) == pytest.approx(usual, abs=1e-5)

@@ -1,0 +1,454 @@
+"""ELMo against a slow NumPy reading of the same HDF5 file, and TensorFlow Hub's module against what the test wrote into it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from medsenteval.contracts import TokenEncoder
+from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.registry import load_encoder
+
+h5py = pytest.importorskip("h5py")
+pytest.importorskip("torch")
+
+OPTIONS: dict[str, Any] = {
+    "char_cnn": {
+        "activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 3], [2, 4], [5, 6]],
+        "max_characters_per_token": 50, "n_characters": 262, "n_highway": 2,
+    },
+    "lstm": {
+        "cell_clip": 0.4, "dim": 7, "n_layers": 2, "proj_clip": 0.3, "projection_dim": 5, "use_skip_connections": True,
+    },
+}  # fmt: skip
+
+TEXTS = [
+    "",
+    "dyspnoea",
+    "The patient denies chest pain .",
+    "β-blockers ≥ 5 µg 心臓",
+    "x" * 200 + " short",
+    "a word that no one wrote before : qzxv <S> \udcff",
+    " ".join(f"word{i % 17}" for i in range(300)),
+    "one two",
+]
+
+
+def arrays_of(options: dict[str, Any], seed: int = 0) -> dict[str, NDArray[np.float32]]:
+    """Random weights in the names and shapes of the official file, large enough that both clips bite."""
+    rng = np.random.default_rng(seed)
+    cnn, lstm = options["char_cnn"], options["lstm"]
+    n, dim = sum(count for _, count in cnn["filters"]), cnn["embedding"]["dim"]
+    projection, cells = lstm["projection_dim"], lstm["dim"]
+    shapes: dict[str, tuple[int, ...]] = {"char_embed": (261, dim), "CNN_proj/W_proj": (n, projection)}
+    shapes["CNN_proj/b_proj"] = (projection,)
+    for i, (width, count) in enumerate(cnn["filters"]):
+        shapes |= {f"CNN/W_cnn_{i}": (1, width, dim, count), f"CNN/b_cnn_{i}": (count,)}
+    for j in range(cnn["n_highway"]):
+        shapes |= {f"CNN_high_{j}/W_carry": (n, n), f"CNN_high_{j}/b_carry": (n,)}
+        shapes |= {f"CNN_high_{j}/W_transform": (n, n), f"CNN_high_{j}/b_transform": (n,)}
+    for direction in (0, 1):
+        for layer in range(lstm["n_layers"]):
+            cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+            shapes |= {f"{cell}/B": (4 * cells,), f"{cell}/W_0": (2 * projection, 4 * cells)}
+            shapes[f"{cell}/W_P_0"] = (cells, projection)
+    return {name: rng.normal(0, 0.6, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def write_model(folder: Path, options: dict[str, Any] = OPTIONS, seed: int = 0, **changed: NDArray[np.float32]) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tiny_options.json").write_text(json.dumps(options), "utf-8")
+    with h5py.File(folder / "tiny_weights.hdf5", "w") as file:
+        for name, array in (arrays_of(options, seed) | changed).items():
+            file[name] = array
+    return f"{folder / 'tiny_options.json'}+{folder / 'tiny_weights.hdf5'}"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_model(tmp_path_factory.mktemp("elmo"))
+
+
+def slow_layers(options: dict[str, Any], file: Any, words: list[str]) -> NDArray[np.float64]:
+    """The biLM one word and one step at a time in float64: (layers, words, 2 x projection), boundaries left out."""
+    cnn, lstm = options["char_cnn"], options["lstm"]
+    # Row 0 is AllenNLP's masked character; every id is shifted by one.
+    table = np.vstack([np.zeros(cnn["embedding"]["dim"]), file["char_embed"][...]]).astype(np.float64)
+    activations: dict[str, Callable[[Any], Any]] = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}
+    activation = activations[cnn["activation"]]
+
+    def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 1 / (1 + np.exp(-x))
+
+    def word_vector(word: str) -> NDArray[np.float64]:
+        special = {"<S>": [256], "</S>": [257]}
+        codes = special[word] if word in special else list(word.encode("utf-8", "ignore"))[:48]
+        ids = [258, *codes, 259]
+        ids += [260] * (50 - len(ids))
+        letters = table[np.array(ids) + 1]
+        found = []
+        for i, (width, count) in enumerate(cnn["filters"]):
+            weights, bias = file[f"CNN/W_cnn_{i}"][...][0], file[f"CNN/b_cnn_{i}"][...]
+            windows = [
+                [np.sum(letters[p : p + width] * weights[:, :, f]) + bias[f] for f in range(count)] for p in range(51 - width)
+            ]
+            found.extend(activation(np.max(windows, axis=0)))
+        x = np.array(found)
+        for j in range(cnn["n_highway"]):
+            high = file[f"CNN_high_{j}"]
+            gate = sigmoid(x @ high["W_carry"][...] + high["b_carry"][...])
+            x = gate * np.maximum(x @ high["W_transform"][...] + high["b_transform"][...], 0) + (1 - gate) * x
+        projected: NDArray[np.float64] = x @ file["CNN_proj/W_proj"][...] + file["CNN_proj/b_proj"][...]
+        return projected
+
+    def clip(values: NDArray[np.float64], limit: float | None) -> NDArray[np.float64]:
+        return np.clip(values, -limit, limit) if limit else values
+
+    vectors = {word: word_vector(word) for word in {"<S>", "</S>", *words}}
+    base = [vectors[word] for word in ["<S>", *words, "</S>"]]
+    layers = [[np.concatenate([v, v]) for v in base]]
+    streams = [base, base[::-1]]
+    for layer in range(lstm["n_layers"]):
+        for direction in (0, 1):
+            weights = file[f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"]
+            kernel, bias, projection = (weights[name][...].astype(np.float64) for name in ("W_0", "B", "W_P_0"))
+            c, h = np.zeros(lstm["dim"]), np.zeros(lstm["projection_dim"])
+            outputs = []
+            for x in streams[direction]:
+                i, j, f, o = np.split(np.concatenate([x, h]) @ kernel + bias, 4)
+                c = clip(sigmoid(f + 1.0) * c + sigmoid(i) * np.tanh(j), lstm["cell_clip"])
+                h = clip((sigmoid(o) * np.tanh(c)) @ projection, lstm["proj_clip"])
+                outputs.append(h + x if layer > 0 and lstm["use_skip_connections"] else h)
+            streams[direction] = outputs
+        layers.append([np.concatenate(pair) for pair in zip(streams[0], streams[1][::-1], strict=True)])
+    return np.array(layers)[:, 1:-1]
+
+
+def slow_rows(spec: str, texts: list[str], pick: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    options_path, weights_path = map(Path, spec.split("+"))
+    options = json.loads(options_path.read_text("utf-8"))
+    with h5py.File(weights_path, "r") as file:
+        return np.array([pick(slow_layers(options, file, text.split() or ["."])).mean(axis=0) for text in texts])
+
+
+PICKS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "all": lambda layers: np.concatenate(list(layers), axis=1),
+    "0": lambda layers: layers[0],
+    "1": lambda layers: layers[1],
+    "2": lambda layers: layers[2],
+    "average": lambda layers: layers.mean(axis=0),
+}
+
+
+@pytest.mark.parametrize("layers", PICKS)
+def test_vectors_equal_a_slow_reading_of_the_file(model: str, layers: str) -> None:
+    encoder = load_encoder(f"elmo:{model},layers={layers}")
+    rows = encoder.encode(TEXTS)
+    assert isinstance(encoder, TokenEncoder)
+    assert rows.dtype == np.float32
+    assert rows.shape == (len(TEXTS), 30 if layers == "all" else 10)
+    assert rows == pytest.approx(slow_rows(model, TEXTS, PICKS[layers]), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"char_cnn": {"activation": "tanh", "n_highway": 1}, "lstm": {"use_skip_connections": False}},
+        {"char_cnn": {}, "lstm": {"cell_clip": None, "proj_clip": None, "n_layers": 3}},
+    ],
+)
+def test_every_option_of_the_file_is_honoured(tmp_path: Path, changes: dict[str, Any]) -> None:
+    options = {part: OPTIONS[part] | changes[part] for part in OPTIONS}
+    spec = write_model(tmp_path, options)
+    texts = TEXTS[:5]
+    assert load_encoder(f"elmo:{spec}").encode(texts) == pytest.approx(slow_rows(spec, texts, PICKS["all"]), abs=1e-5)
+
+
+def test_both_clips_bite_in_these_models(tmp_path: Path, model: str) -> None:
+    """Otherwise the comparison above would not see a missing clip."""
+    for part in ("cell_clip", "proj_clip"):
+        other = load_encoder(f"elmo:{write_model(tmp_path / part, {**OPTIONS, 'lstm': OPTIONS['lstm'] | {part: None}})}")
+        assert np.abs(load_encoder(f"elmo:{model}").encode(TEXTS) - other.encode(TEXTS)).max() > 1e-3
+
+
+def test_a_vector_does_not_depend_on_neighbours_or_order(model: str) -> None:
+    encoder = load_encoder(f"elmo:{model}")
+    alone = {text: encoder.encode([text])[0] for text in TEXTS}
+
+    @settings(max_examples=15, deadline=None)
+    @given(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=12))
+    def check(chosen: list[str]) -> None:
+        for text, row in zip(chosen, encoder.encode(chosen), strict=True):
+            assert row == pytest.approx(alone[text], abs=5e-6)  # some units in float32's last place
+
+    check()
+
+
+def test_large_batches_are_cut_without_a_trace(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = load_encoder(f"elmo:{model}").encode(TEXTS)
+    monkeypatch.setattr("medsenteval.encoders.contextual.elmo._TOKENS_AT_ONCE", 6)
+    monkeypatch.setattr("medsenteval.encoders.contextual.elmo_model._WORDS_AT_ONCE", 2)
+    monkeypatch.setattr("medsenteval.encoders.contextual.elmo_model._GATE_ROWS_AT_ONCE", 5)
+    assert load_encoder(f"elmo:{model}").encode(TEXTS) == pytest.approx(whole, abs=5e-6)
+
+
+def test_token_vectors_average_to_the_sentence_vector(model: str) -> None:
+    encoder = load_encoder(f"elmo:{model}")
+    assert isinstance(encoder, TokenEncoder)
+    tokens = encoder.encode_tokens(TEXTS)
+    assert np.diff(tokens.offsets).tolist() == [len(text.split()) or 1 for text in TEXTS]
+    assert tokens.known.all()
+    means = [tokens.values[a:b].mean(axis=0, dtype=np.float64) for a, b in pairwise(tokens.offsets)]
+    assert encoder.encode(TEXTS) == pytest.approx(np.array(means), abs=1e-6)
+    assert encoder.encode([]).shape == (0, 30)
+    assert np.array_equal(pickle.loads(pickle.dumps(encoder)).encode(TEXTS[:3]), encoder.encode(TEXTS[:3]))
+    assert len(encoder.encode_tokens([])) == 0
+
+
+def test_the_tokenizer_words_splits_punctuation_and_pooling_takes_the_maximum(model: str) -> None:
+    words = load_encoder(f"elmo:{model},tokenizer=words").encode(["chest pain."])
+    assert words == pytest.approx(load_encoder(f"elmo:{model}").encode(["chest pain ."]), abs=1e-6)
+    encoder = load_encoder(f"elmo:{model},pooling=max")
+    assert isinstance(encoder, TokenEncoder)
+    tokens = encoder.encode_tokens(["chest pain ."])
+    assert encoder.encode(["chest pain ."])[0] == pytest.approx(tokens.values.max(axis=0))
+
+
+def test_identity_changes_with_what_changes_a_vector_and_only_then(model: str, tmp_path: Path) -> None:
+    plain = load_encoder(f"elmo:{model}").identity
+    assert load_encoder(f"elmo:{model}").name == "tiny"
+    copies = [f"elmo:{write_model(tmp_path / 'elsewhere')}"]
+    copies += [f"elmo:{model},{option}" for option in ("name=other", "device=cpu", "layers=all", "tokenizer=whitespace")]
+    assert {load_encoder(spec).identity for spec in copies} == {plain}
+    others = []
+    for number, (name, array) in enumerate(arrays_of(OPTIONS).items()):
+        array.flat[-1] = np.nextafter(array.flat[-1], np.float32(9))
+        others.append(f"elmo:{write_model(tmp_path / str(number), OPTIONS, 0, **{name: array})}")
+    others += [
+        *(
+            f"elmo:{write_model(tmp_path / part, {**OPTIONS, 'lstm': OPTIONS['lstm'] | {part: False}})}"
+            for part in ("cell_clip", "proj_clip", "use_skip_connections")
+        ),
+        *(f"elmo:{model},layers={layers}" for layers in ("0", "1", "2", "average")),
+        f"elmo:{model},tokenizer=words",
+        f"elmo:{model},pooling=max",
+    ]
+    assert len({plain, *(load_encoder(spec).identity for spec in others)}) == len(others) + 1
+
+
+def test_wrong_files_are_named_at_once(model: str, tmp_path: Path) -> None:
+    options, weights = map(Path, model.split("+"))
+    (tmp_path / "cut.hdf5").write_bytes(weights.read_bytes()[: weights.stat().st_size // 2])
+    wrong = {"text.hdf5": "word 0.1 0.2", "broken.json": "{", "bert.json": '{"hidden_size": 768}', "list.json": "[]"}
+    wider = {**OPTIONS, "lstm": OPTIONS["lstm"] | {"dim": 8}}
+    deeper = {**OPTIONS, "lstm": OPTIONS["lstm"] | {"n_layers": 3}}
+    odd = {**OPTIONS, "char_cnn": OPTIONS["char_cnn"] | {"activation": "gelu"}}
+    empty = {**OPTIONS, "char_cnn": OPTIONS["char_cnn"] | {"filters": []}}
+    wrong |= {"wider.json": json.dumps(wider), "deeper.json": json.dumps(deeper)}
+    wrong |= {"odd.json": json.dumps(odd), "empty.json": json.dumps(empty)}
+    for name, content in wrong.items():
+        (tmp_path / name).write_text(content, "utf-8")
+    endless = write_model(tmp_path / "endless", char_embed=arrays_of(OPTIONS)["char_embed"] * np.float32(np.inf))
+    cases = [
+        (f"elmo:{options}", "joined by"),
+        (f"elmo:{tmp_path / 'no.json'}+{weights}", "no.json"),
+        (f"elmo:{options}+{tmp_path / 'no.hdf5'}", "no.hdf5"),
+        (f"elmo:{options}+{tmp_path / 'text.hdf5'}", "text.hdf5: not an HDF5 file"),
+        (f"elmo:{options}+{tmp_path / 'cut.hdf5'}", "cut.hdf5: damaged or incomplete"),
+        (f"elmo:{tmp_path / 'broken.json'}+{weights}", "broken.json: not readable as JSON"),
+        (f"elmo:{tmp_path / 'bert.json'}+{weights}", "bert.json.*lacks 'char_cnn'"),
+        (f"elmo:{tmp_path / 'list.json'}+{weights}", "list.json: not the options"),
+        (f"elmo:{tmp_path / 'wider.json'}+{weights}", r"W_0.*\(10, 28\).*\(10, 32\)"),
+        (f"elmo:{tmp_path / 'deeper.json'}+{weights}", "no array 'RNN_0/RNN/MultiRNNCell/Cell2"),
+        (f"elmo:{tmp_path / 'odd.json'}+{weights}", "odd.json: the activation is 'gelu'"),
+        (f"elmo:{tmp_path / 'empty.json'}+{weights}", "empty.json: sizes"),
+        (f"elmo:{endless}", "char_embed.*infinity"),
+        (f"elmo:{model},layers=3", "layers is '3'"),
+        (f"elmo:{model},layers=top", "layers is 'top'"),
+        (f"elmo:{model},tokenizer=nltk", "tokenizer is 'nltk'"),
+        (f"elmo:{model},pooling=sum", "pooling is 'sum'"),
+        (f"elmo:{model},output=elmo", "tfhub"),
+        (f"elmo:{model},device=abacus", "device 'abacus'"),
+        (f"elmo:{model},vocabulary=x", "no option 'vocabulary'"),
+    ]
+    for spec, message in cases:
+        started = time.process_time()
+        with pytest.raises(EncoderError, match=message):
+            load_encoder(spec)
+        assert time.process_time() - started < 1
+    # A '+' in a file's name is not what joins the two.
+    assert load_encoder(f"elmo:{write_model(tmp_path / 'C++')}").encode(["x"]).shape == (1, 30)
+
+
+def test_a_missing_package_is_named_with_its_extra(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("torch", "h5py"):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(MissingExtraError, match=rf"{package}.*medsenteval\[elmo\]"):
+            load_encoder(f"elmo:{model}")
+    # Wrong files are told without the packages, whose import takes seconds.
+    with pytest.raises(EncoderError, match="not an HDF5 file"):
+        load_encoder(f"elmo:{model.split('+')[0]}+{__file__}")
+
+
+HUB_WIDTH = 3
+
+
+def write_hub_module(folder: Path, scale: float = 1.0) -> None:
+    """A TensorFlow 1 hub module with the signatures and outputs of google/elmo and vectors from the words' lengths."""
+    tf = pytest.importorskip("tensorflow").compat.v1
+    with tf.Graph().as_default(), tf.Session() as session:
+        weights = tf.get_variable("weights", initializer=np.arange(1, HUB_WIDTH + 1, dtype=np.float32) * np.float32(scale))
+
+        def outputs(tokens: Any, lengths: Any) -> dict[str, Any]:
+            mask = tf.sequence_mask(lengths, tf.shape(tokens)[1], dtype=tf.float32)[:, :, None]
+            word = tf.cast(tf.strings.length(tokens), tf.float32)[:, :, None] * weights * mask
+            one = tf.tanh(tf.concat([tf.cumsum(word, axis=1), tf.cumsum(word, axis=1, reverse=True)], axis=2)) * mask
+            two = (one + 1.0) * mask
+            elmo = (tf.concat([word, word], axis=2) + one + two) / 3.0
+            # Padding is counted on purpose: a batch of mixed lengths would show it.
+            return {"word_emb": word, "lstm_outputs1": one, "lstm_outputs2": two, "elmo": elmo,
+                    "default": tf.reduce_mean(elmo, axis=1)}  # fmt: skip
+
+        texts = tf.placeholder(tf.string, [None])
+        ragged = tf.strings.split(texts, sep=" ", result_type="RaggedTensor")
+        tokens, lengths = tf.placeholder(tf.string, [None, None]), tf.placeholder(tf.int32, [None])
+        signatures = {
+            "default": ({"strings": texts}, outputs(ragged.to_tensor(), tf.cast(ragged.row_lengths(), tf.int32))),
+            "tokens": ({"tokens": tokens, "sequence_len": lengths}, outputs(tokens, lengths)),
+        }
+        session.run(tf.global_variables_initializer())
+        builder = tf.saved_model.Builder(str(folder))
+        builder.add_meta_graph_and_variables(
+            session,
+            tags=[],
+            signature_def_map={name: tf.saved_model.predict_signature_def(*pair) for name, pair in signatures.items()},
+        )
+        builder.save()
+    (folder / "tfhub_module.pb").write_bytes(b"\x08\x03")
+
+
+def hub_layers(words: list[str]) -> NDArray[np.float64]:
+    word = np.array([[len(word.encode())] for word in words]) * np.arange(1.0, HUB_WIDTH + 1)
+    one = np.tanh(np.concatenate([np.cumsum(word, axis=0), np.cumsum(word[::-1], axis=0)[::-1]], axis=1))
+    return np.array([np.concatenate([word, word], axis=1), one, one + 1])
+
+
+@pytest.mark.slow
+def test_tensorflow_hub_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_hub_module(tmp_path / "elmo")
+    write_hub_module(tmp_path / "scaled", scale=1.5)
+    spec, texts = f"elmo:tfhub:{tmp_path / 'elmo'}", [text.replace("\udcff", "x") for text in TEXTS]
+
+    def expected(pick: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.array([pick(hub_layers(text.split() or ["."])).mean(axis=0) for text in texts])
+
+    for layers, pick in PICKS.items():
+        assert load_encoder(f"{spec},layers={layers}").encode(texts) == pytest.approx(expected(pick), abs=1e-4, rel=1e-5)
+    for options in ("output=elmo", "output=default", "output=default,signature=default", "output=elmo,signature=default"):
+        assert load_encoder(f"{spec},{options}").encode(texts) == pytest.approx(expected(PICKS["average"]), abs=1e-4, rel=1e-5)
+    encoder = load_encoder(spec)
+    rows = encoder.encode(texts)
+    assert rows.shape == (len(texts), 6 * HUB_WIDTH)
+    for i, text in enumerate(texts):
+        assert encoder.encode([text])[0] == pytest.approx(rows[i], abs=1e-5)
+
+    specs = [spec, f"elmo:tfhub:{tmp_path / 'scaled'}", f"{spec},layers=1", f"{spec},output=elmo", f"{spec},tokenizer=words"]
+    identities = [load_encoder(each).identity for each in specs]
+    assert len(set(identities)) == len(specs)
+    assert load_encoder(spec).identity == identities[0]
+
+    pytest.importorskip("tensorflow_hub")
+    # An address is fetched once into a folder named by its hash, from where tensorflow-hub takes it the next time.
+    address = "https://tfhub.dev/google/elmo/3"
+    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path / "hub"))
+    shutil.copytree(tmp_path / "elmo", tmp_path / "hub" / hashlib.sha1(address.encode()).hexdigest())
+    fetched = load_encoder(f"elmo:tfhub:{address}")
+    assert (fetched.name, fetched.identity) == ("elmo-3", identities[0])
+    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path / "elsewhere"))
+    with pytest.raises(EncoderError, match=r"http://127\.0\.0\.1:9/elmo could not be fetched"):
+        load_encoder("elmo:tfhub:http://127.0.0.1:9/elmo")
+
+    wrong_options = {"output=elmo,layers=1": "exclude", "layers=3": "layers is '3'", "output=top": "no output 'top'"}
+    wrong_options |= {"signature=words": "signature is 'words'", "device=cuda": "device"}
+    for wrong, message in wrong_options.items():
+        with pytest.raises(EncoderError, match=message):
+            load_encoder(f"{spec},{wrong}")
+    (tmp_path / "elmo" / "saved_model.pb").write_bytes(b"not a graph")
+    with pytest.raises(EncoderError, match="no SavedModel"):
+        load_encoder(spec)
+
+
+def test_a_folder_that_is_no_hub_module_is_named_without_tensorflow(tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"has no saved_model\.pb"):
+        load_encoder(f"elmo:tfhub:{tmp_path}")
+    with pytest.raises(EncoderError, match="needs a folder or an address"):
+        load_encoder("elmo:tfhub:")
+
+
+@pytest.mark.parametrize("trick", [
+    "external link", "link to a pipe", "soft link", "virtual", "external storage", "never written", "text", "plug-in",
+    "huge chunk",
+])  # fmt: skip
+def test_arrays_that_are_not_stored_in_the_file_are_refused(model: str, tmp_path: Path, trick: str) -> None:
+    options, weights = model.split("+")
+    other, path = shutil.copy(weights, tmp_path / "other.hdf5"), shutil.copy(weights, tmp_path / "tricky.hdf5")
+    with h5py.File(path, "r+") as file:
+        shape = file["char_embed"].shape
+        del file["char_embed"]
+        if trick == "external link":
+            file["char_embed"] = h5py.ExternalLink(str(other), "char_embed")
+        elif trick == "link to a pipe":  # whoever opens it waits for ever
+            os.mkfifo(tmp_path / "pipe")
+            file["char_embed"] = h5py.ExternalLink(str(tmp_path / "pipe"), "char_embed")
+        elif trick == "plug-in":
+            file.create_dataset("char_embed", data=np.ones(shape, dtype="f4"), chunks=shape, compression="lzf")
+        elif trick == "huge chunk":
+            chunked = {"chunks": (1 << 12, 1 << 12), "maxshape": (None, None), "compression": "gzip"}
+            file.create_dataset("char_embed", shape, dtype="f4", **chunked)
+            file["char_embed"][0, 0] = 1.0
+        elif trick == "soft link":
+            file["spare"] = np.zeros(shape, dtype=np.float32)
+            file["char_embed"] = h5py.SoftLink("/spare")
+        elif trick == "virtual":
+            layout = h5py.VirtualLayout(shape=shape, dtype="f4")
+            layout[:] = h5py.VirtualSource(str(other), "char_embed", shape=shape)
+            file.create_virtual_dataset("char_embed", layout)
+        elif trick == "external storage":
+            size = 4 * shape[0] * shape[1]
+            file.create_dataset("char_embed", shape, dtype="f4", external=[(str(other), 0, size)])
+        elif trick == "never written":
+            file.create_dataset("char_embed", shape, dtype="f4", chunks=(1, 1))
+        else:
+            file.create_dataset("char_embed", shape, dtype="S4")
+    with pytest.raises(EncoderError, match=r"tricky\.hdf5: the array 'char_embed' is not stored"):
+        load_encoder(f"elmo:{options}+{path}")
+
+
+@pytest.mark.parametrize(("part", "key", "value"), [
+    ("lstm", "n_layers", 2.5), ("lstm", "n_layers", "2"), ("lstm", "n_layers", True), ("lstm", "n_layers", 10**9),
+    ("char_cnn", "n_highway", 10**9), ("char_cnn", "max_characters_per_token", 10**9), ("char_cnn", "filters", [[1, 4]] * 2000),
+    ("lstm", "dim", -1), ("lstm", "projection_dim", None),
+])  # fmt: skip
+def test_sizes_in_the_options_that_lie_are_refused(model: str, tmp_path: Path, part: str, key: str, value: Any) -> None:
+    options, weights = model.split("+")
+    described = json.loads(Path(options).read_text())
+    described[part][key] = value
+    path = tmp_path / "options.json"
+    path.write_text(json.dumps(described))
+    with pytest.raises(EncoderError, match=r"options\.json: (sizes that no biLM can have|not the options of)"):
+        load_encoder(f"elmo:{path}+{weights}")

@@ -1,0 +1,176 @@
+"""Training InferSent: it learns, its file loads as an encoder, and the command does what the function does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from medsenteval import registry
+from medsenteval.cli.train_infersent import train_infersent as train_infersent_command
+from medsenteval.contracts import Dataset, Split
+from medsenteval.datasets.locate import sample_root
+from medsenteval.encoders.contextual.infersent import Reading
+from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass, train_infersent
+from medsenteval.encoders.static.tokens import TOKENIZERS
+from medsenteval.errors import DataError, EncoderError, SettingsError
+
+torch = pytest.importorskip("torch")
+
+DIMENSION = 50
+TINY = InferSentTraining(hidden=4, classifier_hidden=8, epochs=2, batch_size=16, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def mednli() -> Dataset:
+    return registry.task("MedNLI").read(sample_root() / "MedNLI", {})
+
+
+def write_vectors(path: Path, dataset: Dataset, boundaries: tuple[str, ...] = ("<s>", "</s>"), lower: bool = False) -> Path:
+    """Random vectors for every word of the data set."""
+    rng = np.random.default_rng(0)
+    words = dict.fromkeys(word for text in dataset.all_texts() for word in TOKENIZERS["words"](text))
+    known = dict.fromkeys(word.lower() for word in words) if lower else words
+    lines = [f"{word} {' '.join(f'{2 * x:.4f}' for x in rng.normal(size=DIMENSION))}" for word in (*boundaries, *known)]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def vectors(mednli: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_vectors(tmp_path_factory.mktemp("vectors") / "random.txt", mednli)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Such small products gain nothing from threads, and on a busy machine they lose most of their time waiting for them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def few(dataset: Dataset) -> tuple[Split, Split]:
+    return dataset.splits["train"].take(range(48)), dataset.splits["dev"].take(range(24))
+
+
+@pytest.mark.slow
+def test_a_small_training_learns_above_the_baseline(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
+    settings = InferSentTraining(
+        hidden=32, classifier_hidden=64, epochs=5, batch_size=16, learning_rate=0.5, shrink=1.2, seed=1, device="cpu"
+    )
+    trained = train_infersent(mednli.splits["train"], mednli.splits["dev"], vectors, tmp_path / "encoder.pkl", settings)
+    assert trained.dev_baseline < 40
+    assert trained.dev_accuracy > trained.dev_baseline + 8
+    assert trained.passes[-1].loss < trained.passes[0].loss - 0.1
+
+
+def test_the_file_is_official_and_holds_the_encoder_of_the_best_pass(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
+    train, dev = few(mednli)
+    seen: list[Pass] = []
+    trained = train_infersent(train, dev, vectors, tmp_path / "encoder.pkl", TINY, announce=seen.append)
+    assert tuple(seen) == trained.passes
+    assert trained.passes[0].best
+    state = torch.load(tmp_path / "encoder.pkl", weights_only=True)
+    assert state["enc_lstm.weight_ih_l0"].shape == (16, DIMENSION)
+    assert len(state) == 8
+    encoder = registry.load_encoder(f"infersent:{tmp_path / 'encoder.pkl'}+{vectors}")
+    assert encoder.encode(["chest pain", ""]).shape == (2, 8)
+    assert [path.name for path in tmp_path.iterdir()] == ["encoder.pkl"]
+
+
+def test_equal_seeds_give_equal_files_and_the_global_state_stays(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
+    train, dev = few(mednli)
+    before = torch.random.get_rng_state()
+    files = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train_infersent(train, dev, vectors, tmp_path / name, replace(TINY, seed=seed))
+        files.append((tmp_path / name).read_bytes())
+    assert files[0] == files[1] != files[2]
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_the_rate_decays_shrinks_and_ends_training(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
+    train, dev = few(mednli)
+    settings = replace(TINY, epochs=30, learning_rate=1e-3, decay=0.9, shrink=10.0, minimum_learning_rate=1e-5)
+    passes = train_infersent(train, dev, vectors, tmp_path / "encoder.pkl", settings).passes
+    rate, best = 1e-3, -1.0
+    for number, each in enumerate(passes):
+        rate *= 1 if number == 0 else 0.9
+        assert each.learning_rate == pytest.approx(rate)
+        assert each.best == (each.dev_accuracy > best)
+        best = max(best, each.dev_accuracy)
+        rate /= 1 if each.best else 10
+    assert rate < 1e-5
+    assert len(passes) < 30
+
+
+@pytest.mark.parametrize("change", [{"nonlinear": True, "dropout": 0.2}, {"pooling": "mean"}])
+def test_other_architectures_train_too(mednli: Dataset, vectors: Path, tmp_path: Path, change: dict[str, float]) -> None:
+    settings = replace(TINY, epochs=1, **change)  # type: ignore[arg-type]
+    assert train_infersent(*few(mednli), vectors, tmp_path / "encoder.pkl", settings).passes[0].loss > 0
+
+
+def test_vectors_without_boundaries_or_capitals(mednli: Dataset, tmp_path: Path) -> None:
+    plain = write_vectors(tmp_path / "plain.txt", mednli, boundaries=(), lower=True)
+    with pytest.raises(EncoderError, match=r"plain\.txt has no vector for"):
+        train_infersent(*few(mednli), plain, tmp_path / "encoder.pkl", TINY)
+    train, dev = few(mednli)
+    wordless = replace(train, texts=("", *train.texts[1:]))
+    reading = Reading(boundaries="if-known", case="lower")
+    trained = train_infersent(wordless, dev, plain, tmp_path / "encoder.pkl", replace(TINY, reading=reading))
+    assert np.isfinite(trained.passes[-1].loss)
+
+
+def test_what_cannot_be_trained_on_is_refused(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
+    train, dev = few(mednli)
+    output = tmp_path / "encoder.pkl"
+    assert train.labels is not None
+    one_class = train.take(np.flatnonzero(train.labels == 1))
+    cases: list[tuple[type[Exception], str, Callable[[], object]]] = [
+        (DataError, "train has no labelled pairs", lambda: train_infersent(replace(train, texts2=None), dev, vectors, output)),
+        (DataError, "dev has no labelled pairs", lambda: train_infersent(train, dev.take([]), vectors, output)),
+        (DataError, "every class must be in train", lambda: train_infersent(one_class, dev, vectors, output, TINY)),
+        (DataError, "every class must be in train", lambda: train_infersent(one_class, one_class, vectors, output, TINY)),
+        (SettingsError, "no folder", lambda: train_infersent(train, dev, vectors, tmp_path / "no" / "x.pkl")),
+        (EncoderError, r"no\.txt", lambda: train_infersent(train, dev, tmp_path / "no.txt", output)),
+        (EncoderError, "device 'abacus'", lambda: train_infersent(train, dev, vectors, output, replace(TINY, device="abacus"))),
+        (EncoderError, "pooling is 'last'", lambda: replace(TINY, pooling="last")),
+        (EncoderError, "version is '3'", lambda: Reading(version="3")),
+        (SettingsError, "epochs is 0", lambda: replace(TINY, epochs=0)),
+        (SettingsError, "shrink is 1", lambda: replace(TINY, shrink=1)),
+        (SettingsError, "dropout is 1", lambda: replace(TINY, dropout=1)),
+    ]
+    for error, message, attempt in cases:
+        with pytest.raises(error, match=message):
+            attempt()
+    (tmp_path / "foreign.txt").write_text("<s> 1 2\n</s> 3 4\nслово 5 6\n", "utf-8")
+    with pytest.raises(EncoderError, match=r"foreign\.txt knows no word"):
+        train_infersent(train, dev, tmp_path / "foreign.txt", output, TINY)
+    assert not output.exists()
+
+
+def test_the_command_trains_writes_and_says_how_to_use_it(mednli: Dataset, tmp_path: Path) -> None:
+    data = tmp_path / "data" / "MedNLI"
+    data.mkdir(parents=True)
+    for split, count in (("train", 30), ("dev", 12), ("test", 3)):
+        lines = (sample_root() / "MedNLI" / f"mli_{split}_v1.jsonl").read_text("utf-8").splitlines()[:count]
+        (data / f"mli_{split}_v1.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    vectors = write_vectors(tmp_path / "fasttext.vec", mednli, boundaries=("<p>", "</p>"))
+    output = tmp_path / "encoder.pkl"
+    options = ["--vectors", str(vectors), "--output", str(output), "--epochs", "1", "--hidden", "3", "--version", "2"]
+    for folder in (data, data.parent):
+        outcome = CliRunner().invoke(train_infersent_command, ["--data", str(folder), *options, "--seed", "5"])
+        assert outcome.exit_code == 0, outcome.output
+        assert "pass 1: learning rate 0.1" in outcome.output
+    spec = f"infersent:{output}+{vectors},version=2"
+    assert f"use it as {spec}" in outcome.output
+    assert registry.load_encoder(spec).encode(["chest pain"]).shape == (1, 6)
+    quiet = CliRunner().invoke(train_infersent_command, ["--data", str(data), *options, "--quiet"])
+    assert "pass 1" not in quiet.output
+    wrong = CliRunner().invoke(train_infersent_command, ["--data", str(data), *options, "--epochs", "0"])
+    assert isinstance(wrong.exception, SettingsError)

@@ -1,0 +1,327 @@
+"""Folders that try to run code, or to read what is not theirs, through the settings that the libraries obey."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from medsenteval.errors import EncoderError
+from medsenteval.registry import load_encoder
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+import torch
+
+from tests.encoders.contextual.test_sentence_transformer import save_model
+from tests.encoders.contextual.traps import Scripted, Trap
+
+KINDS = ("transformers", "sentence-transformers")
+MODULE = "sentence_transformers.models"
+
+
+def change(file: Path, **entries: Any) -> None:
+    """Change entries of a JSON object, or make one."""
+    held = json.loads(file.read_text()) if file.is_file() else {}
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({**held, **entries}))
+
+
+def list_module(folder: Path, kind: str, path: str = "") -> None:
+    """Make a module the second of a model."""
+    modules = json.loads((folder / "modules.json").read_text())
+    modules[1] = {"idx": 1, "name": "1", "path": path, "type": kind}
+    (folder / "modules.json").write_text(json.dumps(modules))
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_model(tmp_path_factory.mktemp("models") / "good")
+
+
+@pytest.fixture
+def folder(good: Path, tmp_path: Path) -> Path:
+    copied = shutil.copytree(good, tmp_path / "model")
+    (copied / "mine.py").write_text(f"import os; os.mkdir({str(tmp_path / 'hacked')!r})")
+    return copied
+
+
+def router(folder: Path, hacked: Path) -> None:
+    list_module(folder, f"{MODULE}.Router", "1_Router")
+    change(folder / "1_Router" / "router_config.json", types={"0": "mine.Module"}, structure={"q": ["0"]}, parameters={})
+    shutil.copy(folder / "mine.py", folder / "1_Router" / "mine.py")
+
+
+def old_router(folder: Path, hacked: Path) -> None:
+    list_module(folder, f"{MODULE}.Asym", "1_Asym")
+    change(folder / "1_Asym" / "config.json", types={"0": "mine.Module"}, structure={"q": ["0"]}, parameters={})
+
+
+def router_in_a_router(folder: Path, hacked: Path) -> None:
+    list_module(folder, "sentence_transformers.base.modules.router.Router", "1_Router")
+    types = {"0": f"{MODULE}.Router"}
+    change(folder / "1_Router" / "router_config.json", types=types, structure={"q": ["0"]}, parameters={})
+    change(folder / "1_Router" / "0" / "router_config.json", types={"1": "mine.Module"}, structure={"q": ["1"]}, parameters={})
+
+
+def router_of_itself(folder: Path, hacked: Path) -> None:
+    list_module(folder, f"{MODULE}.Router", "1_Router")
+    types = {".": f"{MODULE}.Router", "x": "mine.Module"}
+    change(folder / "1_Router" / "router_config.json", types=types, structure={"q": ["."]}, parameters={})
+
+
+def listed(folder: Path, hacked: Path) -> None:
+    list_module(folder, "mine.Module")
+
+
+def word_splitter(folder: Path, hacked: Path) -> None:
+    list_module(folder, f"{MODULE}.WordEmbeddings", "1_Words")
+    change(folder / "1_Words" / "wordembedding_config.json", tokenizer_class="mine.Splitter", max_seq_length=9)
+
+
+def pickle_by_option(folder: Path, hacked: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"embeddings": Trap(hacked)}, folder / "pytorch_model.bin")
+    change(folder / "sentence_bert_config.json", model_args={"weights_only": False})
+
+
+def adapter_of_another_model(folder: Path, hacked: Path) -> None:
+    change(folder / "adapter_config.json", base_model_name_or_path=str(hacked), peft_type="LORA")
+
+
+def dense_pickle(folder: Path, hacked: Path) -> None:
+    list_module(folder, f"{MODULE}.Dense", "1_Dense")
+    change(folder / "1_Dense" / "config.json", in_features=16, out_features=2, bias=True)
+    torch.save({"linear.weight": Trap(hacked)}, folder / "1_Dense" / "pytorch_model.bin")
+
+
+def pickled_weights(folder: Path, hacked: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"embeddings": Trap(hacked)}, folder / "pytorch_model.bin")
+
+
+def old_pickled_weights(folder: Path, hacked: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.save({"embeddings": Trap(hacked)}, folder / "pytorch_model.bin", _use_new_zipfile_serialization=False)
+
+
+def scripted_weights(folder: Path, hacked: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    torch.jit.script(Scripted(hacked)).save(str(folder / "pytorch_model.bin"))
+    hacked.unlink(missing_ok=True)
+
+
+def own_model_class(folder: Path, hacked: Path) -> None:
+    change(folder / "config.json", model_type="mine", auto_map={"AutoConfig": "mine.C", "AutoModel": "mine.M"})
+
+
+def own_tokenizer_class(folder: Path, hacked: Path) -> None:
+    change(folder / "tokenizer_config.json", tokenizer_class="Mine", auto_map={"AutoTokenizer": ["mine.T", None]})
+
+
+def own_inner_class(folder: Path, hacked: Path) -> None:
+    inner = {"model_type": "bert", "auto_map": {"AutoModel": "mine.M"}}
+    change(folder / "config.json", model_type="encoder-decoder", encoder=inner, decoder=inner)
+
+
+def own_processor_class(folder: Path, hacked: Path) -> None:
+    change(folder / "processor_config.json", processor_class="Mine", auto_map={"AutoProcessor": "mine.P"})
+
+
+FOR_MODULES = (
+    router, old_router, router_in_a_router, router_of_itself, listed, word_splitter, pickle_by_option, dense_pickle,
+)  # fmt: skip
+FOR_BOTH = (
+    pickled_weights, old_pickled_weights, scripted_weights, own_model_class, own_inner_class, adapter_of_another_model,
+)  # fmt: skip
+#: Refused by a library or ignored by it; both are well.
+HARMLESS = (own_tokenizer_class, own_processor_class)
+
+
+@pytest.mark.parametrize("attack", [*FOR_MODULES, *FOR_BOTH], ids=lambda attack: attack.__name__)
+def test_a_folder_of_sentence_transformers_runs_no_code(
+    folder: Path, tmp_path: Path, attack: Callable[[Path, Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    monkeypatch.setattr("builtins.input", lambda prompt="": "y")
+    attack(folder, tmp_path / "hacked")
+    with pytest.raises(EncoderError, match="model"):
+        load_encoder(f"sentence-transformers:{folder}")
+    assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize("attack", FOR_BOTH, ids=lambda attack: attack.__name__)
+def test_a_folder_of_transformers_runs_no_code(
+    folder: Path, tmp_path: Path, attack: Callable[[Path, Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda prompt="": "y")
+    attack(folder, tmp_path / "hacked")
+    with pytest.raises(EncoderError, match="model"):
+        load_encoder(f"transformers:{folder}")
+    assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("attack", HARMLESS, ids=lambda attack: attack.__name__)
+def test_classes_of_a_folder_are_not_imported(
+    folder: Path, tmp_path: Path, attack: Callable[[Path, Path], None], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("sentence_transformers")
+    monkeypatch.setattr("builtins.input", lambda prompt="": "y")
+    attack(folder, tmp_path / "hacked")
+    with suppress(EncoderError):
+        assert load_encoder(f"{kind}:{folder}").encode(["fever"]).shape == (1, 16)
+    assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("place", ["top", "nested", "option"])
+def test_no_kernel_of_a_model_hub_is_fetched_by_a_folder(
+    folder: Path, kind: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modeling = pytest.importorskip("transformers.modeling_utils")
+    if not hasattr(modeling, "load_and_register_kernel"):
+        pytest.skip("this version of transformers fetches no kernels")
+    fetched: list[str] = []
+    monkeypatch.setattr(modeling, "load_and_register_kernel", lambda name, *rest: fetched.append(name))
+    if place == "option":
+        change(folder / "sentence_bert_config.json", model_kwargs={"attn_implementation": "evil/kernel"})
+        if kind == "transformers":
+            return  # does not read that file
+    elif place == "nested":
+        change(folder / "config.json", text_config={"_attn_implementation": {"": "evil/kernel@main:run"}})
+    else:
+        change(folder / "config.json", _attn_implementation="evil/kernel")
+    with pytest.raises(EncoderError, match="attn_implementation"):
+        load_encoder(f"{kind}:{folder}")
+    assert fetched == []
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [
+        ("sentence_bert_config.json", {"model_args": {"gguf_file": "/etc/hostname"}}),
+        ("sentence_bert_config.json", {"model_args": {"offload_folder": "/tmp", "device_map": {"": "disk"}}}),
+        ("sentence_bert_config.json", {"tokenizer_args": {"vocab_file": "/etc/hostname"}}),
+        ("sentence_bert_config.json", {"config_kwargs": {"_configuration_file": "other.json"}}),
+        ("sentence_bert_config.json", {"config_kwargs": "no dictionary"}),
+        ("sentence_roberta_config.json", {"tokenizer_name_or_path": "/etc"}),
+        ("sentence_bert_config.json", {"modality_config": {"text": {"method": "push_to_hub", "method_output_name": "x"}}}),
+        ("sentence_bert_config.json", {"modality_config": ["text"]}),
+        ("config_sentence_transformers.json", {"model_type": "SparseEncoder"}),
+        ("modules.json", None),
+        ("1_Pooling/config.json", {"activation_function": "torch.seed"}),
+        ("1_Pooling/config.json", {"activation_function": "torch.hub._get_torch_home"}),
+        ("1_Pooling/config.json", {"activation_function": ["torch.nn.modules.activation.Tanh"]}),
+    ],
+)
+def test_options_that_no_text_encoder_needs_are_refused(
+    folder: Path, name: str, entries: dict[str, Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[str] = []
+    monkeypatch.setattr(torch, "seed", lambda: called.append("seed"))
+    if entries is None:
+        # A name of the library, but of torch itself as one of its modules imported it.
+        list_module(folder, "sentence_transformers.base.modules.module.torch")
+    else:
+        if name.startswith("1_Pooling"):
+            list_module(folder, f"{MODULE}.Dense", "1_Pooling")
+        change(folder / name, **entries)
+    with pytest.raises(EncoderError, match=Path(name).name):
+        load_encoder(f"sentence-transformers:{folder}")
+    assert called == []
+
+
+@pytest.mark.parametrize("path", ["../other", "/etc", "1_Pooling/../../other", "..\\other", 5, None])
+def test_a_module_lies_inside_its_folder(folder: Path, tmp_path: Path, path: Any) -> None:
+    (tmp_path / "other").mkdir()
+    shutil.copy(folder / "1_Pooling" / "config.json", tmp_path / "other")
+    list_module(folder, f"{MODULE}.Pooling", path)
+    with pytest.raises(EncoderError, match=r"modules\.json"):
+        load_encoder(f"sentence-transformers:{folder}")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_and_vocabularies_of_other_folders_are_not_read(folder: Path, tmp_path: Path, kind: str) -> None:
+    outside = tmp_path / "words.txt"
+    outside.write_text("[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\nsecret\n")
+    change(folder / "tokenizer_config.json", vocab_file=str(outside))
+    with pytest.raises(EncoderError, match=r"vocab_file.*words\.txt"):
+        load_encoder(f"{kind}:{folder}")
+    # A path that remains from where the model was made leads nowhere and is in real checkpoints.
+    change(folder / "tokenizer_config.json", vocab_file=None, special_tokens_map_file="/nowhere/special_tokens_map.json")
+    (folder / "model.safetensors").rename(tmp_path / "model.safetensors")
+    for listed in ("../model.safetensors", str(tmp_path / "model.safetensors"), "", "a\\b", 5):
+        change(folder / "model.safetensors.index.json", metadata={}, weight_map={"x": listed})
+        with pytest.raises(EncoderError, match=r"index\.json"):
+            load_encoder(f"{kind}:{folder}")
+    for spoilt in ("[]", "{}", '{"weight_map": []}', "[" * 100_000):
+        (folder / "model.safetensors.index.json").write_text(spoilt)
+        with pytest.raises(EncoderError, match=r"index\.json"):
+            load_encoder(f"{kind}:{folder}")
+
+
+def test_settings_as_they_are_in_real_checkpoints_load(folder: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    change(folder / "config.json", auto_map={"AutoModel": "mine.M"}, _attn_implementation="eager")
+    change(folder / "tokenizer_config.json", name_or_path="/nowhere", tokenizer_file="/nowhere/tokenizer.json")
+    options = {
+        "model_args": {"torch_dtype": "float32", "attn_implementation": "sdpa"},
+        "tokenizer_args": {"padding_side": "left"},
+    }
+    change(folder / "sentence_bert_config.json", **options, config_args={})
+    modules = json.loads((folder / "modules.json").read_text())
+    for number, kind in ((2, "Dense"), (3, "Normalize")):
+        modules.append({"idx": number, "name": str(number), "path": f"{number}_{kind}", "type": f"{MODULE}.{kind}"})
+    (folder / "modules.json").write_text(json.dumps(modules))
+    activation = "torch.nn.modules.linear.Identity"
+    change(folder / "2_Dense" / "config.json", in_features=16, out_features=3, bias=True, activation_function=activation)
+    torch.save({"linear.weight": torch.eye(3, 16), "linear.bias": torch.zeros(3)}, folder / "2_Dense" / "pytorch_model.bin")
+    rows = load_encoder(f"sentence-transformers:{folder}").encode(["fever", "chest pain"])
+    assert rows.shape == (2, 3)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1], abs=1e-6)
+    assert load_encoder(f"transformers:{folder}").encode(["fever"]).shape == (1, 16)
+
+
+_FROM_THE_HUB = """
+import sys
+from pathlib import Path
+from medsenteval.registry import load_encoder
+folder, config = sys.argv[1], Path(sys.argv[2])
+for kind in ("transformers", "sentence-transformers"):
+    print(load_encoder(f"{kind}:someone/good").identity == load_encoder(f"{kind}:{folder}").identity)
+config.write_text(config.read_text().replace("{", '{"_attn_implementation": "evil/kernel", ', 1))
+for kind in ("transformers", "sentence-transformers"):
+    for name in ("someone/good", "someone/absent"):
+        try: load_encoder(f"{kind}:{name}")
+        except Exception as error: print(type(error).__name__, "kernel" in str(error))
+"""
+
+
+@pytest.mark.slow
+def test_a_model_of_the_hub_is_checked_like_a_folder(good: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    revision = "0123456789abcdef0123456789abcdef01234567"
+    snapshot = tmp_path / "hub" / "models--someone--good" / "snapshots" / revision
+    shutil.copytree(good, snapshot)
+    (tmp_path / "hub" / "models--someone--good" / "refs").mkdir()
+    (tmp_path / "hub" / "models--someone--good" / "refs" / "main").write_text(revision)
+    done = subprocess.run(
+        [sys.executable, "-c", _FROM_THE_HUB, str(good), str(snapshot / "config.json")],
+        env={**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    refused = ["EncoderError True", "EncoderError False"]
+    assert done.stdout.splitlines() == ["True", "True", *refused, *refused], done.stderr[-2000:]

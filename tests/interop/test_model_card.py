@@ -1,0 +1,33 @@
+"""The block of a model card is read back by the hub's own library with every value, interval and signature."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from medsenteval.errors import SettingsError
+from medsenteval.interop.model_card import model_card_block
+from tests.report.made_up import many_results
+
+
+def test_the_hub_reads_it() -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    results = [replace(result, encoder='my "model": 1') for result in many_results(1, 10, n_items=60)]
+    read = hub.ModelCard(model_card_block(results) + "\n# My model\n").data.eval_results
+    expected = [(result, metric) for result in results for metric in result.metrics]
+    assert len(read) == len(expected)
+    for theirs, (result, metric) in zip(read, expected, strict=True):
+        assert (theirs.dataset_name, theirs.metric_value) == (result.task, metric.value)
+        assert theirs.metric_args["signature"] == result.signature
+        assert (theirs.metric_args["low"], theirs.metric_args["high"]) == (metric.low, metric.high)
+    assert {each.metric_type for each in read} == {"accuracy", "pearsonr", "spearmanr"}
+    assert {each.task_type for each in read} == {"text-classification", "sentence-similarity"}
+
+
+def test_it_is_of_one_encoder_on_real_data() -> None:
+    results = many_results(2, 1, n_items=60)
+    with pytest.raises(SettingsError, match="name one of encoder-00"):
+        model_card_block(results)
+    with pytest.raises(SettingsError, match="synthetic"):
+        model_card_block([replace(results[0], synthetic=True)])

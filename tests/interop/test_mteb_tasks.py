@@ -1,0 +1,129 @@
+"""Tasks of mteb's under our encoders: its own mock tasks, a small real retrieval task made offline, and our paired tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from medsenteval import registry
+from medsenteval.comparison.compare import compare_results
+from medsenteval.contracts import Result
+from medsenteval.datasets.locate import load_dataset
+from medsenteval.encoders.lexical import LexicalEncoder
+from medsenteval.engine import evaluate_task
+from medsenteval.errors import DataError, UnknownNameError
+from medsenteval.settings import Settings
+
+mteb = pytest.importorskip("mteb")
+pytestmark = pytest.mark.slow
+
+QUERIES = {"q1": "fever in children", "q2": "kidney stones", "q3": "heart attack treatment"}
+CORPUS = {
+    "d1": ("Fever", "High temperature in young children and infants."),
+    "d2": ("Stones", "Treatment of stones of the kidney."),
+    "d3": ("Infarction", "Aspirin after an attack of the heart."),
+    "d4": ("Weather", "It will rain in the north."),
+    "d5": ("Children", "Games for children."),
+}
+RELEVANT = {"q1": {"d1": 2, "d5": 1}, "q2": {"d2": 1}, "q3": {"d3": 1}}
+
+
+@pytest.fixture(scope="module")
+def retrieval() -> Any:
+    """A retrieval task in mteb's own classes, with data that is not downloaded."""
+    import datasets
+    from mteb.abstasks.retrieval import AbsTaskRetrieval
+
+    from medsenteval.encoders.mteb_model import mteb_metadata
+
+    class SmallRetrieval(AbsTaskRetrieval):  # type: ignore[misc]
+        metadata = mteb_metadata("SmallRetrieval", "made up", "Retrieval", "ndcg_at_10", "1")
+
+        def load_data(self, *arguments: Any, **options: Any) -> None:
+            rows = [{"id": key, "title": title, "text": text} for key, (title, text) in CORPUS.items()]
+            queries = [{"id": key, "text": text} for key, text in QUERIES.items()]
+            part = {
+                "corpus": datasets.Dataset.from_list(rows),
+                "queries": datasets.Dataset.from_list(queries),
+                "relevant_docs": RELEVANT,
+                "top_ranked": None,
+            }
+            self.dataset = {"default": {"test": part}}
+            self.data_loaded = True
+
+    return SmallRetrieval()
+
+
+def scored(inner: Any, dimension: int = 512, **settings: Any) -> Result:
+    from medsenteval.interop.mteb_tasks import as_task
+
+    task, chosen = as_task(inner), Settings(resamples=200, **settings)
+    dataset = load_dataset(task, Path(__file__).parent, chosen)
+    return evaluate_task(task, dataset, LexicalEncoder(dimension), chosen)
+
+
+def ndcg(ranked: list[str], relevant: dict[str, int]) -> float:
+    """nDCG at 10 with gains as given, as trec_eval defines it."""
+    gains = sum(relevant.get(name, 0) / np.log2(place + 2) for place, name in enumerate(ranked[:10]))
+    ideal = sum(gain / np.log2(place + 2) for place, gain in enumerate(sorted(relevant.values(), reverse=True)[:10]))
+    return float(gains / ideal)
+
+
+def test_a_retrieval_task_keeps_the_score_of_every_query(retrieval: Any) -> None:
+    result = scored(retrieval, 64)
+    assert (result.task, result.protocol, result.headline) == ("mteb:SmallRetrieval", "mteb", ("ndcg_at_10",))
+    encoder = LexicalEncoder(64)
+
+    def unit(texts: list[str]) -> Any:
+        rows = encoder.encode(texts).astype(float)
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    documents = unit([f"{title} {text}" for title, text in CORPUS.values()])
+    for place, (query, text) in enumerate(QUERIES.items()):
+        order = [list(CORPUS)[row] for row in np.argsort(-(documents @ unit([text])[0]))]
+        assert result.items["id"][place] == f"default/test/{query}"
+        assert result.items["ndcg_at_10"][place] == pytest.approx(ndcg(order, RELEVANT[query]), abs=1e-9)
+    metric = result.metric("ndcg_at_10")
+    assert metric.value == pytest.approx(np.mean(result.items["ndcg_at_10"]))
+    assert metric.low <= metric.value <= metric.high
+
+
+def test_paired_tests_take_mteb_tasks(retrieval: Any) -> None:
+    one, other = scored(retrieval), replace(scored(retrieval, 8), encoder="small")
+    (column,) = compare_results([one, other], resamples=200).columns
+    assert (column.test, column.n_common) == ("paired bootstrap", 3)
+    found = column.difference("lexical", "small")
+    assert found is not None
+    assert found.interval.estimate == pytest.approx(one.metrics[0].value - other.metrics[0].value)
+
+
+@pytest.mark.parametrize(("name", "kept"), [("MockRetrievalTask", 4), ("MockSTSTask", 2), ("MockClassificationTask", 0)])
+def test_mock_tasks_score_as_mteb_does(name: str, kept: int) -> None:
+    from mteb import mocks
+
+    from medsenteval.interop.mteb import as_mteb_model
+
+    inner = next(task for task in mocks.ALL_MOCK_TASK_TEST_GRID if type(task).__name__ == name)
+    result = scored(inner)
+    (there,) = mteb.evaluate(as_mteb_model(LexicalEncoder()), [inner], cache=None, show_progress_bar=False).task_results
+    expected = np.mean([each["main_score"] for split in there.scores.values() for each in split])
+    assert result.metrics[0].value == pytest.approx(expected, abs=2e-5)
+    assert len(result.items.get("id", ())) == kept
+    assert any("no answers item by item" in note for note in result.notes) == (kept == 0)
+
+
+def test_tasks_are_found_by_name_and_unknown_ones_are_refused() -> None:
+    task = registry.task("mteb:NFCorpus")
+    assert (task.name, task.metrics) == ("mteb:NFCorpus", ("ndcg_at_10",))
+    assert [each.name for each in registry.select_tasks("BIOSSES,mteb:NFCorpus")] == ["BIOSSES", "mteb:NFCorpus"]
+    with pytest.raises(UnknownNameError, match="mteb has no task 'NoSuchThing'"):
+        registry.task("mteb:NoSuchThing")
+
+
+def test_a_part_of_a_task_is_refused(retrieval: Any) -> None:
+    with pytest.raises(DataError, match="leave out --limit"):
+        scored(retrieval, limit=2)

@@ -1,0 +1,1 @@
+"""Deliberate errors, one at a time, to see whether the tests notice them; no part of the test command."""

@@ -1,0 +1,92 @@
+"""The page's first sentence: what it says of one, two and many encoders, from scores with a known answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from medsenteval.comparison.compare import compare_results
+from medsenteval.comparison.decision import decide, ranks_with_intervals
+from medsenteval.contracts import Result
+from medsenteval.report.sections.headline import Headline, headline, judged
+from tests.comparison.simulated import accuracy_result
+
+N = 400
+GOLD = np.tile([0, 1], N // 2)
+
+
+def answers(task: str, encoder: str, right: float, seed: int) -> Result:
+    """Return a result in which exactly this share of items is right, scattered by the seed."""
+    wrong = np.random.default_rng(seed).permutation(N)[: round(N * (1 - right))]
+    predicted = GOLD.copy()
+    predicted[wrong] = 1 - predicted[wrong]
+    return accuracy_result(task, encoder, GOLD, predicted)
+
+
+def said(results: list[Result], rope: float = 1.0) -> Headline:
+    comparison = compare_results(results, resamples=2000)
+    ranks = ranks_with_intervals(comparison, resamples=300)
+    return headline(comparison, decide(comparison, rope, power=False), ranks)
+
+
+def test_one_encoder() -> None:
+    results = [answers("RQE", "one", 0.9, 1), answers("PICO", "one", 0.5, 2)]
+    assert str(said(results)) == "one is clearly above the best constant answer on 1 of 2 tasks."
+
+
+def test_two_encoders_of_which_one_is_better() -> None:
+    tasks = ("RQE", "PICO")
+    found = said([answers(t, e, share, i) for i, t in enumerate(tasks) for e, share in (("poor", 0.6), ("good", 0.9))])
+    assert found.order == ("good", "poor")
+    assert str(found).startswith("good beats poor on both tasks: RQE +30.0 [")
+    assert str(found).count("+30.0") == 2
+    assert [each.verdict for each in found.pair] == ["better", "better"]
+
+
+def test_two_encoders_that_share_the_wins() -> None:
+    shares = {"RQE": (0.9, 0.6), "PICO": (0.6, 0.9), "MR": (0.9, 0.6), "CR": (0.8, 0.8)}
+    found = said([answers(t, e, s, i) for i, (t, both) in enumerate(shares.items()) for e, s in zip("ab", both, strict=True)])
+    assert str(found).startswith("a beats b on 2 of 4 tasks (it loses 1, 1 ")
+    assert "; clearest on " in str(found)
+
+
+def test_two_encoders_that_are_the_same() -> None:
+    same = [answers("RQE", name, 0.8, 3) for name in "ab"]
+    assert str(said(same)) == "a and b are equivalent on RQE: RQE +0.0 [−0.7, 0.7]."
+    apart = [answers("RQE", name, 0.8, seed) for seed, name in enumerate("ab")]
+    assert str(said(apart)).startswith("a and b cannot be told apart on RQE: RQE +0.0 [−")
+
+
+def test_many_encoders_and_the_group_of_ties() -> None:
+    shares = {"best": 0.90, "near": 0.89, "far": 0.6}
+    tasks = ("RQE", "PICO", "MR")
+    results = [answers(t, name, s, 10 * i + j) for i, t in enumerate(tasks) for j, (name, s) in enumerate(shares.items())]
+    found = said(results)
+    assert found.order == ("best", "near", "far")
+    assert [row.tied for row in found.ranks] == [True, True, False]
+    assert "best has the best mean rank, 1.0 [1.0, " in str(found)
+    assert str(found).endswith("near cannot be told apart from it.")
+    clear = said([r for r in results if r.encoder != "near"] + [answers(t, "mid", 0.75, 9) for t in ("RQE", "PICO", "MR")])
+    assert str(clear).endswith("every other encoder can be told from it.")
+    for row in found.ranks:
+        assert row.interval.low <= row.interval.rank <= row.interval.high
+
+
+def test_more_ties_than_can_be_named_are_counted() -> None:
+    results = [answers(t, f"e{i}", 0.8, 10 * i + j) for i in range(6) for j, t in enumerate(("RQE", "PICO"))]
+    assert str(said(results)).endswith("; 5 others cannot be told apart from it.")
+
+
+def test_synthetic_data_decides_nothing() -> None:
+    results = [replace(answers("RQE", name, share, 1), synthetic=True) for name, share in (("a", 0.9), ("b", 0.5))]
+    assert str(said(results)) == "Nothing is decided here: these are scores on synthetic sample data."
+
+
+def test_a_decision_from_the_other_side() -> None:
+    comparison = compare_results([answers("RQE", "poor", 0.6, 1), answers("RQE", "good", 0.9, 1)], resamples=500)
+    (found,) = decide(comparison, 1.0, power=False)
+    there, back = judged(found, "good"), judged(found, "poor")
+    assert (there.verdict, back.verdict) == ("better", "worse")
+    assert (back.difference, back.low, back.high) == pytest.approx((-there.difference, -there.high, -there.low))

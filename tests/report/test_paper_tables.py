@@ -1,0 +1,107 @@
+"""Tables for papers: alone in their file, compiled by a real LaTeX; what keeps a number from being misread stays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from medsenteval.comparison.compare import Comparison, compare_results
+from medsenteval.errors import SettingsError
+from medsenteval.report.comparison_table import TableOptions, render_comparison
+from tests.report.made_up import many_results
+
+HOSTILE = r"a_b%$#&~^\{}[x] 100 % <best>"
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Comparison:
+    results = [result for result in many_results(5, 10, n_items=150) if result.task in ("MedNLI", "RQE", "BIOSSES")]
+    renamed = [replace(r, encoder=HOSTILE) if r.encoder.startswith("encoder-00") else r for r in results]
+    return compare_results(renamed, resamples=300, all_metrics=True)
+
+
+def document(table: str) -> str:
+    return "\\documentclass{article}\n\\usepackage{booktabs}\n\\begin{document}\n" + table + "\n\\end{document}\n"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        TableOptions(),
+        TableOptions(caption="Accuracy & more, 100 %", notes=True, digits=1),
+        TableOptions(transpose=True, metrics=("acc", "pearson")),
+        TableOptions(differences=True, caption="All pairs"),
+        TableOptions(against=HOSTILE, notes=True),
+    ],
+    ids=["plain", "notes", "transposed", "differences", "against"],
+)
+def test_the_latex_table_compiles_as_it_is(comparison: Comparison, tmp_path: Path, options: TableOptions) -> None:
+    table = render_comparison(comparison, "latex", options)
+    assert table.count(r"\begin{tabular}") == table.count(r"\end{tabular}") == table.count(r"\toprule") == 1
+    if not (options.caption or options.notes):
+        outside = [line for line in table.split(r"\begin{tabular}")[0].splitlines() if not line.startswith("%")]
+        assert outside == []
+        assert table.endswith(r"\end{tabular}")
+    if shutil.which("pdflatex") is None:
+        pytest.skip("NO LATEX HERE: the table was not compiled; install texlive-latex-base and texlive-latex-recommended")
+    (tmp_path / "paper.tex").write_text(document(table), "utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    if "booktabs.sty' not found" in done.stdout:
+        pytest.skip("NO BOOKTABS HERE: the table was not compiled; install texlive-latex-recommended")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "paper.pdf").stat().st_size > 1000
+
+
+def test_cells_are_the_scores_bold_and_superscripts(comparison: Comparison) -> None:
+    table = render_comparison(comparison, "latex", TableOptions(metrics=("acc",), digits=1))
+    rqe = next(column for column in comparison.columns if column.task == "RQE" and column.metric == "acc")
+    rows = [line.split(" & ") for line in table.splitlines() if line.endswith(r"\\")][1:-1]
+    assert len(rows) == 5
+    for encoder, row in zip(comparison.encoders, rows, strict=True):
+        cell = row[-1]
+        assert re.findall(r"[\d.]+", cell)[0] == f"{rqe.scores[encoder].value:.1f}"
+        assert (r"\textbf" in cell) == (encoder in rqe.best())
+        assert (r"\textsuperscript" in cell) == bool(rqe.beaten_by(encoder, comparison.level))
+
+
+def test_transposing_moves_every_number(comparison: Comparison) -> None:
+    def numbers(transpose: bool) -> list[str]:
+        text = render_comparison(comparison, "markdown", TableOptions(transpose=transpose))
+        body = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|")][2:]
+        cells = [row[1:] if transpose else row[3:] for row in body]
+        return [cell.strip() for column in (zip(*cells, strict=True) if transpose else cells) for cell in column]
+
+    assert numbers(True) == numbers(False)
+
+
+def test_differences_of_every_pair_as_csv(comparison: Comparison) -> None:
+    text = render_comparison(comparison, "csv", TableOptions(differences=True, metrics=("acc",)))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 2 * 10
+    found = comparison.columns[0].difference(rows[0]["First"], rows[0]["Second"])
+    assert found is not None
+    assert float(rows[0]["Difference"]) == pytest.approx(found.interval.estimate, abs=0.005)
+
+
+def test_synthetic_scores_say_so_in_every_format() -> None:
+    results = [replace(result, synthetic=True) for result in many_results(2, 2, n_items=60)]
+    for style in ("markdown", "latex"):
+        text = render_comparison(compare_results(results, resamples=100), style)
+        shown = [line for line in text.splitlines() if not line.startswith(("%", "<!--"))]
+        assert "SYNTHETIC SAMPLE DATA" in "".join(shown)
+
+
+def test_what_cannot_be_shown_is_said(comparison: Comparison) -> None:
+    with pytest.raises(SettingsError, match="no task has the metric 'mrr'; there are acc, pearson, spearman"):
+        render_comparison(comparison, "latex", TableOptions(metrics=("mrr",)))
+    alone = compare_results(many_results(1, 2, n_items=60))
+    with pytest.raises(SettingsError, match="no pair of encoders was tested"):
+        render_comparison(alone, "latex", TableOptions(differences=True))

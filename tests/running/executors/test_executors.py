@@ -1,0 +1,493 @@
+"""Where work runs: the same bits everywhere, models loaded once per worker, and workers that die are replaced."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import medsenteval
+from medsenteval import Settings, registry
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.errors import (
+    EncoderError,
+    ExecutorError,
+    MedSentEvalError,
+    MissingExtraError,
+    SettingsError,
+    WorkerDiedError,
+)
+from medsenteval.registry import select_tasks
+from medsenteval.running.executors.executor import Executor, check_executor, open_executor, worker_count
+from medsenteval.running.executors.flow import as_finished
+from medsenteval.running.executors.remote_encoding import EncoderOnWorkers
+from medsenteval.running.executors.worker import ArrayFile, guarded, opened, remembered
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.results import Results
+from medsenteval.running.suite import Suite
+from medsenteval.support.cores import available_cores, limit_cores, one_thread_per_product
+from tests.conftest import CountingEncoder
+
+QUICK = Settings(folds=3, resamples=200, allow_incomplete=True)
+SHORT_TRAINING = {"max_epoch": 4, "epoch_size": 1, "tenacity": 1}
+
+#: Encoders that workers import: vectors from a hash of the text, a line in a log for every call.
+ENCODERS = """
+import hashlib, os, signal, threading
+import numpy as np
+
+LOG = os.environ.get("ENCODER_LOG")
+
+def note(line):
+    if LOG:
+        with open(LOG, "a") as stream:
+            stream.write(line + "\\n")
+
+def rows(texts):
+    digests = [hashlib.blake2b(text.encode(), digest_size=32).digest() for text in texts]
+    return np.array([list(digest) for digest in digests], dtype=np.float32) / 16 - 8
+
+class Hashes:
+    name, identity = "hashes", "hashes-1"
+    def __init__(self):
+        note(f"loaded {os.getpid()}")
+    def encode(self, texts):
+        note(f"encoded {os.getpid()} {len(texts)}")
+        return rows(texts)
+
+class Neighbours(Hashes):
+    # Like a neural encoder, whose last bits depend on the batch; here all bits do.
+    name, identity = "neighbours", "neighbours-1"
+    def encode(self, texts):
+        return rows(texts) + rows(["|".join(texts)])
+
+class Learns(Hashes):
+    name, identity = "learns", "learns-1"
+    def prepare(self, texts):
+        self.scale = 1 + len(texts) % 7
+    def encode(self, texts):
+        return rows(texts) * self.scale
+
+class Changes(Hashes):
+    name = "changes"
+    @property
+    def identity(self):
+        return f"changes-{os.getpid()}"
+
+class KillsOnce(Hashes):
+    name, identity = "kills-once", "kills-once-1"
+    def encode(self, texts):
+        mark = LOG + ".killed"
+        if not os.path.exists(mark):
+            open(mark, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().encode(texts)
+
+class Kills(Hashes):
+    name, identity = "kills", "kills-1"
+    def encode(self, texts):
+        note(f"killed {os.getpid()}")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+class Fails(Hashes):
+    name, identity = "fails", "fails-1"
+    def encode(self, texts):
+        raise RuntimeError("no such layer")
+"""
+
+
+@pytest.fixture(scope="module")
+def module_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder on sys.path, which spawned workers inherit, with the encoders above and their log."""
+    folder = tmp_path_factory.mktemp("modules")
+    (folder / "encoders_of_test.py").write_text(ENCODERS)
+    os.environ["ENCODER_LOG"] = str(folder / "log")
+    sys.path.insert(0, str(folder))
+    yield folder
+    sys.path.remove(str(folder))
+    del os.environ["ENCODER_LOG"]
+
+
+@pytest.fixture(scope="module")
+def processes(module_folder: Path) -> Iterator[Executor]:
+    with open_executor("processes:2") as executor:
+        assert executor is not None
+        yield executor
+
+
+@pytest.fixture(scope="module")
+def dask(module_folder: Path) -> Iterator[Executor]:
+    with open_executor("dask:2") as executor:
+        assert executor is not None
+        yield executor
+
+
+@pytest.fixture
+def log(module_folder: Path) -> Iterator[Path]:
+    path = module_folder / "log"
+    path.write_text("")
+    yield path
+    Path(f"{path}.killed").unlink(missing_ok=True)
+
+
+def lines(log: Path, kind: str) -> list[list[str]]:
+    return [line.split() for line in log.read_text().splitlines() if line.startswith(kind)]
+
+
+def comparable(results: Results) -> dict[str, Any]:
+    """Everything of the results but what they cost."""
+    stored = {result.task: result.to_json() for result in results.values()}
+    cost = ("timings", "performance", "made")
+    return {name: {k: v for k, v in fields.items() if k not in cost} for name, fields in stored.items()}
+
+
+def run(executor: Executor | str, probe: str = "exact", tasks: str = "BioC,RQE,BIOSSES", **changes: Any) -> dict[str, Any]:
+    cache = changes.pop("cache", False)
+    settings = QUICK.with_changes(probe=probe, **changes)
+    if probe in ("senteval", "mlp"):
+        settings = settings.with_changes(training=SHORT_TRAINING)
+    return comparable(medsenteval.evaluate("lexical,dimension=64", tasks, settings=settings, cache=cache, executor=executor))
+
+
+@pytest.mark.parametrize("probe", ["exact", "sklearn", "senteval", "mlp"])
+def test_results_are_the_same_to_the_last_bit_on_any_executor(probe: str, processes: Executor, dask: Executor) -> None:
+    tasks = "BioC,RQE,BIOSSES" if probe == "exact" else "BioC"
+    here = run("in-process", probe, tasks)
+    assert here == run(processes, probe, tasks)
+    assert here == run(dask, probe, tasks)
+
+
+def test_neither_workers_nor_batches_nor_the_cache_change_a_bit(processes: Executor) -> None:
+    expected = run("in-process")
+    assert expected == run(processes, batch_size=7)
+    assert expected == run("in-process", batch_size=300, cache=True)
+    assert expected == run(processes, batch_size=50, cache=True)
+    with open_executor("processes:1") as one:
+        assert one is not None
+        assert one.workers == 1
+        assert expected == run(one)
+
+
+def test_texts_that_tasks_share_are_encoded_in_the_same_batches_everywhere(
+    processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs side by side encode in the order of the run, so that a text is encoded with the first task that has it."""
+    pairs = [f"left {i}\tright {i}\t{i % 6}\n" for i in range(600)]
+    task = registry.task("ClinicalSTS")
+    tasks = [replace(task, name=f"STS{number}", folders=(f"STS{number}",)) for number in range(3)]
+    for number in range(3):
+        folder = tmp_path / "data" / f"STS{number}"
+        folder.mkdir(parents=True)
+        (folder / "clinicalSTS.test.txt").write_text("".join(pairs[100 * number : 100 * number + 400]))
+
+    def run_all(executor: Executor | str, cache: str) -> dict[str, Any]:
+        monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path / cache))
+        spec, data = "python:encoders_of_test:Neighbours", tmp_path / "data"
+        return comparable(medsenteval.evaluate(spec, tasks, data, QUICK, executor=executor))
+
+    here = run_all("in-process", "first")
+    assert here == run_all("in-process", "first")
+    assert here == run_all(processes, "second")
+
+
+def test_cores_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    from medsenteval.support import cores
+
+    words = ["the", "of", "and", "in", "a", "patient", "with", "to"]
+    glove = {word: np.random.default_rng(i).standard_normal(20) for i, word in enumerate(words)}
+
+    def both(limit: int) -> list[Any]:
+        monkeypatch.setattr(cores, "_limit", limit)
+        found = [run("in-process", probe, "BioC") for probe in ("exact", "sklearn", "senteval")]
+        vectors = medsenteval.evaluate(glove, "BioC,BIOSSES", settings=QUICK, cache=False)
+        return [*found, comparable(vectors)]
+
+    assert both(1) == both(2)
+
+
+def test_one_large_task_spreads_over_the_workers_and_each_loads_the_model_once(
+    processes: Executor, log: Path, tmp_path: Path
+) -> None:
+    pairs = [f"left {i}\tright {i}\t{i % 6}\n" for i in range(2000)]
+    folder = tmp_path / "data" / "ClinicalSTS"
+    folder.mkdir(parents=True)
+    (folder / "clinicalSTS.test.txt").write_text("".join(pairs))
+    spec, data = "python:encoders_of_test:Hashes", tmp_path / "data"
+    there = medsenteval.evaluate(spec, "ClinicalSTS", data, QUICK, executor=processes)
+    assert there["ClinicalSTS"].performance["texts_encoded"] == 4000
+    assert sum(int(line[2]) for line in lines(log, "encoded")) == 4000
+    workers = {line[1] for line in lines(log, "encoded")}
+    assert len(workers) == 2
+    assert str(os.getpid()) not in workers
+    loaded = [line[1] for line in lines(log, "loaded")]
+    assert sorted(loaded) == sorted({*workers, str(os.getpid())})
+    log.write_text("")
+    again = medsenteval.evaluate(spec, "ClinicalSTS", data, QUICK, executor=processes)
+    assert not lines(log, "encoded")
+    assert comparable(there) == comparable(again)
+
+
+@pytest.mark.parametrize("name", ["processes", "dask"])
+def test_objects_go_to_workers_if_they_can_be_pickled(name: str, request: pytest.FixtureRequest) -> None:
+    executor = request.getfixturevalue(name)
+    scale = 3.0
+
+    def function(texts: list[str]) -> Any:
+        return [[len(text), scale * text.count("e"), text.count("a")] for text in texts]
+
+    expected = comparable(medsenteval.evaluate(function, "BIOSSES,BioC", settings=QUICK))
+    assert comparable(medsenteval.evaluate(function, "BIOSSES,BioC", settings=QUICK, executor=executor)) == expected
+
+
+def test_an_object_that_cannot_be_pickled_is_a_clear_error(processes: Executor) -> None:
+    class Held(CountingEncoder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.lock = threading.Lock()
+
+    with pytest.raises(ExecutorError, match=r"'counting' cannot be sent to workers: .*lock.*; give it as a specification"):
+        medsenteval.evaluate(Held(), "BIOSSES", settings=QUICK, executor=processes)
+
+
+def test_an_encoder_that_learns_from_the_texts_learns_in_the_coordinator(processes: Executor) -> None:
+    spec = "python:encoders_of_test:Learns"
+    expected = comparable(medsenteval.evaluate(spec, "BIOSSES,BioC,ClinicalSTS", settings=QUICK, cache=False))
+    found = medsenteval.evaluate(spec, "BIOSSES,BioC,ClinicalSTS", settings=QUICK, cache=False, executor=processes)
+    assert comparable(found) == expected
+
+
+def test_the_users_own_similarity_is_computed_in_the_coordinator(processes: Executor) -> None:
+    lock = threading.Lock()
+
+    def closeness(u: Any, v: Any) -> float:
+        with lock:
+            return -float(np.abs(u - v).sum())
+
+    settings = QUICK.with_changes(similarity=closeness)
+    expected = comparable(medsenteval.evaluate("lexical", "BIOSSES", settings=settings))
+    assert comparable(medsenteval.evaluate("lexical", "BIOSSES", settings=settings, executor=processes)) == expected
+
+
+@pytest.mark.parametrize("name", ["processes", "dask"])
+def test_a_worker_that_dies_is_replaced_and_its_unit_done(name: str, request: pytest.FixtureRequest, log: Path) -> None:
+    executor = request.getfixturevalue(name)
+    spec = "python:encoders_of_test:KillsOnce"
+    found = medsenteval.evaluate(spec, "BIOSSES", settings=QUICK, executor=executor, cache=False)
+    assert Path(f"{log}.killed").exists()
+    assert comparable(found) == comparable(medsenteval.evaluate(spec, "BIOSSES", settings=QUICK, cache=False))
+
+
+@pytest.mark.parametrize("name", ["processes", "dask"])
+def test_a_job_that_always_kills_its_worker_fails_and_the_rest_goes_on(
+    name: str, request: pytest.FixtureRequest, log: Path, tmp_path: Path
+) -> None:
+    executor, store = request.getfixturevalue(name), ResultStore(tmp_path)
+    encoders = ["python:encoders_of_test:Kills", "lexical,dimension=64"]
+    outcome = Suite(encoders, select_tasks("BIOSSES"), QUICK, store=store, executor=executor).run()
+    assert [(result.encoder, result.task) for result in outcome.results] == [("lexical", "BIOSSES")]
+    error = outcome.failed["kills", "BIOSSES"]
+    assert isinstance(error, WorkerDiedError)
+    assert "BIOSSES: encoding with kills" in str(error)
+    assert "memory" in str(error)
+    assert len(lines(log, "killed")) >= 3
+    (failure,) = tmp_path.rglob("*.failed.json")
+    assert "WorkerDiedError" in failure.read_text()
+
+
+def test_an_error_in_a_worker_is_the_error_of_the_job(processes: Executor, tmp_path: Path) -> None:
+    spec = "python:encoders_of_test:Fails"
+    said: list[str] = []
+    suite = Suite([spec], select_tasks("BIOSSES"), QUICK, store=ResultStore(tmp_path), executor=processes, announce=said.append)
+    outcome = suite.run()
+    assert isinstance(outcome.failed["fails", "BIOSSES"], RuntimeError)
+    assert any("failed: RuntimeError: no such layer" in line for line in said)
+    with pytest.raises(RuntimeError, match="no such layer") as caught:
+        medsenteval.evaluate(spec, "BIOSSES", settings=QUICK, executor=processes)
+    assert "encode_unit" in str(caught.value.__cause__)
+
+
+def test_a_worker_with_other_weights_refuses_to_work(processes: Executor) -> None:
+    with pytest.raises(EncoderError, match=r"a worker loaded 'changes-\d+', the coordinator 'changes-\d+'"):
+        medsenteval.evaluate("python:encoders_of_test:Changes", "BIOSSES", settings=QUICK, executor=processes)
+
+
+def test_errors_that_cannot_be_pickled_come_home_as_their_message() -> None:
+    def missing() -> None:
+        raise MissingExtraError("a probe", "torch", "torch")
+
+    class Odd(Exception):
+        def __init__(self, one: int, two: int) -> None:
+            super().__init__(f"{one} and {two}")
+
+    def odd() -> None:
+        raise Odd(1, 2)
+
+    with pytest.raises(MedSentEvalError, match="a probe needs the package 'torch'"):
+        guarded(missing).result()
+    with pytest.raises(ExecutorError, match="Odd: 1 and 2"):
+        guarded(odd).result()
+
+
+def test_a_worker_remembers_two_encoders() -> None:
+    made: list[str] = []
+
+    def ask(key: str) -> str:
+        def make() -> str:
+            made.append(key)
+            return key
+
+        return str(remembered(f"test {key}", make))
+
+    assert [ask(key) for key in "abacab"] == list("abacab")
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_an_array_that_a_worker_does_not_see_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(ExecutorError, match=r"does not see .*nothing as the coordinator does"):
+        opened(ArrayFile(str(tmp_path / "nothing"), (2, 2), "<f4"))
+
+
+def test_mapped_arrays_are_shared_where_they_lie_and_others_for_a_while(processes: Executor, tmp_path: Path) -> None:
+    stored = np.memmap(tmp_path / "matrix", dtype="<f4", mode="w+", shape=(4, 3))
+    assert processes.share(stored).path == str(tmp_path / "matrix")
+    part = processes.share(stored[1:])
+    assert part.path != str(tmp_path / "matrix")
+    assert np.array_equal(opened(part), stored[1:])
+    processes.release(part)
+    processes.release(processes.share(stored))
+    assert not os.path.exists(part.path)
+    assert (tmp_path / "matrix").exists()
+
+
+def test_work_is_handed_out_only_as_fast_as_it_is_finished() -> None:
+    from concurrent.futures import Future
+
+    started: list[Future[int]] = []
+
+    def start() -> Iterator[Future[int]]:
+        for number in range(10):
+            started.append(Future())
+            if number < 9:
+                started[-1].set_result(number)
+            yield started[-1]
+
+    flow = as_finished(start(), 3)
+    assert isinstance(flow, Generator)
+    first = next(flow)
+    assert first[0] == first[1]
+    assert len(started) == 4
+    flow.close()
+    assert len(started) == 4
+
+
+@pytest.mark.parametrize("wrong", ["threads", "processes:0", "processes:x", "in-process:2", "dask:", "dask://", "ray://a:1"])
+def test_unknown_executors_are_refused(wrong: str) -> None:
+    with pytest.raises(SettingsError, match="it can be in-process, processes:N, dask:N"):
+        check_executor(wrong)
+    with pytest.raises(SettingsError):
+        Suite([CountingEncoder()], select_tasks("BIOSSES"), executor=wrong).plan()
+
+
+def test_executors_are_counted_by_their_text() -> None:
+    assert (worker_count("processes:3"), worker_count("dask:5"), worker_count("dask://host:1")) == (3, 5, 1)
+    assert worker_count("processes") == available_cores()
+
+
+def test_an_address_where_nobody_answers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medsenteval.running.executors.dask_cluster._PATIENCE", 1)
+    with (
+        pytest.raises(ExecutorError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"),
+        open_executor("dask://127.0.0.1:9"),
+    ):
+        pass
+    with (
+        pytest.raises(ExecutorError, match=r"no Dask scheduler answers at /no/such\.json"),
+        open_executor("dask:///no/such.json"),
+    ):
+        pass
+
+
+def test_dask_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"medsenteval\[dask\]"), open_executor("dask:2"):
+        pass
+
+
+def test_limits_count_those_inside() -> None:
+    from threadpoolctl import threadpool_info
+
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    before = threads()
+    with one_thread_per_product():
+        with one_thread_per_product():
+            assert threads() == {1}
+        assert threads() == {1}
+    assert threads() == before
+
+
+def test_cores_can_be_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    from medsenteval.support import cores
+
+    monkeypatch.setattr(cores, "_limit", None)
+    limit_cores(1)
+    assert available_cores() == 1
+
+
+def test_encoding_elsewhere_refuses_a_width_that_changes(tmp_path: Path, counting: CountingEncoder) -> None:
+    from medsenteval.embedding.embed import Encoded, embed_texts
+
+    class TwoWidths:
+        def encode(self, units: Any, *_: Any) -> Iterator[tuple[int, Encoded]]:
+            for number, unit in enumerate(units):
+                yield number, Encoded(np.zeros((len(unit), 2 + number), dtype=np.float32), np.zeros(len(unit), dtype=np.uint32))
+
+    texts = [f"text {i}" for i in range(300)]
+    with pytest.raises(EncoderError, match="width 3, but 2"):
+        embed_texts(counting, texts, batch_size=9, task_name="T", cache=EmbeddingCache(tmp_path), remote=TwoWidths())
+
+
+def test_a_specification_is_not_pickled(processes: Executor, counting: CountingEncoder) -> None:
+    assert EncoderOnWorkers.of(counting, "lexical", processes).pickled is None
+
+
+@pytest.mark.parametrize("kind", ["processes:1", "dask:1"])
+def test_work_on_a_closed_executor_is_stopped_and_no_failure(kind: str, module_folder: Path) -> None:
+    from medsenteval.running.executors.flow import Stopped
+
+    stopped: list[type[BaseException]] = []
+
+    def wait(executor: Executor) -> None:
+        try:
+            executor.run("sleeping", time.sleep, 60)
+        except BaseException as error:
+            stopped.append(type(error))
+
+    def interrupted() -> tuple[Executor | None, list[threading.Thread]]:
+        with suppress(KeyboardInterrupt), open_executor(kind) as executor:
+            assert executor is not None
+            executor.run("starting", time.sleep, 0)
+            threads = [threading.Thread(target=wait, args=(executor,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            time.sleep(0.5)
+            raise KeyboardInterrupt
+        return executor, threads
+
+    executor, threads = interrupted()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert stopped == [Stopped] * 3
+    assert executor is not None
+    with pytest.raises(Stopped):
+        executor.run("late", time.sleep, 0)

@@ -1,0 +1,190 @@
+"""Ctrl-C: it ends a run wherever it arrives, nothing half-done is stored, and the same command goes on from there."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from medsenteval import Settings
+from medsenteval.embedding.cache import CacheError, EmbeddingCache
+from medsenteval.errors import EncoderError, MissingExtraError, caused_by
+from medsenteval.registry import select_tasks
+from medsenteval.running.executors.worker import guarded
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.suite import Suite
+from medsenteval.support.interrupts import noticing_interrupts, raise_if_interrupted
+from tests.conftest import CountingEncoder
+from tests.running.test_crashes import World, wait_until
+
+QUICK = Settings(folds=2, resamples=100)
+#: Interrupts for each executor; the environment can ask for more.
+INTERRUPTS = int(os.environ.get("MEDSENTEVAL_INTERRUPTS", "2"))
+
+
+class TurnsIntoSystemError(CountingEncoder):
+    """What a compiled loop does with an interrupt that arrives inside it."""
+
+    def encode(self, texts: Any) -> Any:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt as error:
+            raise SystemError("returned a result with an exception set") from error
+        return super().encode(texts)
+
+
+class Swallows(CountingEncoder):
+    """What a callback of a library does with it: nothing, and the work goes on as if it were whole."""
+
+    def encode(self, texts: Any) -> Any:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            return super().encode(texts)
+        raise AssertionError("unreachable")
+
+
+@pytest.mark.parametrize("encoder", [TurnsIntoSystemError, Swallows])
+def test_an_interrupt_in_any_form_is_an_interrupt_and_stores_nothing(encoder: Any, tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "results")
+    with pytest.raises(KeyboardInterrupt, match=r"0 of 2 jobs are done and stored in .*results.*goes on from there"):
+        Suite([encoder()], select_tasks("BIOSSES,RQE"), QUICK, store=store).run()
+    assert not list(tmp_path.rglob("*.json"))
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    raise_if_interrupted()
+
+
+def test_interrupts_are_noticed_once_however_often_one_listens() -> None:
+    with noticing_interrupts():
+        with pytest.raises(KeyboardInterrupt), noticing_interrupts():
+            signal.raise_signal(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            raise_if_interrupted()
+    raise_if_interrupted(ValueError())
+    with pytest.raises(KeyboardInterrupt):
+        raise_if_interrupted(_chained(SystemError(), KeyboardInterrupt()))
+
+
+def _chained(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+class Fails(CountingEncoder):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def encode(self, texts: Any) -> Any:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "stored"),
+    [
+        (ImportError("libcuda.so: cannot open shared object file"), False),
+        (ModuleNotFoundError("no module named x"), False),
+        (MissingExtraError("an encoder", "torch", "transformers"), False),
+        (OSError("cannot load library"), False),
+        (CacheError("no space"), False),
+        (MemoryError(), False),
+        (_chained(EncoderError("cannot be loaded"), ImportError("x")), False),
+        (EncoderError("returned NaN"), True),
+        (ValueError("x"), True),
+    ],
+)
+def test_failures_of_the_environment_are_not_stored(error: Exception, stored: bool, tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+
+    def run(encoder: CountingEncoder) -> Any:
+        return Suite([encoder], select_tasks("BIOSSES"), QUICK, store=store).run()
+
+    assert list(run(Fails(error)).failed.values()) == [error]
+    assert len(store.failures()) == stored
+    assert len(run(CountingEncoder()).results) == (0 if stored else 1)
+
+
+def test_a_worker_tells_that_the_environment_failed() -> None:
+    def unit() -> None:
+        try:
+            raise ImportError("x")
+        except ImportError as error:
+            raise EncoderError("y") from error
+
+    def missing() -> None:
+        raise MissingExtraError("an encoder", "torch", "transformers")
+
+    for each, kind in ((unit, EncoderError), (missing, MissingExtraError)):
+        with pytest.raises(kind) as caught:
+            guarded(each).result()
+        assert caused_by(caught.value, OSError)
+
+
+# ---------------------------------------------------------------- whole runs, in processes of their own
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    made = World(tmp_path_factory.mktemp("world"))
+    made.finish(made.start("--probe", "exact", output="undisturbed"))
+    return made
+
+
+def interrupt(world: World, rng: random.Random, *options: str, group: bool) -> tuple[int, str, float]:
+    """Interrupt a run at some moment of its work; return its exit code, what it said, and how long its end took."""
+    world.log.unlink(missing_ok=True)
+    run = world.start("--probe", "exact", *options, new_group=True)
+    wait_until(lambda: world.log.exists() or run.poll() is not None, seconds=120)
+    time.sleep(rng.uniform(0, 1.5))
+    sent = time.monotonic()
+    if run.poll() is None:
+        (os.killpg if group else os.kill)(run.pid, signal.SIGINT)
+    try:
+        _, messages = run.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        os.killpg(run.pid, signal.SIGKILL)
+        raise
+    return run.returncode, messages, time.monotonic() - sent
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="interrupts processes as POSIX does")
+@pytest.mark.parametrize("executor", ["in-process", "processes:2", "dask:2"])
+def test_interrupted_runs_end_and_are_finished_by_the_next(executor: str, world: World) -> None:
+    world.forget()
+    rng = random.Random(executor)
+    longest, interrupted = 0.0, 0
+    while interrupted < INTERRUPTS:
+        code, messages, seconds = interrupt(world, rng, "--executor", executor, group=interrupted % 2 == 1)
+        if code == 0:  # it was faster
+            world.forget()
+            continue
+        assert code == 130, messages
+        assert "Interrupted: " in messages
+        # While the workers are still being started, the message is the general one.
+        assert "goes on" in messages
+        assert "Traceback" not in messages
+        assert not list(world.folder.rglob("*.failed.json"))
+        longest, interrupted = max(longest, seconds), interrupted + 1
+        if interrupted % 5 == 0:
+            world.forget()
+    print(f"{executor}: {interrupted} interrupts, the slowest end took {longest:.1f} s", file=sys.stderr)
+    world.finish(world.start("--probe", "exact", "--executor", executor))
+    assert world.results() == world.results("undisturbed")
+
+
+def test_a_cache_that_fails_is_no_failure_of_the_encoder(tmp_path: Path) -> None:
+    (tmp_path / "encoded").write_text("a file where a folder should be")
+    store = ResultStore(tmp_path / "results")
+    suite = Suite([CountingEncoder()], select_tasks("BIOSSES"), QUICK, store=store, cache=EmbeddingCache(tmp_path))
+    [error] = suite.run().failed.values()
+    assert isinstance(error, CacheError)
+    assert "cannot be written" in str(error)
+    assert not store.failures()

@@ -1,0 +1,93 @@
+"""The record that ships with the toolkit: every score follows from its items, it holds no texts, and comparisons use it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import medsenteval
+from medsenteval.cli.main import main
+from medsenteval.comparison.verification import verify_bundle
+from medsenteval.contracts import Result
+from medsenteval.running.record import RECORD, reference_results
+from medsenteval.running.result_store import ResultStore
+
+#: Cosines of vectors that another processor computed.
+TOLERANCE = 1e-5
+
+
+def test_every_score_of_the_record_is_computed_again_from_its_items() -> None:
+    found = verify_bundle(RECORD)
+    assert found.beyond_items == ()
+    assert found.recomputed == sum(len(result.metrics) for result in found.results)
+    assert RECORD.stat().st_size < 3_000_000
+    assert {result.encoder for result in found.results} == ENCODERS
+    assert not any(result.synthetic for result in found.results)
+
+
+ENCODERS = {"lexical", "GloVe-6B-100d", "word2vec-biomedical", "all-MiniLM-L6-v2"}
+
+
+def test_the_record_holds_ids_and_answers_only() -> None:
+    allowed = {"id", "gold", "predicted", "probability", "fold", "subset"}
+    allowed |= {"concept", "answer", "rank", "names", "wording", "depth"}
+    for result in reference_results():
+        assert set(result.items) <= allowed | {metric.name for metric in result.metrics}, (result.task, list(result.items))
+
+
+@pytest.mark.realdata
+def test_lexical_on_this_machine_gives_what_the_record_says(realdata: Path) -> None:
+    """A second run, on another machine: the same items, and answers that differ by rounding only."""
+    stored = {result.task: result for result in reference_results() if result.encoder == "lexical"}
+    made = medsenteval.evaluate("lexical", "BIOSSES,UMNSRS-sim,MayoSRS", realdata, cache=False)
+    for result in made.values():
+        before = stored[result.task]
+        assert list(result.items["id"]) == before.items["id"]
+        assert result.items["predicted"] == pytest.approx(before.items["predicted"], abs=TOLERANCE)
+        for metric in result.metrics:
+            assert metric.value == pytest.approx(before.metric(metric.name).value, abs=TOLERANCE)
+
+
+@pytest.fixture
+def third(tmp_path: Path) -> tuple[Path, Result]:
+    """Results of an encoder that is not in the record, on the same items."""
+    result = next(each for each in reference_results() if (each.task, each.encoder) == ("EHR-RelB", "lexical"))
+    moved = [value * value for value in result.items["predicted"]]
+    identity = "new-1"
+    own = replace(
+        result,
+        encoder="new",
+        encoder_identity=identity,
+        signature=result.signature.replace(result.encoder_identity, identity),
+        items={**result.items, "predicted": moved},
+    )
+    ResultStore(tmp_path / "results").save(own)
+    return tmp_path / "results", own
+
+
+def test_compare_and_report_set_a_new_encoder_beside_the_record(third: tuple[Path, Result], tmp_path: Path) -> None:
+    folder, own = third
+    assert {result.encoder for result in reference_results([own])} <= ENCODERS
+    assert {result.task for result in reference_results([own])} == {"EHR-RelB"}
+    runner = CliRunner()
+    compared = runner.invoke(main, ["compare", str(folder), "--with", "reference", "--resamples", "200"])
+    assert compared.exit_code == 0, compared.output
+    for encoder in ("new", "lexical", "GloVe-6B-100d"):
+        assert encoder in compared.output
+    page = tmp_path / "page.html"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        reported = runner.invoke(main, ["report", str(folder), "--with", "reference", "--resamples", "200", "-o", str(page)])
+    assert reported.exit_code == 0, reported.output
+    assert "GloVe-6B-100d" in page.read_text("utf-8")
+
+
+def test_results_on_other_data_find_nothing_in_the_record(tmp_path: Path) -> None:
+    medsenteval.evaluate("lexical", "BIOSSES", output=tmp_path / "results", cache=False)
+    refused = CliRunner().invoke(main, ["compare", str(tmp_path / "results"), "--with", "reference"])
+    assert refused.exit_code == 2
+    assert "no result on the same data and under the same protocol" in refused.output

@@ -1,0 +1,106 @@
+"""Results on disk: each job has its own place, whatever its encoder is called, and nothing takes another's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import medsenteval
+from medsenteval import Settings
+from medsenteval.cli.main import main
+from medsenteval.running.result_store import Failure, ResultStore, load_results
+from tests.comparison.simulated import accuracy_result
+
+GOLD = np.arange(40) % 2
+
+
+def test_names_that_were_one_folder_are_two_results(tmp_path: Path) -> None:
+    def right(texts: list[str]) -> list[list[float]]:
+        return [[len(text), text.count("e"), 1.0] for text in texts]
+
+    found = {}
+    for name in ("a b", "a_b", "a/b", "A_b"):
+        results = medsenteval.evaluate(
+            right, "BIOSSES", settings=Settings(resamples=100), output=tmp_path, name=name, identity="letters"
+        )
+        found[name] = results["BIOSSES"].encoder
+    assert found == {name: name for name in ("a b", "a_b", "a/b", "A_b")}
+    assert {result.encoder for result in ResultStore(tmp_path).results()} == set(found)
+
+
+def test_a_job_finds_its_own_result_only(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    spaced, plain = (accuracy_result("RQE", "a b", GOLD, GOLD), accuracy_result("RQE", "a_b", GOLD, 1 - GOLD))
+    plain = replace(plain, signature=spaced.signature)
+    store.save(spaced)
+    assert store.find("a_b", "RQE", plain.signature) is None
+    store.save(plain)
+    for result in (spaced, plain):
+        found = store.find(result.encoder, "RQE", result.signature)
+        assert found is not None
+        assert (found.encoder, found.metrics) == (result.encoder, result.metrics)  # type: ignore[union-attr]
+
+
+def test_a_place_that_another_job_has_is_left_to_it(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    first = accuracy_result("RQE", "a", GOLD, GOLD)
+    place = store.save(first)
+    # As on a system whose folders do not tell letter case, or where two short hashes meet.
+    place.write_text(place.read_text("utf-8").replace('"encoder": "a"', '"encoder": "A"'), "utf-8")
+    assert store.find("a", "RQE", first.signature) is None
+    other = store.save(first)
+    assert other != place
+    assert store.find("a", "RQE", first.signature) is not None
+    assert sorted(result.encoder for result in store.results()) == ["A", "a"]
+    failed = store.save(Failure("RQE", "a", first.signature, "broken", "Error"))
+    assert failed.name == other.name.replace(".json", ".failed.json")
+    assert store.save(first) == other
+    assert not failed.exists()
+
+
+def test_results_of_earlier_versions_are_found_and_replaced(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    result = accuracy_result("RQE", "a b", GOLD, GOLD)
+    path = store.save(result)
+    (tmp_path / "a_b").mkdir()
+    earlier = path.rename(tmp_path / "a_b" / path.name)
+    assert store.find("a b", "RQE", result.signature) is not None
+    assert store.find("a_b", "RQE", result.signature) is None
+    store.save(result)
+    assert path.exists()
+    assert not earlier.exists()
+
+
+def test_no_task_name_leaves_the_folder(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "results")
+    for task in ("../../outside", "/outside", "a/b", "a:b"):
+        store.save(accuracy_result(task, "..", GOLD, GOLD))
+    assert [path.name for path in tmp_path.iterdir()] == ["results"]
+    assert len(store.results()) == 4
+
+
+def test_the_very_name_wins_over_one_in_other_letters(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "results")
+    for name in ("minilm", "MiniLM", "lexical"):
+        store.save(accuracy_result("RQE", name, GOLD, GOLD))
+        store.save(Failure("MR", name, "s", f"{name} broke", "Error"))
+    chosen = load_results(["minilm", "Lexical"], store.folder)
+    assert [result.encoder for result in chosen] == ["minilm", "lexical"]
+    assert [result.encoder for result in load_results(["MINILM"], store.folder)] == ["MiniLM", "minilm"]
+    page = tmp_path / "page.html"
+    made = CliRunner().invoke(main, ["report", "minilm", "-r", str(store.folder), "-o", str(page), "--resamples", "100"])
+    assert made.exit_code == 0, made.output
+    assert "1 encoder(s)" in made.output
+    assert "minilm broke" in page.read_text("utf-8")
+    assert "MiniLM" not in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(("wanted", "value"), [("auc", 1.0), ("AUC", 2.0), ("Auc", 1.0)])
+def test_the_very_column_wins_too(wanted: str, value: float) -> None:
+    from medsenteval.comparison.score_columns import Columns
+
+    assert Columns({"auc": {"a": 1.0}, "AUC": {"a": 2.0}}).column(wanted) == {"a": value}

@@ -1,0 +1,107 @@
+"""Suite files of strangers: no code runs that the user did not allow, and wrong types are named with the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval.cli.main import main
+from medsenteval.errors import SettingsError
+from medsenteval.running.suite_file import read_suite
+
+#: Leaves a file beside itself as soon as it is imported.
+CODE = """
+import pathlib
+pathlib.Path(__file__).with_name("it-ran").touch()
+def encode(texts):
+    return [[len(text), text.count("e"), 1.0] for text in texts]
+"""
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """A folder of a stranger's, entered by the user: a module, and a suite file with these lines."""
+    (tmp_path / "stranger_code.py").write_text(CODE, "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+    def write(lines: str) -> Path:
+        (tmp_path / "suite.toml").write_text(f'tasks = "BIOSSES"\n{lines}\n', "utf-8")
+        return tmp_path / "suite.toml"
+
+    return write
+
+
+SPELLINGS = ("python:stranger_code:encode", "Python:stranger_code:encode", "py-thon:stranger_code:encode")
+
+
+@pytest.mark.parametrize("options", [["--plan"], [], ["--quiet"]])
+@pytest.mark.parametrize("spec", SPELLINGS)
+def test_a_suite_file_runs_no_code(stranger: Callable[[str], Path], spec: str, options: list[str]) -> None:
+    path = stranger(f'encoders = ["lexical", "{spec}"]')
+    outcome = CliRunner().invoke(main, ["run", str(path), *options])
+    assert outcome.exit_code == 2
+    assert spec in outcome.output
+    assert "--allow-code" in outcome.output
+    assert not (path.parent / "it-ran").exists()
+    assert not (path.parent / "results").exists()
+
+
+def test_code_that_the_user_allows_or_names_runs(stranger: Callable[[str], Path]) -> None:
+    path = stranger(f'encoders = ["{SPELLINGS[0]}"]')
+    for options in (["--allow-code"], ["--encoder", SPELLINGS[0], "--force"]):
+        outcome = CliRunner().invoke(main, ["run", str(path), *options], catch_exceptions=False)
+        assert outcome.exit_code == 0, outcome.output
+    assert (path.parent / "it-ran").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'executor = "dask://127.0.0.1:9"',
+        'executor = "dask://tls://127.0.0.1:9"',
+        'encoders = "endpoint:https://127.0.0.1:9/v1#m,key_env=HOME"',
+        'encoders = ["mteb:some/model"]',
+    ],
+)
+def test_a_suite_file_reaches_no_other_machine(stranger: Callable[[str], Path], line: str) -> None:
+    outcome = CliRunner().invoke(main, ["run", str(stranger(line)), "--plan"])
+    assert outcome.exit_code == 2
+    assert "hands texts and keys to another machine" in outcome.output
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ("settings = 5", r"settings must be a table"),
+        ('settings = "x"', r"settings must be a table"),
+        ("task_options = 5", r"task_options must be a table"),
+        ("[task_options]\nBioASQ = 5", r"task_options.BioASQ must be a table"),
+        ('[settings]\nfolds = "x"', r"folds is 'x'; expected a whole number"),
+        ("[settings]\nfolds = 2.5", r"folds is 2.5; expected a whole number"),
+        ("[settings]\nfolds = true", r"folds is True; expected a whole number"),
+        ("[settings]\nfolds = 99999999999999999999", r"folds is 9+; it must be finite"),
+        ("[settings]\ngrouped = 1", r"grouped is 1; expected true or false"),
+        ("[settings]\ntolerance = nan", r"tolerance is nan; it must be finite"),
+        ("[settings]\nprobe = 5", r"probe is 5; expected a text"),
+        ("[settings]\ntraining = 5", r"training is 5; expected a table"),
+        ("[settings]\nseed = 5", r"unknown key settings.seed"),
+        ("seeds = [-1]", r"seed is -1; it must be finite and not negative"),
+        ("seeds = 4294967296", r"seed is 4294967296; it must be below"),
+        ("seeds = [2.5]", r"seeds must be a list of int"),
+        ("encoders = [5]", r"encoders must be a list of str"),
+        ("encoders = []", r"encoders must be a list of str"),
+        ("executor = 5", r"executor must be a text"),
+        ("data = []", r"data must be a text"),
+        ("output = 5", r"output must be a text"),
+        ('output = "a\\u0000b"', r"output must be a text"),
+        ('data = "~nobody-of-that-name/x"', r"home directory"),
+    ],
+)
+def test_wrong_types_are_named_with_the_file(tmp_path: Path, lines: str, complaint: str) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(lines, "utf-8")
+    with pytest.raises(SettingsError, match=rf"suite\.toml: .*{complaint}"):
+        read_suite(path)

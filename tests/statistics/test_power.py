@@ -1,0 +1,110 @@
+"""Power against simulation: what the formulas promise is what repeated experiments give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from medsenteval.errors import SettingsError
+from medsenteval.statistics import F1Scores, bootstrap, correlations, mcnemar_p_values
+from medsenteval.statistics.power import (
+    difference_error,
+    items_for_accuracy,
+    items_for_difference,
+    mcnemar_power,
+    normal_power,
+    smallest_accuracy_difference,
+    smallest_difference,
+    typical_accuracy_disagreement,
+    typical_correlation_error,
+)
+from medsenteval.support.arrays import Floats
+
+
+@pytest.mark.parametrize("n", [30, 100, 300, 1400])
+@pytest.mark.parametrize(("first", "second"), [(0.12, 0.04), (0.1, 0.05), (0.2, 0.12), (0.05, 0.05), (0.3, 0.0)])
+def test_mcnemar_power_is_the_share_of_simulated_rejections(n: int, first: float, second: float) -> None:
+    draws = np.random.default_rng(n).multinomial(n, [first, second, 1 - first - second], size=20_000)
+    rejected = float((mcnemar_p_values(draws[:, 0], draws[:, 1]) < 0.05).mean())
+    assert mcnemar_power(n, first, second) == pytest.approx(rejected, abs=0.012)
+
+
+def test_power_without_disagreement_is_zero_and_impossible_shares_are_refused() -> None:
+    assert mcnemar_power(100, 0.0, 0.0) == 0.0
+    with pytest.raises(SettingsError, match="add up to 0 to 1"):
+        mcnemar_power(100, 0.7, 0.4)
+
+
+@pytest.mark.parametrize("n", [100, 300, 1400])
+def test_the_smallest_difference_has_the_power_asked_for(n: int) -> None:
+    found = smallest_accuracy_difference(n, 0.2)
+    assert found is not None
+    assert mcnemar_power(n, 0.1 + found / 2, 0.1 - found / 2) == pytest.approx(0.8, abs=0.005)
+    assert normal_power(smallest_difference(0.03), 0.03) == pytest.approx(0.8, abs=1e-6)
+    assert smallest_accuracy_difference(20, 0.05) is None
+
+
+def test_the_items_that_are_said_to_decide_do_and_one_less_does_not() -> None:
+    n = items_for_accuracy(0.10, 0.05)
+    assert n is not None
+    assert mcnemar_power(n, 0.10, 0.05) >= 0.8 > mcnemar_power(n // 2, 0.10, 0.05)
+    m = items_for_difference(0.05, 0.04, 100)
+    assert m is not None
+    assert normal_power(0.05, 0.04 * (100 / m) ** 0.5) >= 0.8 > normal_power(0.05, 0.04 * (100 / (m - 1)) ** 0.5)
+    assert items_for_difference(0.0, 0.04, 100) is None
+
+
+def _draw(rng: np.random.Generator, n: int, first: float, second: float) -> tuple[Floats, Floats]:
+    """Draw gold scores and two encoders that correlate so with them and share part of their noise."""
+    gold, shared = rng.standard_normal((2, n))
+    own = rng.standard_normal((2, n))
+    return gold, np.array(
+        [
+            r * gold + (1 - r * r) ** 0.5 * (0.4**0.5 * shared + 0.6**0.5 * noise)
+            for r, noise in zip((first, second), own, strict=True)
+        ]
+    )
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+def test_the_error_of_a_difference_is_its_spread_over_samples(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    scores = [correlations(kind, predicted, gold) for gold, predicted in (_draw(rng, 300, 0.75, 0.67) for _ in range(400))]  # type: ignore[arg-type]
+    ones = np.ones((1, 300))
+    observed = np.array([score(ones)[0] @ [1.0, -1.0] for score in scores])
+    said = np.mean([difference_error(score, 0, 1) for score in scores[:40]])
+    assert said == pytest.approx(observed.std(), rel=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "f1"])
+@pytest.mark.parametrize(("n", "second"), [(100, 0.62), (300, 0.67), (1400, 0.715)])
+def test_predicted_power_is_that_of_the_paired_bootstrap(kind: str, n: int, second: float) -> None:
+    rng = np.random.default_rng(n)
+
+    def score(size: int):  # type: ignore[no-untyped-def]
+        gold, predicted = _draw(rng, size, 0.75, second)
+        return F1Scores.of(gold > 0.5, predicted > 0.5) if kind == "f1" else correlations(kind, predicted, gold)  # type: ignore[arg-type]
+
+    # The true difference, known to a fiftieth of the standard error at 1,400 items, and the true standard error.
+    difference = float(score(2_000_000)(np.ones((1, 2_000_000)))[0] @ [1.0, -1.0])
+    error = float(np.mean([difference_error(score(2_000), 0, 1) for _ in range(10)])) * (2_000 / n) ** 0.5
+    rejected = np.mean([bootstrap(score(n), resamples=300, rng=rng).test(0, 1).p_value < 0.05 for _ in range(1_000)])
+    # Three points, and what a thousand experiments leave open.
+    assert normal_power(difference, error) == pytest.approx(rejected, abs=0.03 + 0.03)
+
+
+def test_typical_disagreement_and_error_are_those_of_their_models() -> None:
+    rng = np.random.default_rng(1)
+    common, own = rng.standard_normal(400_000), rng.standard_normal((2, 400_000))
+    assert typical_accuracy_disagreement(0.8, agreement=0.0) == pytest.approx(0.32)
+    assert typical_accuracy_disagreement(0.8, agreement=1.0) == 0.0
+    # Correlated right answers: shared with probability one half, drawn apart otherwise.
+    shared = np.abs(common) < 0.6744897501960817
+    both = own[0] < 0.8416
+    first, second = np.where(shared, both, own[0] < 0.8416), np.where(shared, both, own[1] < 0.8416)
+    assert float(np.mean(first != second)) == pytest.approx(typical_accuracy_disagreement(0.8), abs=0.003)
+    samples = [_draw(rng, 500, 0.7, 0.7) for _ in range(2_000)]
+    gaps = [np.corrcoef(p[0], g)[0, 1] - np.corrcoef(p[1], g)[0, 1] for g, p in samples]
+    agreement = float(np.mean([np.corrcoef(*p)[0, 1] for _, p in samples]))
+    assert typical_correlation_error(0.7, 500, agreement) == pytest.approx(float(np.std(gaps)), rel=0.06)

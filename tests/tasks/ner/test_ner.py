@@ -1,0 +1,339 @@
+"""Corpora of named entities: strict reading, the data set's contract, and the way from words to stored scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from threading import Barrier, Event
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from medsenteval.cli.main import main
+from medsenteval.contracts import Dataset, Embeddings, Split
+from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.errors import DataError, DataMissingError, ProbeError, SettingsError
+from medsenteval.registry import select_tasks, task
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.suite import Suite, evaluate
+from medsenteval.settings import Settings
+from medsenteval.statistics import f1_from_counts
+from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences, digits_as_zero
+from medsenteval.tasks.ner.tagging_evaluation import RUNS, _side_by_side, dictionary_tags
+from medsenteval.tasks.ner.word_table import PADDING, UNKNOWN, WordTable, capitals_of
+from medsenteval.words.tagging.tag_schemes import tag_names
+from tests.conftest import CountingEncoder
+from tests.words.tagging.conll import conlleval_counts
+
+GOOD = "The\tO\nliver\tB-Anatomy\nlobe\tI-Anatomy\n\nIt\tO\ngrew\tO\n\n"
+Write = Callable[..., Path]
+
+
+def read(folder: Path, **options: str) -> TaggedDataset:
+    dataset = load_dataset(task("AnatEM"), folder.parent, Settings(allow_incomplete=True, task_options={"AnatEM": options}))
+    assert isinstance(dataset, TaggedDataset)
+    return dataset
+
+
+@pytest.fixture
+def corpus(write: Write) -> Callable[..., Path]:
+    """Write a corpus whose train file is given, devel and test being good."""
+
+    def make(train: str | bytes = GOOD) -> Path:
+        return write({"train.tsv": train, "devel.tsv": GOOD, "test.tsv": GOOD}, "AnatEM")
+
+    return make
+
+
+def test_the_group_has_the_four_corpora() -> None:
+    assert [found.name for found in select_tasks("ner")] == ["AnatEM", "BC2GM", "BC4CHEMD", "JNLPBA"]
+    assert task("chemdner").name == "BC4CHEMD"
+
+
+def test_sentences_come_out_whole(corpus: Callable[..., Path]) -> None:
+    dataset = read(corpus())
+    train = dataset.tagged["train"]
+    assert train.tokens == (("The", "liver", "lobe"), ("It", "grew"))
+    assert train.tags == ((0, 1, 3), (0, 0))
+    assert train.texts == ("The liver lobe", "It grew")
+    assert train.ids == ("train.tsv:1", "train.tsv:5")
+    assert train.offsets.tolist() == [0, 3, 5]
+    assert dataset.files == ("train.tsv", "devel.tsv", "test.tsv")
+    assert set(dataset.all_texts()) == {"The", "the", "liver", "lobe", "It", "it", "grew"}
+
+
+@pytest.mark.parametrize("train", [GOOD.rstrip(), GOOD.replace("\n", "\r\n"), "\n\n" + GOOD.replace("\n\n", "\n \n\n")])
+def test_line_ends_and_blank_lines_do_not_matter(corpus: Callable[..., Path], train: str) -> None:
+    assert read(corpus(train)).tagged["train"].tokens == (("The", "liver", "lobe"), ("It", "grew"))
+
+
+def test_document_marks_are_skipped_and_counted(corpus: Callable[..., Path]) -> None:
+    dataset = read(corpus("-DOCSTART-\tO\n\n" + GOOD.rstrip() + "\n-DOCSTART-\tO\n" + GOOD))
+    assert len(dataset.splits["train"]) == 4
+    assert "2 lines -DOCSTART- skipped in train.tsv" in dataset.notes
+    assert "-DOCSTART-" not in set(dataset.all_texts())
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("liver", "expected token TAB tag, got 'liver'"),
+        ("liver B-Anatomy", "expected token TAB tag"),
+        ("liver\tO\tO", "expected token TAB tag"),
+        ("\tO", "expected token TAB tag"),
+        ("liver lobe\tO", "expected token TAB tag"),
+        ("liver\tO ", "expected token TAB tag"),
+        ("liver\tB-Gene", "unknown entity type 'Gene'; known: Anatomy"),
+        ("liver\tI-Anatomy", "I-Anatomy continues nothing"),
+        ("liver\tX", "none of IOB2"),
+    ],
+)
+def test_a_bad_line_rejects_its_sentence_with_place_and_reason(corpus: Callable[..., Path], line: str, reason: str) -> None:
+    dataset = read(corpus(f"{GOOD}A\tO\n{line}\n\nB\tO\n"))
+    assert [tokens[0] for tokens in dataset.tagged["train"].tokens] == ["The", "It", "B"]
+    (rejected,) = dataset.rejected
+    assert (rejected.file, rejected.line, rejected.item) == ("train.tsv", 9, "sentence of lines 8-9")
+    assert reason in rejected.reason
+    assert any("1 row(s) rejected" in note for note in dataset.notes)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [("IOB1", "I I B O"), ("IOB2", "B I B O"), ("IOBES", "B E S O"), ("BILOU", "B L U O")],
+)
+@pytest.mark.parametrize("kind", ["-Anatomy", "-anatomy", ""])
+def test_each_file_is_read_in_its_own_scheme(
+    corpus: Callable[..., Path], write: Write, scheme: str, tags: str, kind: str
+) -> None:
+    words = ["liver", "lobe", "lung", "grew"]
+    lines = [f"{word}\t{tag}{kind if tag != 'O' else ''}" for word, tag in zip(words, tags.split(), strict=True)]
+    folder = corpus("\n".join(lines) + "\n")
+    write({"devel.tsv": "a\tO\n"}, "AnatEM")
+    dataset = read(folder)
+    assert dataset.tagged["train"].tags == ((1, 3, 4, 0),)
+    assert dataset.rejected == ()
+    assert (f"train.tsv is read as {scheme}" in dataset.notes) == (scheme != "IOB2")
+    write({"test.tsv": "a\tO\n"}, "AnatEM")
+    assert read(folder, scheme=scheme).tagged["train"].tags == dataset.tagged["train"].tags
+    if scheme != "IOB2":
+        with pytest.raises(DataError, match=r"no readable sentence in .*train\.tsv; the first rejected: train\.tsv:\d: "):
+            read(folder, scheme="IOB2")
+
+
+def test_one_wrong_sentence_does_not_change_the_scheme(corpus: Callable[..., Path]) -> None:
+    dataset = read(corpus(GOOD + GOOD + "liver\tS-Anatomy\n"))
+    assert (len(dataset.splits["train"]), len(dataset.rejected)) == (4, 1)
+    assert "the tag 'S-Anatomy' is none of IOB2" in dataset.rejected[0].reason
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "-DOCSTART-\tO\n"])
+def test_a_file_without_sentences_is_an_error(corpus: Callable[..., Path], content: str) -> None:
+    with pytest.raises(DataError, match=r"AnatEM: no readable sentence in .*train\.tsv; expected lines of token TAB tag"):
+        read(corpus(content))
+
+
+def test_jnlpba_without_its_train_file_says_where_to_get_it(write: Write) -> None:
+    root = write({"JNLPBA/devel.tsv": "a\tB-DNA\n", "JNLPBA/test.tsv": "a\tB-DNA\n"})
+    with pytest.raises(DataMissingError, match=r"holds no file train\.tsv.*MTL-Bioinformatics-2016.*fetch that one"):
+        load_dataset(task("JNLPBA"), root, Settings())
+    outcome = CliRunner().invoke(main, ["run", "-t", "JNLPBA", "-d", str(root), "-o", str(root / "results")])
+    assert outcome.exit_code != 0
+    assert "train.tsv" in outcome.stderr
+
+
+def test_other_sizes_than_published_are_noted(corpus: Callable[..., Path]) -> None:
+    assert "train has 2 rows, 5,861 are published" in read(corpus()).notes
+
+
+def test_an_unknown_option_value_is_refused(corpus: Callable[..., Path]) -> None:
+    with pytest.raises(SettingsError, match="preset is 'best'; it can be paper, repo"):
+        read(corpus(), preset="best")
+
+
+def test_the_fingerprint_covers_tokens_and_tags(corpus: Callable[..., Path]) -> None:
+    prints = {read(corpus(text)).fingerprint for text in (
+        GOOD,
+        GOOD.replace("I-Anatomy", "B-Anatomy"),
+        GOOD.replace("liver", "lung"),
+        GOOD.replace("lobe\tI-Anatomy\n\nIt", "lobe\tI-Anatomy\nIt"),
+    )}  # fmt: skip
+    assert len(prints) == 4
+    assert read(corpus()).fingerprint in prints
+
+
+def test_a_limit_keeps_tokens_and_tags_together(corpus: Callable[..., Path]) -> None:
+    dataset = load_dataset(task("AnatEM"), corpus().parent, Settings(limit=1, allow_incomplete=True))
+    assert isinstance(dataset, TaggedDataset)
+    train = dataset.tagged["train"]
+    assert (len(train), len(train.tokens)) == (1, 1)
+    assert train.texts[0] == " ".join(train.tokens[0])
+    assert len(train.tokens[0]) == len(train.tags[0])
+
+
+@pytest.mark.parametrize(("tokens", "tags"), [((("a",),), ((0, 0),)), (((),), ((),)), ((), ())])
+def test_columns_that_do_not_fit_are_refused(tokens: tuple[tuple[str]], tags: tuple[tuple[int]]) -> None:
+    with pytest.raises(ValueError, match=r"tokens|sentences"):
+        TaggedSentences(ids=("1",), texts=("a",), tokens=tokens, tags=tags)
+
+
+@pytest.mark.parametrize(
+    ("token", "form"),
+    [("IL-2", "il0"), ("3,500.5", "0"), ("-0.7", "0"), ("CD4+", "cd0+"), ("Liver", "liver"), ("p53/p73", "p0/p0")],
+)
+def test_numbers_become_zero(token: str, form: str) -> None:
+    assert digits_as_zero(token) == form
+
+
+def test_the_word_table_knows_unknown_words_and_shares_rows() -> None:
+    texts = ["Liver", "liver", "1999", "0", "xyzzy"]
+    matrix = np.array([[1, 2], [1, 2], [0, 0], [3, 4], [0, 0]], dtype=np.float32)
+    embeddings = Embeddings(matrix, {text: row for row, text in enumerate(texts)})
+    table = WordTable.of(["Liver", "1999", "liver", "xyzzy", "Liver"], embeddings, scale="raw")
+    assert table.row_of == {"Liver": 2, "liver": 2, "1999": 3, "xyzzy": UNKNOWN}
+    assert table.vectors.tolist() == [[0, 0, 1, 0], [0, 0, 0, 1], [1, 2, 0, 0], [3, 4, 0, 0]]
+    assert table.vectors[PADDING].tolist() != table.vectors[UNKNOWN].tolist()
+    assert table.report(["xyzzy", "Liver"]) == {
+        "distinct": 1, "distinct_share": 0.25, "test_tokens_share": 0.5, "found_with_digits_as_zero": 1,
+    }  # fmt: skip
+    unit = WordTable.of(["Liver", "1999"], embeddings, scale="unit").vectors[2:, :-2]
+    assert np.mean(np.square(unit)) == pytest.approx(1)
+    assert unit[0, 1] / unit[0, 0] == pytest.approx(2)
+
+
+def test_an_encoder_that_knows_nothing_leaves_only_the_marks() -> None:
+    embeddings = Embeddings(np.zeros((2, 3), dtype=np.float32), {"Ab": 0, "ab": 1})
+    table = WordTable.of(["Ab", "ab"], embeddings, scale="unit")
+    assert table.vectors.tolist() == [[0, 0, 0, 1, 0], [0, 0, 0, 0, 1]]
+
+
+def test_capitals() -> None:
+    assert capitals_of(["liver", "DNA", "Liver", "mRNA", "p53", "A"]).tolist() == [0, 1, 2, 3, 0, 1]
+
+
+def test_the_dictionary_gives_each_word_its_most_frequent_tag() -> None:
+    tags = np.array([4, 4, 0, 1, 3, 0], dtype=np.int16)  # S S O, B E, O
+    predicted = dictionary_tags(["p53", "p53", "p53", "bone", "marrow", "a"], tags, ["p53", "marrow", "bone", "b"])
+    assert predicted.tolist() == [1, 2, 1, 0]  # as IOB2: B, I, B, O
+
+
+def test_a_data_set_of_another_kind_is_refused(counting: CountingEncoder) -> None:
+    other = Dataset("AnatEM", {"test": Split(ids=("1",), texts=("a",))})
+    embeddings = Embeddings(np.ones((1, 2), dtype=np.float32), {"a": 0})
+    with pytest.raises(DataError, match="needs sentences of tokens and tags, not a Dataset"):
+        task("AnatEM").evaluate(task("AnatEM"), other, embeddings, Settings())
+
+
+def test_the_sample_runs_and_its_scores_add_up(tmp_path: Path) -> None:
+    """From the command line to the stored result; F1 recomputed from the stored spans by conlleval's rules."""
+    arguments = ["run", "-t", "JNLPBA", "-e", "lexical,dimension=64", "-o", str(tmp_path), "--quiet"]
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    assert "JNLPBA: 20 lines -DOCSTART- skipped in train.tsv" in outcome.output
+    (file,) = tmp_path.rglob("JNLPBA*.json")
+    stored = json.loads(file.read_text("utf-8"))
+    items, details = stored["items"], stored["details"]
+    split = load_dataset(task("JNLPBA"), sample_root(), Settings()).splits["test"]
+    assert isinstance(split, TaggedSentences)
+    names = tag_names(task("JNLPBA").labels)
+    gold = [[names[tag] for tag in tags] for tags in split.tags]
+    f1 = []
+    for run in range(1, RUNS + 1):
+        predicted = [_tags_of(spans, len(tags)) for spans, tags in zip(items[f"predicted_{run}"], gold, strict=True)]
+        counts = conlleval_counts(gold, predicted)
+        assert counts == list(zip(*(items[f"{column}_{run}"] for column in ("tp", "fp", "fn")), strict=True))
+        f1.append(100 * float(f1_from_counts(np.sum(counts, axis=0))))
+    assert details["runs"]["f1"] == pytest.approx(f1)
+    metric = stored["metrics"][0]
+    assert (metric["name"], metric["value"], metric["baseline"]) == ("f1", pytest.approx(np.mean(f1)), 0.0)
+    assert metric["low"] < metric["value"] < metric["high"]
+    assert [_tags_of(spans, len(tags)) for spans, tags in zip(items["gold"], gold, strict=True)] == [
+        [tag.replace("S-", "B-").replace("E-", "I-") for tag in tags] for tags in gold
+    ]
+    assert details["entities"]["test"] == sum(tag[:2] in ("B-", "S-") for tags in gold for tag in tags)
+    assert 0 < details["dictionary_f1"] < 100
+    assert set(details["by_type"]) == set(task("JNLPBA").labels)
+    assert len(details["devel_f1"]) == RUNS
+
+
+def _tags_of(spans: str, length: int) -> list[str]:
+    """Turn "3-4:protein" back into IOB2 tags."""
+    tags = ["O"] * length
+    for span in spans.split():
+        places, _, kind = span.partition(":")
+        first, last = map(int, places.split("-"))
+        tags[first : last + 1] = [f"B-{kind}", *[f"I-{kind}"] * (last - first)]
+    return tags
+
+
+def test_options_change_the_tagger_and_the_signature(counting: CountingEncoder) -> None:
+    results = {}
+    for preset, vectors, training, scale in (
+        ("paper", "preset", "train", "raw"),
+        ("paper", "tuned", "train", "raw"),
+        ("repo", "preset", "train", "unit"),
+        ("repo", "frozen", "train+devel", "unit"),
+    ):
+        options = {"preset": preset, "vectors": vectors, "training": training, "scale": scale}
+        settings = Settings(limit=40, task_options={"AnatEM": options})
+        results[preset, vectors] = evaluate(counting, "AnatEM", settings=settings, cache=False)["AnatEM"]
+    assert len({result.signature for result in results.values()}) == 4
+    taggers = {key: result.details["tagger"] for key, result in results.items()}
+    assert [tagger["tuned"] for tagger in taggers.values()] == [False, True, True, False]
+    assert [tagger["activation"] for tagger in taggers.values()] == ["hard-tanh", "hard-tanh", "relu", "relu"]
+    assert results["repo", "frozen"].n_train == 80
+    assert "devel_f1" not in results["repo", "frozen"].details
+    assert "preset=repo|scale=unit" in results["repo", "preset"].signature
+    again = Settings(limit=40, task_options={"AnatEM": {"vectors": "tuned"}})
+    repeated = evaluate(counting, "AnatEM", settings=again, cache=False)["AnatEM"]
+    assert repeated.items == results["paper", "tuned"].items
+    assert repeated.details["final_loss"] == results["paper", "tuned"].details["final_loss"]
+
+
+def test_scores_do_not_depend_on_the_number_of_cores(counting: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = []
+    for cores in (1, 3):
+        monkeypatch.setattr("medsenteval.tasks.ner.tagging_evaluation.available_cores", lambda cores=cores: cores)
+        results.append(evaluate(counting, "BC2GM", settings=Settings(limit=40), cache=False)["BC2GM"])
+    assert results[0].items == results[1].items
+    assert results[0].details == results[1].details
+
+
+def test_a_stored_result_and_cached_vectors_are_used_again(counting: CountingEncoder, tmp_path: Path) -> None:
+    """The engine, the cache and the store treat a corpus like any other data set."""
+    suite = Suite([counting], select_tasks("AnatEM"), Settings(limit=20), store=ResultStore(tmp_path), cache=EmbeddingCache())
+    first = suite.run()
+    assert (len(first.results), first.reused) == (1, 0)
+    n_batches = len(counting.batches)
+    again = suite.run()
+    assert again.reused == 1
+    assert again.results[0].items == json.loads(json.dumps(first.results[0].items))
+    suite.force = True
+    suite.run()
+    assert len(counting.batches) == n_batches
+
+
+def test_a_failing_run_stops_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medsenteval.tasks.ner.tagging_evaluation.available_cores", lambda: 3)
+    stopped, all_started = [], Barrier(3)
+
+    def run(number: int, stop: Event) -> None:
+        all_started.wait(20)
+        if number == 0:
+            raise ProbeError("diverged")
+        stopped.append(stop.wait(20))
+
+    with pytest.raises(ProbeError, match="diverged"):
+        _side_by_side(run, 3)
+    assert stopped == [True, True]
+
+
+def test_vectors_that_make_the_tagger_diverge_are_an_error_of_the_job(tmp_path: Path) -> None:
+    def far(texts: list[str]) -> np.ndarray:
+        return np.array([[1e18 * len(text), -1e18] for text in texts], dtype=np.float32)
+
+    settings = Settings(limit=30, task_options={"AnatEM": {"preset": "repo"}})
+    with pytest.raises(ProbeError, match=r"the tagger diverged in epoch 1: .* use the option scale=unit"):
+        evaluate(far, "AnatEM", settings=settings, cache=False)

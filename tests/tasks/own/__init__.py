@@ -1,0 +1,1 @@
+"""Tasks made from a user's own data."""

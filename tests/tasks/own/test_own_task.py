@@ -1,0 +1,430 @@
+"""A user's own rows as a task: the same from every kind of file, equal to a task written by hand, private, and well checked."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import medsenteval
+from medsenteval import Settings, own_task, registry
+from medsenteval.comparison.compare import compare_results
+from medsenteval.contracts import Dataset, Split, Task
+from medsenteval.datasets.locate import load_dataset
+from medsenteval.errors import DataError, DataMissingError, SettingsError, UnknownNameError
+from medsenteval.report.privacy import access_of, texts_may_be_shown
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.suite_file import read_suite
+from medsenteval.tasks.classification import evaluate_classification
+from tests.conftest import CountingEncoder
+
+Write = Callable[..., Path]
+QUICK = Settings(folds=3, resamples=200)
+SEVERITY = ("high", "low", "medium")
+
+
+def _notes(n: int = 60) -> list[dict[str, Any]]:
+    rng = random.Random(7)
+    words = {"low": "calm well home", "medium": "pain cough fever", "high": "shock arrest icu"}
+    return [
+        {
+            "note_id": 100 + i,
+            "patient": f"P{i % 12}",
+            "note": " ".join(rng.choices((words[label] + " patient with and").split(), k=9)) + f" n{i}",
+            "severity": label,
+            "grade": SEVERITY.index(label),
+        }
+        for i, label in enumerate(rng.choices(SEVERITY, k=n))
+    ]
+
+
+def _csv(rows: list[dict[str, Any]], delimiter: str = ",") -> str:
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter)
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
+
+
+def _dataset(task: Task) -> Dataset:
+    return load_dataset(task, Path("/nonexistent"), Settings(allow_incomplete=True))
+
+
+def test_the_same_rows_have_one_hash_and_one_score_from_every_source_and_equal_a_task_by_hand(
+    counting: CountingEncoder, tmp_path: Path
+) -> None:
+    import openpyxl
+    import pandas as pd
+
+    rows = _notes()
+    frame = pd.DataFrame(rows)
+    (tmp_path / "n.csv").write_text(_csv(rows))
+    (tmp_path / "n.tsv").write_text(_csv(rows, "\t"))
+    (tmp_path / "n.json").write_text(json.dumps(rows))
+    (tmp_path / "n.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    frame.to_parquet(tmp_path / "n.parquet")
+    frame.to_excel(tmp_path / "n.xlsx", index=False)
+    assert openpyxl.load_workbook(tmp_path / "n.xlsx").active.max_row == 61
+    sources: list[Any] = [*sorted(tmp_path.iterdir()), frame, rows, frame.to_dict("list"), frame.astype({"grade": float})]
+    for label in ("severity", "grade"):
+        tasks = [own_task(source, label=label, group="") for source in sources]
+        assert len({_dataset(task).fingerprint for task in tasks}) == 1
+        texts, labels = [row["note"] for row in rows], [str(row[label]) for row in rows]
+        names = tuple(sorted(set(labels)))
+        split = Split(tuple(map(str, range(60))), tuple(texts), labels=np.array([names.index(each) for each in labels]))
+        dataset = Dataset("ByHand", {"all": split}, names)
+
+        def read(folder: Path, options: object, dataset: Dataset = dataset) -> Dataset:
+            return dataset
+
+        by_hand = Task(
+            name="ByHand", version="1", family="classification", protocol="nested", metrics=("acc",), folders=(),
+            read=read, evaluate=evaluate_classification, citation="", licence="", access="", obtain="",
+        )  # fmt: skip
+        assert _dataset(tasks[0]).fingerprint == _dataset(by_hand).fingerprint
+    own = medsenteval.evaluate(counting, tasks[0], settings=QUICK)[tasks[0].name]
+    hand = medsenteval.evaluate(counting, [by_hand], settings=QUICK)["ByHand"]
+    assert own.metric("acc") == hand.metric("acc")
+    assert own.items["predicted"] == hand.items["predicted"]
+    from_frame = medsenteval.evaluate(counting, tasks[-4], settings=QUICK)["table"]
+    pair = medsenteval.evaluate(counting, (texts, labels), settings=QUICK)["table"]
+    assert from_frame.metric("acc") == pair.metric("acc") == own.metric("acc")
+    assert not own.synthetic
+
+
+def test_name_hash_mapping_and_groups_are_in_the_signature_and_rows_of_a_group_stay_together(
+    counting: CountingEncoder, write: Write
+) -> None:
+    folder = write({"notes.csv": _csv(_notes())})
+    said: list[str] = []
+    (task,) = registry.select_tasks(f"file:{folder}/notes.csv,label=severity")
+    assert task.own_data.startswith("text <- note, label <- severity (3 labels: high ")
+    assert task.own_data.endswith("group <- patient (12 groups), 60 rows, 0 rejected")
+    suite = medsenteval.running.suite.Suite([counting], [task], QUICK, announce=said.append)
+    (result,) = suite.run().results
+    assert said[0].startswith("file:notes.csv: text <- note, label <- severity")
+    assert "nested-3-grouped-by-patient" in said[0]
+    assert result.protocol == "nested-3-grouped-by-patient"
+    assert result.signature.startswith("file:notes.csv@1|group=patient|label=severity|text=note|nested-3-grouped-by-patient|")
+    assert f"data={_dataset(task).fingerprint[:12]}" in result.signature
+    patient_of = {f"notes.csv:{i + 2}": row["patient"] for i, row in enumerate(_notes())}
+    folds: dict[str, set[int]] = {}
+    for item, fold in zip(result.items["id"], result.items["fold"], strict=True):
+        folds.setdefault(patient_of[item], set()).add(fold)
+    assert all(len(each) == 1 for each in folds.values())
+
+
+def test_no_text_is_in_results_and_none_in_the_report_unless_asked(
+    counting: CountingEncoder, write: Write, tmp_path: Path
+) -> None:
+    from medsenteval.report.page import PageOptions, build_page
+    from medsenteval.report.sections.texts import item_texts
+
+    rows = [{**row, "note": f"SECRET{i} {row['note']}"} for i, row in enumerate(_notes())]
+    rows[5]["severity"] = ""
+    twin = {**rows[7], "severity": next(label for label in SEVERITY if label != rows[7]["severity"])}
+    folder = write(
+        {
+            "notes.csv": _csv([*rows, twin]),
+            "terms.csv": "term1,term2,score\n" + "".join(f"SECRETa{i},SECRETb{i},{i}\n" for i in range(9)),
+        }
+    )
+    store = tmp_path / "results"
+    tasks = [own_task(folder / "notes.csv", label="severity"), own_task(folder / "terms.csv", oov="zero")]
+    for name in ("one", "two"):
+        medsenteval.evaluate(counting, tasks, settings=QUICK, output=store, name=name)
+    stored = "".join(path.read_text() for path in store.rglob("*.json"))
+    assert "SECRET" not in stored
+    assert "notes.csv:7: column 'severity': empty" in stored
+    results = ResultStore(store).results()
+    page = build_page(results, [], PageOptions(data=folder, resamples=200))
+    assert "SECRET" not in repr(page)
+    assert access_of("file:notes.csv") == "unknown"
+    assert not texts_may_be_shown("file:notes.csv", include_restricted=False)
+    notes = next(result for result in results if result.task == "file:notes.csv")
+    texts = item_texts(notes, folder)
+    assert isinstance(texts, dict)
+    assert texts["notes.csv:2"][0].startswith("SECRET0 ")
+    assert item_texts(notes, tmp_path) == "its texts are not in the data folder"
+    assert compare_results(results).columns
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "mapping"),
+    [
+        ("text,label", "classification", {"text": "text", "label": "label"}),
+        ("ID,Abstract,Class", "classification", {"text": "Abstract", "label": "Class", "id": "ID"}),
+        ("sentence1,sentence2,label", "pair classification", {"text": "sentence1", "text2": "sentence2", "label": "label"}),
+        (
+            "premise,hypothesis,gold_label",
+            "pair classification",
+            {"text": "premise", "text2": "hypothesis", "label": "gold_label"},
+        ),
+        ("question1,question2,target", "pair classification", {"text": "question1", "text2": "question2", "label": "target"}),
+        ("query,document,label", "pair classification", {"text": "query", "text2": "document", "label": "label"}),
+        ("text_1,text_2,score", "similarity", {"text": "text_1", "text2": "text_2", "score": "score"}),
+        (
+            "Sentence 1,Sentence 2,similarity",
+            "similarity",
+            {"text": "Sentence 1", "text2": "Sentence 2", "score": "similarity"},
+        ),
+        ("term1,term2,score", "word similarity", {"text": "term1", "text2": "term2", "score": "score"}),
+        ("sentence,patient id,target", "classification", {"text": "sentence", "label": "target", "group": "patient id"}),
+    ],
+)
+def test_columns_are_inferred_from_their_names(header: str, kind: str, mapping: Mapping[str, str], write: Write) -> None:
+    names = header.split(",")
+    rows = [
+        ",".join(str(i % 3) if name == names[-1] else f"w{i % 7}x{i if name == 'ID' else at}" for at, name in enumerate(names))
+        for i in range(20)
+    ]
+    task = own_task(write({"a.csv": "\n".join([header, *rows])}) / "a.csv")
+    options = {key: value for key, value in _dataset(task).options.items() if key not in ("oov", "multiword")}
+    assert (task.family, options) == (kind, mapping)
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        ("text,abstract,label", {}, "the text could be 'text' or 'abstract'; say which with text=COLUMN"),
+        ("text,sentence1,sentence2,label", {}, "the text could be 'text' or 'sentence1' with 'sentence2'"),
+        ("text,label,class", {}, "the label could be 'label', 'class'; say which with label=COLUMN"),
+        ("sentence1,sentence2,label,score", {}, "'label', 'score' could both be what is asked"),
+        ("text,score", {}, "needs pairs of texts: nothing here predicts a number from one text"),
+        ("text,severity", {}, "to be the label or the score; say which with label=COLUMN. The header names 'text', 's"),
+        ("body of the note,1", {}, "no column is known to be the text; .*is the first row a header"),
+        ("text,label", {"label": "severity"}, "label=severity: no column has this name; there are 'text', 'label'"),
+        ("text,label", {"text2": "label"}, "which column is the first text"),
+        ("text,label", {"text": "label"}, "the column 'label' cannot be|no column is known"),
+        ("text,label,patient,pmid", {}, "the group could be 'patient', 'pmid'"),
+        ("text,label", {"colour": "x"}, "no option 'colour'; there are text, text2"),
+        ("text,label", {"protocol": "loo"}, "protocol is 'loo'; it can be split, kfold, nested"),
+        ("text,label", {"protocol": "kfold"}, "protocol=kfold needs train and test"),
+        ("text,label", {"metric": "mcc"}, "metric is 'mcc'; classification has acc, f1"),
+        ("text,label", {"metric": "f1"}, "say which with positive=LABEL"),
+        ("text,label", {"positive": "9"}, "positive=9 is none of the labels"),
+        ("text,label", {"name": "mednli"}, "this is the task MedNLI; choose another name"),
+        ("text,label", {"name": "a|b"}, "a name has letters, digits"),
+        ("text,label", {"oov": "zero"}, "oov= is no option of classification"),
+        ("tokens,ner_tags,label", {}, "could both be what is asked; say tag=COLUMN to tag words"),
+        ("token,text", {"token": "token"}, "no column is known to be the tag"),
+    ],
+)  # fmt: skip
+def test_an_ambiguity_is_an_error_with_candidates(header: str, options: dict[str, str], message: str, write: Write) -> None:
+    names = header.split(",")
+    rows = [",".join(str(i % 3) if name in ("label", "class", "score") else f"v{i}" for name in names) for i in range(9)]
+    with pytest.raises((DataError, SettingsError), match=message):
+        own_task(write({"a.csv": "\n".join([header, *rows])}) / "a.csv", **options)
+
+
+def _labelled(labels: list[Any], **columns: list[Any]) -> list[dict[str, Any]]:
+    return [
+        {"text": f"note {i}", "label": label, **{name: column[i] for name, column in columns.items()}}
+        for i, label in enumerate(labels)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        ([1, 2.0, "2", "1.0", 10] * 2, ("1", "2", "10")),
+        ([True, "FALSE", "true", False] * 2, ("false", "true")),
+        (["007", "7", "007", "7"], ("007", "7")),
+        (["1e400", "1e500", "1" * 5000, "1"] * 2, ("1", "1" * 5000, "1e400", "1e500")),
+        (["a", " a", "b", "b  "], ("a", "b")),
+        ([0.5, 1, 0.5, 1], ("0.5", "1")),
+        (["NA", "x", "x", "NA"], ("NA", "x")),
+    ],
+)  # fmt: skip
+def test_labels_are_the_same_whatever_they_were_written_as(labels: list[Any], names: tuple[str, ...]) -> None:
+    task = own_task(_labelled(labels), label="label")
+    assert task.labels == names
+    if "NA" in names:
+        assert any("2 row(s) have the label 'NA' in 'label'" in note for note in _dataset(task).notes)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (_labelled([0.5, 1.0, 0.25, 0.5]), "'label': numbers with fractions; is it a score"),
+        (_labelled(["a"] * 4), "every row has the same label"),
+        (_labelled(list("abcdefgh")), "8 different labels for 8 rows; is it an id or a text"),
+        (_labelled([["a", "b"], ["a"], ["b"], ["c"]]), "a text has several labels"),
+        (_labelled(["['a', 'b']", "['a']"] * 2), "a text has several labels"),
+        (_labelled([None] * 4), r"not one row .*the first rejected: table:1: column 'label': empty"),
+        (_labelled([0, 1] * 3, id=[1, 2, 3, 1, 5, 6]), "column 'id': the same id in row 1 and row 4.*write group=id and id="),
+        (_labelled([0, 1] * 3, split=["train", "test", "held out", "", "", ""]), "row 3: column 'split': 'held out' is"),
+        (_labelled([0, 1] * 3, split=["train", "dev"] * 3), "protocol=nested joins all"),
+    ],
+)  # fmt: skip
+def test_columns_that_cannot_be_what_they_are_called_are_refused(rows: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        own_task(rows)
+
+
+def test_bad_rows_are_rejected_with_row_and_column_and_many_of_them_stop_the_run(
+    counting: CountingEncoder, write: Write
+) -> None:
+    pairs = ["sentence1,sentence2,score", *(f"left {i},right {i},{i / 2}" for i in range(100))]
+    pairs[3], pairs[5] = "only left,,1.5", 'a,b,"2,5"'
+    folder = write({"p.csv": "\n".join(pairs)})
+    task = own_task(folder / "p.csv")
+    dataset = load_dataset(task, folder, QUICK)
+    assert [str(row) for row in dataset.rejected] == [
+        "p.csv:4: column 'sentence2': empty",
+        "p.csv:6: column 'score': a decimal comma; write a point",
+    ]
+    assert len(dataset) == 98
+    result = medsenteval.evaluate(counting, task, settings=QUICK)["file:p.csv"]
+    assert result.n_test == 98
+    assert task.own_data == "text <- sentence1, text2 <- sentence2, score <- score, 98 rows, 2 rejected"
+    for bad in ("nan", "inf", "1_0", "", "x"):
+        pairs[7:12] = [f"a,b,{bad}"] * 5
+        worse = own_task(write({"p.csv": "\n".join(pairs)}) / "p.csv")
+        with pytest.raises(DataError, match=r"not ready: 7 row\(s\) rejected .*Mend or drop these rows; --allow-incomplete"):
+            load_dataset(worse, folder, QUICK)
+
+
+def test_splits_come_from_a_folder_or_a_column_and_give_the_same_task(counting: CountingEncoder, write: Write) -> None:
+    rows = _notes(90)
+    parts = {"train": rows[:50], "dev": rows[50:70], "test": rows[70:]}
+    folder = write(
+        {f"my_{'validation' if name == 'dev' else name}.csv": _csv(part) for name, part in parts.items()} | {"x.txt": ""}
+    )
+    column = [{**row, "split": name.upper()} for name, part in parts.items() for row in part]
+    one, other = own_task(folder, label="severity", name="Mine"), own_task(column, label="severity")
+    assert one.protocol == other.protocol == "split"
+    assert one.name == "Mine"
+    assert _dataset(one).fingerprint == _dataset(other).fingerprint
+    notes = " ".join(_dataset(one).notes)
+    assert "12 group(s) of test are in train too, so that test is no test of new groups" in notes
+    assert medsenteval.evaluate(counting, one, settings=QUICK)["Mine"].protocol == "split"
+    folded = own_task(folder, label="severity", protocol="kfold")
+    assert {name: len(split) for name, split in _dataset(folded).splits.items()} == {"train": 70, "test": 20}
+    nested = own_task(folder, label="severity", protocol="nested")
+    whole = own_task(rows, label="severity")
+    assert _dataset(nested).fingerprint == _dataset(whole).fingerprint
+    assert own_task([row for row in column if row["split"] != "DEV"], label="severity").protocol == "kfold"
+    with pytest.raises(DataError, match=r"several files could be train: a_train\.csv, train\.csv"):
+        own_task(write({"train.csv": "a,b", "a_train.csv": "a,b"}, "twice"))
+    with pytest.raises(DataError, match="no file named train, dev or test"):
+        own_task(write({"a.csv": "a,b"}, "none"))
+    with pytest.raises(DataError, match=r"train\.csv and test\.csv have no column in common; do both have a header row"):
+        own_task(write({"train.csv": "text,label\na,1\n", "test.csv": "a,1\nb,0\n"}, "headless"))
+    with pytest.raises(DataMissingError, match="no such file or folder"):
+        own_task("absent.csv")
+
+
+def test_quality_is_told_without_being_asked(counting: CountingEncoder) -> None:
+    rows = [*_labelled([0, 1] * 20), *_labelled([1, 0, 1]), {"text": "rare", "label": 7}]
+    result = medsenteval.evaluate(counting, rows, settings=QUICK)["table"]
+    told = " ".join(result.notes)
+    assert "3 row(s) repeat an earlier one" in told
+    assert "6 row(s) have the same text and another label" in told
+    assert "3 of them no encoder can get right: the best possible accuracy is 93.18" in told
+    assert "equal texts can be in training and test folds at once; group=COLUMN" in told
+    assert "fewer rows than the 3 folds: 7" in told
+
+
+def test_two_labels_that_say_yes_and_no_have_f1_which_compares(counting: CountingEncoder) -> None:
+    rows = [{"text": row["note"], "label": row["severity"] == "low"} for row in _notes()]
+    task = own_task(rows, metric="f1", name="low-or-not")
+    assert (task.positive_label, task.metrics) == ("true", ("f1",))
+    one = medsenteval.evaluate(counting, task, settings=QUICK)["low-or-not"]
+    two = medsenteval.evaluate(lambda texts: [[len(text), 1] for text in texts], task, settings=QUICK, name="n")["low-or-not"]
+    assert one.details["positive_label"] == "true"
+    assert [column.metric for column in compare_results([one, two]).columns] == ["acc", "f1"]
+
+
+def test_tokens_and_tags_in_three_layouts_are_one_corpus(counting: CountingEncoder, write: Write) -> None:
+    sentences = {
+        "train": [[("Lung", "B-Organ"), ("cancer", "O")], [("the", "O"), ("left", "B-Organ"), ("kidney", "I-Organ")]] * 3,
+        "test": [[("A", "O"), ("kidney", "B-Organ")], [("Lung", "B-Organ")]],
+    }
+    blank = write({
+        f"{split}.tsv": "token\ttag\n" + "\n\n".join("\n".join("\t".join(pair) for pair in each) for each in found)
+        for split, found in sentences.items()
+    })  # fmt: skip
+    conll = write({
+        f"{split}.conll": "\n\n".join("\n".join(f"{token} X {tag}" for token, tag in each) for each in found)
+        for split, found in sentences.items()
+    }, "conll")  # fmt: skip
+    numbered, number = ["Sentence #,Word,Tag,Split"], 0
+    for split, found in sentences.items():
+        for each in found:
+            number += 1
+            numbered += [
+                f"{f'Sentence: {number}' if at == 0 else ''},{token},{tag},{split}" for at, (token, tag) in enumerate(each)
+            ]
+    listed = [
+        {"tokens": [token for token, _ in each], "ner_tags": [tag for _, tag in each], "split": split}
+        for split, found in sentences.items()
+        for each in found
+    ]
+    column = write({"all.csv": "\n".join(numbered)}, "column") / "all.csv"
+    tasks = [own_task(blank), own_task(conll), own_task(column), own_task(listed)]
+    assert {task.family for task in tasks} == {"tagging"}
+    assert len({_dataset(task).fingerprint for task in tasks}) == 1
+    assert tasks[2].own_data.endswith("8 sentences (train 6, test 2), 0 rejected")
+    with pytest.raises(DataError, match="a tagger needs sentences to train on and others to test; there is all only"):
+        own_task(blank / "train.tsv")
+    with pytest.raises(DataError, match="no tag names an entity"):
+        own_task([{"token": "a", "tag": "O", "split": "train"}])
+    odd = own_task([*listed, {"tokens": ["SECRET words", "b"], "ner_tags": ["O", "O"], "split": "train"},
+                    {"tokens": ["SECRET"], "ner_tags": ["O", "O"], "split": "train"}])  # fmt: skip
+    rejected = [str(row) for row in _dataset(odd).rejected]
+    assert len(rejected) == 2
+    assert "SECRET" not in " ".join(rejected)
+
+
+def test_suite_files_name_own_data_and_paths_begin_at_the_file(write: Write) -> None:
+    folder = write({
+        "notes.csv": _csv(_notes()),
+        "s.toml": '[[tasks]]\nfile = "notes.csv"\nlabel = "severity"\nname = "Severity"\n[[tasks]]\ntask = "RQE"\n',
+        "wrong.toml": '[[tasks]]\nlabel = "severity"\n',
+        "absent.toml": '[[tasks]]\nfile = "none.csv"\n',
+    })  # fmt: skip
+    tasks = registry.select_tasks(read_suite(folder / "s.toml").tasks)
+    assert [task.name for task in tasks] == ["Severity", "RQE"]
+    with pytest.raises(SettingsError, match=r"wrong\.toml: \[\[tasks\]\] must say one of task, file and hf"):
+        read_suite(folder / "wrong.toml")
+    with pytest.raises(DataMissingError, match=r"none\.csv"):
+        read_suite(folder / "absent.toml")
+
+
+def test_selections_mix_names_and_own_data(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write({"notes.csv": _csv(_notes()), "other/notes.csv": _csv(_notes())})
+    monkeypatch.chdir(folder)
+    spec = "RQE,file:notes.csv,label=severity,group=,BIOSSES"
+    assert [task.name for task in registry.select_tasks(spec)] == ["RQE", "file:notes.csv", "BIOSSES"]
+    assert registry.select_tasks(["RQE", own_task(Path("notes.csv"), label="grade")])[1].labels == ("0", "1", "2")
+    with pytest.raises(SettingsError, match=r"two tasks are called file:notes\.csv; give one of them another name"):
+        registry.select_tasks("file:notes.csv,label=severity,file:other/notes.csv,label=severity")
+    with pytest.raises(UnknownNameError, match=r"'notes\.csv' is a file or folder; to score it write file:notes\.csv"):
+        registry.select_tasks("notes.csv")
+    for source in (3, ("a", "b", "c"), ["x", {"text": 1}], [], (["a"], ["b"], ["c"])):
+        with pytest.raises((DataError, SettingsError, UnknownNameError)):
+            own_task(source) if not isinstance(source, list) else registry.select_tasks(source)
+    stored = ["file:notes.csv", "Severity"]
+    assert registry.select_names("FILE:notes.csv,severity,rqe", stored) == {"file:notes.csv", "Severity", "RQE"}
+
+
+def test_workers_get_the_rows_themselves(write: Write) -> None:
+    import pickle
+
+    from medsenteval.running.executors.remote_scoring import _reference
+
+    folder = write({"notes.csv": _csv(_notes())})
+    task = own_task(folder / "notes.csv", label="severity")
+    (folder / "notes.csv").unlink()
+    assert _reference(task) is task
+    again = pickle.loads(pickle.dumps(task))
+    assert again.own_data == task.own_data
+    assert _dataset(again).fingerprint == _dataset(task).fingerprint

@@ -1,0 +1,177 @@
+"""Parts of the training rows: what is drawn, what is scored, what the protocol is called, and mteb's own few-shot scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from medsenteval import registry
+from medsenteval.cli.main import main
+from medsenteval.comparison.compare import compare_results
+from medsenteval.contracts import Result
+from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.engine import evaluate_task
+from medsenteval.errors import SettingsError
+from medsenteval.report.learning_curve_table import curve_points, draw_curves, render_curves
+from medsenteval.settings import Settings
+from medsenteval.statistics import share_interval
+from medsenteval.tasks.learning_curve import _accuracy, _mean_f1, mteb_experiments, part_of_rows
+from tests.conftest import CountingEncoder
+
+
+def score(name: str, encoder: CountingEncoder, **changes: object) -> Result:
+    settings = Settings(probe="sklearn", folds=3, resamples=100, **changes)  # type: ignore[arg-type]
+    task = registry.task(name)
+    return evaluate_task(task, load_dataset(task, sample_root(), settings), encoder, settings)
+
+
+def test_a_part_keeps_classes_and_comes_from_the_given_rows() -> None:
+    labels = np.array([0] * 60 + [1] * 30 + [2] * 3)
+    rows = np.arange(5, 93)
+    rng = np.random.default_rng(0)
+    fraction = part_of_rows(labels, rows, Settings(train_fraction=0.1), rng)
+    assert np.bincount(labels[fraction]).tolist() == [6, 3, 1]
+    assert set(fraction) <= set(rows)
+    shots = part_of_rows(labels, rows, Settings(shots=4), rng)
+    assert np.bincount(labels[shots]).tolist() == [4, 4, 3]
+    assert not np.array_equal(shots, part_of_rows(labels, rows, Settings(shots=4), rng))
+
+
+@pytest.mark.parametrize(
+    ("name", "protocol"), [("TREC", "kfold-3"), ("SST5", "split"), ("MR", "nested-3"), ("MRPC", "kfold-3")]
+)
+def test_more_training_rows_do_better(counting: CountingEncoder, name: str, protocol: str) -> None:
+    few = score(name, counting, shots=1, draws=3)
+    many = score(name, counting, train_fraction=0.9, draws=3)
+    assert few.protocol == f"{protocol}-shots-1-draws-3"
+    assert many.protocol == f"{protocol}-fraction-0.9-draws-3"
+    assert f"|{many.protocol}|" in many.signature
+    assert few.n_train < many.n_train
+    assert few.metrics[0].value < many.metrics[0].value
+    assert few.metrics[0].low < few.metrics[0].value < few.metrics[0].high
+    assert len(few.details["draw_accuracies"]) == 3
+    assert few.metrics[0].value == pytest.approx(np.mean(few.details["draw_accuracies"]))
+    assert 100 * np.mean(few.items["acc"]) == pytest.approx(few.metrics[0].value)
+
+
+def test_all_rows_in_every_draw_are_the_ordinary_score(counting: CountingEncoder) -> None:
+    whole = score("TREC", counting)
+    part = score("TREC", counting, train_fraction=1.0, draws=2)
+    assert part.metric("acc").value == pytest.approx(whole.metric("acc").value)
+    # Draws that do not differ leave the interval of the items.
+    ends = [(metric.low, metric.high) for metric in (part.metric("acc"), whole.metric("acc"))]
+    assert ends[0] == pytest.approx(ends[1])
+
+
+def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
+    values = np.array([0.7, 0.9])
+    metric = _accuracy(values, 50.0, 40)
+    # Student's quantile for one degree of freedom is 6.48 times the normal one.
+    variance = 0.8 * 0.2 / 40 + 0.01 * (12.7062047 / 1.9599640) ** 2
+    assert (metric.low, metric.high) == pytest.approx(
+        tuple(100 * end for end in share_interval(0.8, 0.16 / variance, confidence=0.95))
+    )
+    f1 = _mean_f1(np.array([1.0, 1.0]), 6.0, 50.0, 40)
+    assert (f1.low, f1.high) == pytest.approx((100 * 2 * 0.025 ** (1 / 6) / (1 + 0.025 ** (1 / 6)), 100.0))
+
+
+def test_mtebs_few_shot_score_equals_mtebs(counting: CountingEncoder) -> None:
+    mteb = pytest.importorskip("mteb")
+    from medsenteval.interop.mteb import as_mteb_model, as_mteb_task
+
+    task = as_mteb_task("TREC", protocol="mteb")
+    results = mteb.evaluate(as_mteb_model(counting), [task], cache=None, show_progress_bar=False)
+    theirs = results.task_results[0].scores["test"][0]
+    ours = score("TREC", counting, shots=8, draws=10, few_shot="mteb")
+    assert (ours.protocol, ours.probe) == ("mteb-shots-8-draws-10", "mteb")
+    assert ours.metric("acc").value == pytest.approx(100 * theirs["accuracy"], abs=1e-9)
+    each = [experiment["accuracy"] for experiment in theirs["scores_per_experiment"]]
+    assert ours.details["draw_accuracies"] == pytest.approx([100 * value for value in each])
+
+
+def test_mteb_takes_the_first_of_each_class_in_a_new_order_each_time() -> None:
+    labels = np.array([0, 1] * 50)
+    experiments = mteb_experiments(labels, 8, 10)
+    assert all(np.bincount(labels[rows]).tolist() == [8, 8] for rows in experiments)
+    assert len({tuple(rows) for rows in experiments}) == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "message"),
+    [
+        ("MR", {"shots": 8, "few_shot": "mteb"}, "single texts with a training and a test split"),
+        ("MRPC", {"shots": 8, "few_shot": "mteb"}, "single texts"),
+        ("RQE", {"shots": 8, "grouped": True}, "exclude each other"),
+        ("STSBenchmark", {"train_fraction": 0.5}, "not offered for its regression"),
+    ],
+)
+def test_what_cannot_be_is_said(counting: CountingEncoder, name: str, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        score(name, counting, **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train_fraction": 0.0}, "above 0"),
+        ({"shots": 0}, "at least 1 row"),
+        ({"shots": 1, "train_fraction": 0.5}, "exclude"),
+        ({"shots": 1, "draws": 1}, "at least 2"),
+        ({"few_shot": "other"}, "own or mteb"),
+        ({"few_shot": "mteb"}, "needs shots"),
+    ],
+)
+def test_settings_are_checked(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Settings(**changes)  # type: ignore[arg-type]
+
+
+def test_few_shot_results_are_compared_by_the_bootstrap(counting: CountingEncoder) -> None:
+    class Constant(CountingEncoder):
+        name = identity = "constant"
+
+        def encode(self, texts):  # type: ignore[no-untyped-def]
+            return np.ones((len(texts), 3), dtype=np.float32)
+
+    results = [replace(score("TREC", each, shots=4, draws=3), synthetic=False) for each in (counting, Constant())]
+    (column,) = compare_results(results, resamples=1000).columns
+    assert (column.test, column.beaten_by("counting", 0.05)) == ("paired bootstrap", ["constant"])
+
+
+def test_curves(counting: CountingEncoder, tmp_path: Path) -> None:
+    results = [score("TREC", counting, shots=size, draws=2) for size in (8, 2)] + [
+        score("TREC", counting),
+        score("MR", counting),
+    ]
+    points = curve_points(results)
+    assert [(point.part, point.n_train) for point in points] == [("shots 2", 12), ("shots 8", 48), ("all", 241)]
+    assert "shots 8" in render_curves(points)
+    draw_curves(points, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").stat().st_size > 5_000
+    with pytest.raises(SettingsError, match="run --train-fraction"):
+        curve_points(results[2:])
+
+
+def test_the_commands(tmp_path: Path) -> None:
+    def run(*arguments: str, code: int = 0) -> str:
+        result = CliRunner().invoke(main, list(arguments))
+        assert result.exit_code == code, result.output
+        return result.output
+
+    folder = str(tmp_path / "results")
+    shown = run(
+        "run", "-t", "TREC", "--shots", "1,2", "--draws", "2", "--probe", "sklearn", "--folds", "2", "-o", folder, "--quiet"
+    )
+    assert "TREC kfold-2-shots-1-draws-2  TREC kfold-2-shots-2-draws-2" in shown
+    assert "mean over draws" in shown
+    curve = run("curve", folder, "--figure", str(tmp_path / "curve.svg"))
+    assert "shots 1" in curve
+    assert (tmp_path / "curve.svg").is_file()
+    assert "numbers separated by commas" in run("run", "--shots", "few", code=2)
+    assert "exclude each other" in run("run", "--shots", "1", "--train-fraction", "0.1", code=2)
+    assert "needs shots" in run("run", "--few-shot", "mteb", code=2)
+    assert "it can be text" in run("curve", folder, "--format", "x", code=2)

@@ -1,0 +1,177 @@
+"""Analogies from tables, ontologies and UMLS: the paper's construction, and files that the task reads back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval import registry
+from medsenteval.cli.main import main
+from medsenteval.datasets.locate import load_dataset
+from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.settings import Settings
+from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
+from medsenteval.words.analogies.generation import Concept, Construction, generate, write_bmass
+from medsenteval.words.analogies.sources import read_frequencies, read_obo_facts, read_relation_table, read_umls_facts
+
+Write = Callable[..., Path]
+SMALL = Construction(one_to_one=2, pairs=3, frequency_floor=5)
+
+
+def concepts(*names: str) -> list[Concept]:
+    return [Concept(name, (name,)) for name in names]
+
+
+def read_back(root: Path, setting: str) -> AnalogyDataset:
+    settings = Settings(task_options={"BMASS": {"setting": setting}}, allow_incomplete=True)
+    dataset = load_dataset(registry.task("BMASS"), root, settings)
+    assert isinstance(dataset, AnalogyDataset)
+    return dataset
+
+
+def test_relations_need_one_to_one_instances_and_subjects(tmp_path: Path) -> None:
+    known = concepts("s1", "s2", "s3", "o1", "o2", "o3", "o4")
+    facts = [("s1", "r", "o1"), ("s2", "r", "o2"), ("s3", "r", "o3"), ("s3", "r", "o4"), ("s1", "r", "unknown"),
+             ("s1", "many", "o1"), ("s2", "many", "o1"), ("s3", "many", "o1"),
+             ("s1", "few", "o1"), ("s2", "few", "o2")]  # fmt: skip
+    made = generate(known, facts, SMALL)
+    assert {each.relation: (each.facts, each.subjects, each.one_to_one, each.kept) for each in made.summaries} == {
+        "r": (4, 3, 2, True), "many": (3, 3, 0, False), "few": (2, 2, 2, False)}  # fmt: skip
+    assert dict(made.pairs["r"]).keys() == {"s1", "s2", "s3"}
+    assert set(dict(made.pairs["r"])["s3"]) == {"o3", "o4"}
+    assert made.n_analogies == 6
+    write_bmass(made, tmp_path / "BMASS")
+    assert {len(analogy.d) for _, analogy in read_back(tmp_path, "all-info").chosen()} == {1, 2}
+    assert {len(analogy.b) for _, analogy in read_back(tmp_path, "multi-answer").chosen()} == {1}
+    assert {len(analogy.d) for _, analogy in read_back(tmp_path, "single-answer").chosen()} == {1}
+    assert len(read_back(tmp_path, "all-info")) == 6
+
+
+def test_frequent_terms_stand_for_their_concepts() -> None:
+    known = [Concept("C1", ("rare", "Common", "usual")), Concept("C2", ("seldom",)), Concept("C3", ("other\tterm",))]
+    counts = {"common": 9.0, "usual": 8.0, "rare": 1.0, "seldom": 4.0, "other term": 5.0}
+    made = generate(known, [("C1", "r", "C3"), ("C1", "r", "C2")], SMALL, counts)
+    assert made.term_of == {"C1": "Common", "C3": "other term"}
+    assert made.candidates == ("Common", "usual", "other term")
+    assert made.summaries[0].facts == 1
+    with pytest.raises(DataError, match="no relation has enough 1:1 instances"):
+        write_bmass(made, Path("unused"))
+    with pytest.raises(SettingsError, match="an analogy needs two pairs"):
+        Construction(pairs=1)
+
+
+def test_the_same_seed_draws_the_same_pairs() -> None:
+    known = concepts(*(f"{kind}{i}" for kind in "so" for i in range(40)))
+    facts = [(f"s{i}", "r", f"o{i}") for i in range(40)]
+    first, again, other = (generate(known, facts, Construction(10, 10, seed=seed)).pairs for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_tables(write: Write) -> None:
+    root = write({
+        "header.csv": 'object,subject,relation\n"heart, left",valve,part_of\n', "plain.tsv": "valve\tpart_of\theart\n\n",
+        "short.tsv": "valve\tpart_of\n", "empty.tsv": "", "counts.tsv": "Heart\t20\nheart\t5\n", "bad.tsv": "heart\tmany\n",
+    })  # fmt: skip
+    assert list(read_relation_table(root / "header.csv")[1]) == [("valve", "part_of", "heart, left")]
+    assert list(read_relation_table(root / "plain.tsv")[1]) == [("valve", "part_of", "heart")]
+    with pytest.raises(DataError, match=r"short.tsv:1: expected subject, relation and object"):
+        read_relation_table(root / "short.tsv")
+    with pytest.raises(DataError, match="no row"):
+        read_relation_table(root / "empty.tsv")
+    with pytest.raises(DataMissingError, match="no such file"):
+        read_relation_table(root / "absent.tsv")
+    assert read_frequencies(root / "counts.tsv") == {"heart": 25.0}
+    with pytest.raises(DataError, match=r"bad.tsv:1: expected 'term TAB count'"):
+        read_frequencies(root / "bad.tsv")
+    with pytest.raises(DataError, match="no counts"):
+        read_frequencies(root / "empty.tsv")
+
+
+def umls(n: int) -> dict[str, str]:
+    """Synthetic MRCONSO and MRREL: drugs with trade names of one kind."""
+    names, relations = [], []
+    for i in range(n):
+        for number, text in ((2 * i, f"drug {i}"), (2 * i + 1, f"Brand{i}")):
+            cui = f"C{number:07d}"
+            names.append(f"{cui}|ENG|P|L1|PF|S1|Y|A1||||SRC|PT|1|{text}|0|N||")
+            names.append(f"{cui}|FRE|P|L1|PF|S1|Y|A1||||SRC|PT|1|{text} (fr)|0|N||")
+        drug, brand = f"C{2 * i:07d}", f"C{2 * i + 1:07d}"
+        relations.append(f"{brand}|A1|AUI|RO|{drug}|A2|AUI|has_tradename|R1||SRC|SRC||N|N||")
+        relations.append(f"{brand}|A1|AUI|RO|{drug}|A2|AUI||R1||SRC|SRC||N|O||")
+    return {"META/MRCONSO.RRF": "\n".join(names) + "\n", "META/MRREL.RRF": "\n".join(relations) + "\n"}
+
+
+def test_umls_relations_run_from_the_second_concept_to_the_first(write: Write) -> None:
+    found, facts = read_umls_facts(write(umls(2)))
+    assert [(each.identifier, each.terms) for each in found][:2] == [("C0000000", ("drug 0",)), ("C0000001", ("Brand0",))]
+    assert list(facts) == [("C0000000", "RO: has_tradename", "C0000001"), ("C0000002", "RO: has_tradename", "C0000003")]
+    broken = write({**umls(1), "META/MRREL.RRF": "C1|C2|\n"}, "broken")
+    with pytest.raises(DataError, match=r"MRREL.RRF:1: 2 fields where MRREL has 16"):
+        list(read_umls_facts(broken)[1])
+    with pytest.raises(DataMissingError, match=r"0 files MRREL.RRF"):
+        read_umls_facts(write({"META/MRCONSO.RRF": ""}, "none"))
+
+
+def test_the_command_generates_from_umls_and_the_result_can_be_scored(write: Write, tmp_path: Path) -> None:
+    root, out = write(umls(12)), tmp_path / "made"
+    counts = write({"counts.tsv": "".join(f"drug {i}\t30\nbrand{i}\t40\n" for i in range(12))}, "counts") / "counts.tsv"
+    command = [
+        "analogies",
+        "generate",
+        "--umls",
+        str(root),
+        "--frequencies",
+        str(counts),
+        "--one-to-one",
+        "10",
+        "--pairs",
+        "10",
+    ]
+    made = CliRunner().invoke(main, [*command, "-o", str(out)])
+    assert made.exit_code == 0, made.output
+    assert "90 analogies of 1 relation(s) and 24 candidates" in made.output
+    results = tmp_path / "results"
+    for setting in ("multi-answer", "all-info"):
+        option = f"BMASS.setting={setting}"
+        arguments = ["-d", str(out), "-o", str(results), "--quiet", "--option", option, "--allow-incomplete"]
+        ran = CliRunner().invoke(main, ["run", "-t", "BMASS", *arguments])
+        assert ran.exit_code == 0, ran.output
+        assert f"{setting}-3cosadd" in ran.output
+    pytest.importorskip("matplotlib")
+    drawn = CliRunner().invoke(main, ["analogies", "figures", str(results), "-o", str(tmp_path / "figures")])
+    assert drawn.exit_code == 0, drawn.output
+    figures = sorted((tmp_path / "figures").glob("*.png"))
+    assert len(figures) == 3
+    assert all(figure.read_bytes().startswith(b"\x89PNG") and figure.stat().st_size > 5000 for figure in figures)
+
+
+def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    out = ["-o", str(tmp_path / "made")]
+    assert "name one source" in CliRunner().invoke(main, ["analogies", "generate", *out]).output
+    two = CliRunner().invoke(main, ["analogies", "generate", "--table", "x", "--relation", "r", *out])
+    assert (two.exit_code, "needs --obo" in two.output) == (2, True)
+    absent = CliRunner().invoke(main, ["analogies", "figures", str(tmp_path)])
+    assert (absent.exit_code, "no result of BMASS is stored" in absent.output) == (2, True)
+
+
+@pytest.mark.realdata
+def test_the_human_phenotype_ontology_makes_analogies(realdata: Path, tmp_path: Path) -> None:
+    pytest.importorskip("fastobo")
+    known, facts = read_obo_facts(realdata / "hpo" / "hp.obo", ["is_a"])
+    made = generate(known, facts, Construction())
+    (summary,) = made.summaries
+    assert summary.facts > 20_000
+    assert summary.one_to_one > 500
+    assert made.n_analogies == 50 * 49
+    write_bmass(made, tmp_path / "BMASS")
+    dataset = read_back(tmp_path, "all-info")
+    assert len(dataset) == 2450
+    assert not dataset.rejected
+    parents = {(subject, object_) for subject, _, object_ in facts}
+    assert all((subject, object_) in parents for subject, objects in made.pairs["is_a"] for object_ in objects)
+    with pytest.raises(DataError, match=r"no relation loves; it has is_a"):
+        read_obo_facts(realdata / "hpo" / "hp.obo", ["loves"])

@@ -1,0 +1,71 @@
+"""Ranks from blocks of products equal those of a plain loop in double precision, ties and left-out names included."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from medsenteval.words.concepts import name_ranks
+from medsenteval.words.concepts.name_ranks import rank_names
+
+
+def brute_force(
+    queries: NDArray[np.float32], names: NDArray[np.float32], right: list[NDArray[np.intp]], left_out: list[int], score: str
+) -> list[int]:
+    """Rank by sorting: a wrong name goes before a right one of the same score."""
+    found = []
+    for query, answers, hidden in zip(queries.astype(float), right, left_out, strict=True):
+        scores = names.astype(float) @ query
+        if score == "cosine":
+            lengths = np.linalg.norm(names.astype(float), axis=1) * np.linalg.norm(query)
+            scores = np.divide(scores, lengths, out=np.zeros_like(scores), where=lengths > 0)
+        order = sorted((-round(scores[row], 9), row in answers) for row in range(len(names)) if row != hidden)
+        found.append(next((place for place, (_, is_right) in enumerate(order, start=1) if is_right), 0))
+    return found
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["cosine", "dot"]), st.booleans())
+def test_ranks_equal_a_plain_loop(seed: int, score: Literal["cosine", "dot"], ties: bool) -> None:
+    rng = np.random.default_rng(seed)
+    names = rng.normal(size=(40, 6)).astype(np.float32)
+    if ties:  # few different vectors, some of them zero
+        names = names[rng.integers(0, 7, 40)]
+        names[rng.random(40) < 0.1] = 0
+    queries = np.concatenate([names[:20], np.zeros((1, 6), np.float32), rng.normal(size=(4, 6)).astype(np.float32)])
+    left_out = [*range(20), -1, -1, 3, -1, 39]
+    right = [np.setdiff1d(rng.integers(0, 40, rng.integers(0, 4)), [hidden]).astype(np.intp) for hidden in left_out]
+    found = rank_names(queries, names, right, np.array(left_out, dtype=np.intp), score)
+    assert found.ranks.tolist() == brute_force(queries, names, right, left_out, score)
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    vectors = rng.normal(size=(300, 16)).astype(np.float32)
+    right = [np.array([(row + 1) % 300, (row + 7) % 300], dtype=np.intp) for row in range(300)]
+    left_out = np.arange(300, dtype=np.intp)
+    whole = rank_names(vectors, vectors, right, left_out)
+    monkeypatch.setattr(name_ranks, "_QUERIES_AT_ONCE", 7)
+    monkeypatch.setattr(name_ranks, "_NAMES_AT_ONCE", 11)
+    monkeypatch.setattr(name_ranks, "_PAIRS_AT_ONCE", 3)
+    parts = rank_names(vectors, vectors, right, left_out)
+    assert parts.ranks.tolist() == whole.ranks.tolist()
+    assert parts.nearest.tolist() == whole.nearest.tolist()
+    assert not np.any(whole.nearest == left_out)
+
+
+def test_an_encoder_that_tells_nothing_apart_scores_nothing() -> None:
+    same = np.ones((10, 4), dtype=np.float32)
+    found = rank_names(same[:1], same, [np.array([3])], np.array([-1]))
+    assert found.ranks.tolist() == [10]
+
+
+def test_a_query_without_a_vector_has_no_nearest_name() -> None:
+    names = np.eye(4, dtype=np.float32)
+    found = rank_names(np.zeros((1, 4), np.float32), names, [np.array([1])], np.array([-1]))
+    assert (found.ranks.tolist(), found.nearest.tolist()) == ([4], [-1])

@@ -1,0 +1,118 @@
+"""The doctors' sheet: written, filled in, read back and scored by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from medsenteval.cli.main import main
+from medsenteval.errors import DataError, SettingsError
+from medsenteval.words.terms.annotation import majority, read_sheet, score_sheets, write_sheet
+from medsenteval.words.terms.sets import SetName, TermSet
+
+SETS = [
+    TermSet(
+        SetName("same_as", level, "random"),
+        [(f"{level} term {i}", f"={level} other {i}") for i in range(40)],
+        [i % 2 == 0 for i in range(40)],
+    )
+    for level in ("easy", "hard")
+]
+
+
+def fill(path: Path, answers: dict[int, str]) -> Path:
+    """Write a copy of a sheet with answers by number."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream))
+    filled = path.with_name(f"{path.stem}-{len(list(path.parent.iterdir()))}.csv")
+    with filled.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream).writerows([rows[0], *([*row[:3], answers.get(int(row[0]), "")] for row in rows[1:])])
+    return filled
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_a_sheet_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"sheet{suffix}"
+    if suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
+    key_path = write_sheet(SETS, path, per_label=5, seed=1)
+    key = json.loads(key_path.read_text("utf-8"))["pairs"]
+    assert len(key) == 20
+    assert sum(pair["similar"] for pair in key) == 10
+    assert read_sheet(path, key) == [None] * 20
+    # The order says nothing about set or label.
+    assert [pair["set"] for pair in key] != sorted(pair["set"] for pair in key)
+    if suffix == ".xlsx":
+        from openpyxl import load_workbook
+
+        book = load_workbook(path)
+        book.worksheets[0]["D2"] = "Not same"
+        book.save(path)
+        assert read_sheet(path, key)[:2] == [False, None]
+
+
+def test_scores_worked_out_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    key_path = write_sheet(SETS[:1], path, per_label=2, seed=0)
+    key = json.loads(key_path.read_text("utf-8"))["pairs"]
+    similar = [i for i, pair in enumerate(key, start=1) if pair["similar"]]
+    dissimilar = [i for i, pair in enumerate(key, start=1) if not pair["similar"]]
+    first = {similar[0]: "same", similar[1]: "not same", dissimilar[0]: "same", dissimilar[1]: "not same"}
+    second = {**first, dissimilar[1]: "same"}
+    third = {**first, dissimilar[1]: "Don’t know"}
+    sheets = [fill(path, answers) for answers in (first, second, third)]
+    row, together = score_sheets(key_path, sheets)
+    # Truth: same, not same, same, none. Labels: similar, similar, dissimilar.
+    assert (row.name, row.n, row.no_majority) == ("same_as-easy-random", 4, 1)
+    assert row.accuracy == pytest.approx(1 / 3)
+    assert row.precision == pytest.approx(1 / 2)
+    assert row.recall == pytest.approx(1 / 2)
+    assert row.alpha is not None
+    assert 0 < row.alpha < 1
+    assert together.name == "all"
+    run = CliRunner().invoke(main, ["terms", "score-sheet", str(key_path), *map(str, sheets)])
+    assert run.exit_code == 0, run.output
+    assert "25%" in run.output
+    # Nothing but one answer: agreement beyond chance is undefined, and not a number.
+    same = fill(path, dict.fromkeys(range(1, 5), "same"))
+    assert score_sheets(key_path, [same, same])[0].alpha is None
+
+
+def test_majority_needs_more_than_half() -> None:
+    assert majority([True, True, False]) is True
+    assert majority([True, False, None]) is None
+    assert majority([None, None, True]) is None
+    assert majority([True, False]) is None
+
+
+def test_sheets_that_cannot_be_trusted(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    key_path = write_sheet(SETS, path, per_label=2)
+    key = json.loads(key_path.read_text("utf-8"))["pairs"]
+    whole = path.read_text("utf-8")
+    lines = whole.splitlines()
+    for text, message in [
+        (whole.replace("number", "n"), ":1: the columns are"),
+        ("\n".join(lines[:-1]), "1 of 8 pairs are missing"),
+        (whole + lines[1] + "\n", "stands there twice"),
+        (whole.replace(",'=", ",'=other ", 1), "key of another sheet"),
+        ("\n".join([lines[0], lines[1] + "perhaps", *lines[2:]]), ":2: the answer is 'perhaps'"),
+    ]:
+        path.write_text(text, "utf-8")
+        with pytest.raises(DataError, match=message):
+            read_sheet(path, key)
+    (tmp_path / "wrong.json").write_text("[]", "utf-8")
+    with pytest.raises(DataError, match="not the key"):
+        score_sheets(tmp_path / "wrong.json", [path])
+    with pytest.raises(SettingsError, match="no sheet"):
+        score_sheets(key_path, [])
+    with pytest.raises(SettingsError, match=r"\.xlsx or \.csv"):
+        write_sheet(SETS, tmp_path / "sheet.ods")
+    pytest.importorskip("openpyxl")
+    (tmp_path / "bad.xlsx").write_bytes(b"nothing")
+    with pytest.raises(DataError, match="cannot be read as a workbook"):
+        read_sheet(tmp_path / "bad.xlsx", key)

@@ -1,0 +1,81 @@
+"""AUC, thresholds and comparisons against scikit-learn and brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from medsenteval.errors import DataError
+from medsenteval.running.term_sets import compare_rows
+from medsenteval.statistics import bonferroni, mcnemar
+from medsenteval.words.terms.separability import auc, best_threshold, cross_validated, score_separability
+
+pairs = st.lists(
+    st.tuples(st.sampled_from([-1.0, 0.0, 0.1, 0.30000000000000004, 0.5, 1.0]), st.booleans()), min_size=1, max_size=25
+)
+
+
+@given(pairs)
+@settings(max_examples=300, deadline=None)
+def test_thresholds_equal_a_search_over_all(drawn: list[tuple[float, bool]]) -> None:
+    similarities, similar = np.array([s for s, _ in drawn]), np.array([label for _, label in drawn])
+    threshold, share = best_threshold(similarities, similar)
+    every = [-np.inf, *np.unique(similarities), np.inf]
+    assert share == pytest.approx(max(np.mean((similarities >= cut) == similar) for cut in every))
+    assert np.mean((similarities >= threshold) == similar) == pytest.approx(share)
+    assert share >= max(similar.mean(), 1 - similar.mean()) - 1e-12
+    if similar.any() and not similar.all():
+        assert auc(similarities, similar)[0] == pytest.approx(roc_auc_score(similar, similarities))
+
+
+def test_threshold_between_neighbouring_numbers() -> None:
+    low = 0.3
+    high = np.nextafter(low, 1)
+    threshold, share = best_threshold(np.array([low, high]), np.array([False, True]))
+    assert share == 1.0
+    assert low < threshold <= high
+
+
+def test_delong_error_agrees_with_the_bootstrap() -> None:
+    rng = np.random.default_rng(0)
+    similar = rng.random(400) < 0.5
+    similarities = rng.normal(size=400) + 0.8 * similar
+    area, error = auc(similarities, similar)
+    resampled = []
+    for _ in range(600):
+        rows = rng.integers(0, 400, 400)
+        resampled.append(auc(similarities[rows], similar[rows])[0])
+    assert error == pytest.approx(np.std(resampled), rel=0.15)
+    assert 0.5 < area < 1
+    with pytest.raises(DataError, match="similar and dissimilar"):
+        auc(similarities, np.ones(400, dtype=bool))
+
+
+def test_cross_validated_threshold_does_not_see_its_fold() -> None:
+    rng = np.random.default_rng(1)
+    similar = np.arange(200) % 2 == 0
+    noise = rng.normal(size=200)
+    score = score_separability(noise, similar, folds=10, seed=3)
+    assert score.accuracy > 0.5 >= score.cv_accuracy - 0.1
+    clear = np.where(similar, 1.0, 0.0)
+    assert cross_validated(clear, similar, folds=5, rng=rng).tolist() == similar.tolist()
+    assert (score_separability(clear, similar).auc, score_separability(-clear, similar).accuracy) == (1.0, 0.5)
+
+
+def test_comparisons_count_wins_like_pairwise_tests() -> None:
+    rng = np.random.default_rng(2)
+    correct = rng.random((5, 300)) < np.array([0.5, 0.55, 0.7, 0.72, 0.9])[:, None]
+    found = compare_rows(correct)
+    p = {(i, j): mcnemar(correct[i], correct[j]).p_value for i in range(5) for j in range(i + 1, 5)}
+    adjusted = dict(zip(p, bonferroni(list(p.values())), strict=True))
+    for row in range(5):
+        significant = [pair for pair in p if row in pair and adjusted[pair] < 0.05]
+        better = sum(correct[row].mean() > correct[sum(pair) - row].mean() for pair in significant)
+        assert (found[row].better, found[row].worse) == (better, len(significant) - better)
+        assert found[row].better_holm >= found[row].better
+    assert found[4].superscript == "4"
+    assert found[0].superscript.startswith("-")
+    assert compare_rows(correct[:1])[0].superscript == ""
