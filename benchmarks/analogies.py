@@ -27,11 +27,11 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from medsenteval.analogies.methods import solve
-from medsenteval.analogies.questions import Questions, Ragged
-from medsenteval.analogies.scores import Candidates
-from medsenteval.cores import available_cores
-from medsenteval.published import read_table
+from medsenteval.comparison.published import read_table
+from medsenteval.support.cores import available_cores
+from medsenteval.words.analogies.candidate_scores import Candidates
+from medsenteval.words.analogies.methods import solve
+from medsenteval.words.analogies.questions import Questions, Ragged
 
 #: Noise of the easiest and of the hardest relation.
 PUBLISHED, EASY, RANDOM = (2.0, 20.0), (2.3, 2.3), (1000.0, 1000.0)
@@ -51,7 +51,13 @@ def make(
     """
     rng = np.random.default_rng(0)
     vectors = rng.standard_normal((n_candidates, dimension), dtype=np.float32) / np.float32(np.sqrt(dimension))
-    relations, exemplars, queries, answers, excluded, exemplar_a, exemplar_b = ([] for _ in range(7))
+    relations: list[int] = []
+    exemplars: list[int] = []
+    queries: list[int] = []
+    exemplar_a: list[int] = []
+    answers: list[list[int]] = []
+    excluded: list[list[int]] = []
+    exemplar_b: list[list[int]] = []
     free = iter(rng.permutation(n_candidates).tolist())
     # Which relation is hard must not follow from how many answers it has; Table 2 lists them by kind.
     noise_sizes = rng.permutation(np.geomspace(*noise, n_relations)).astype(np.float32)
@@ -72,9 +78,8 @@ def make(
             queries.append(base + j)
             answers.append(pairs[j][1])
             excluded.append([pairs[i][0], pairs[i][1][0], pairs[j][0]])
-    numbers = [np.array(each, dtype=np.intp) for each in (relations, exemplars, queries)]
-    a = np.array(exemplar_a, dtype=np.intp)
-    return vectors, Questions(*numbers, Ragged.of(answers), Ragged.of(excluded), a, Ragged.of(exemplar_b), a)
+    which, given, asked, a = (np.array(each, dtype=np.intp) for each in (relations, exemplars, queries, exemplar_a))
+    return vectors, Questions(which, given, asked, Ragged.of(answers), Ragged.of(excluded), a, Ragged.of(exemplar_b), a)
 
 
 def bare_products(candidates: Candidates, vectors: np.ndarray, questions: Questions, n_relations: int) -> float:
@@ -105,7 +110,7 @@ def naive_relation(candidates: Candidates, vectors: np.ndarray, questions: Quest
             guess = next(g for g in ranking[i] if g not in questions.excluded[row])
             precision = np.mean(np.arange(1, len(right) + 1) / right)
             measured.append((guess in questions.answers[row], precision, 1 / right[0]))
-    return time.perf_counter() - started, np.mean(measured, axis=0)
+    return time.perf_counter() - started, np.mean(np.array(measured, dtype=float), axis=0)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -128,7 +133,8 @@ def main(arguments: list[str] | None = None) -> None:
         solve(method, few[1], Candidates.of(few[0], compiled=compiled), few[0])
     print(f"kernels compiled in {time.perf_counter() - started:.1f} s")
     candidates = Candidates.of(vectors)
-    products, seconds = [], {"3cosadd": [], "3cosmul": [], "pairwise-distance": []}
+    products: list[float] = []
+    seconds: dict[str, list[float]] = {"3cosadd": [], "3cosmul": [], "pairwise-distance": []}
     bare_products(candidates, vectors, questions, size[3])
     # Interleaved, so that a busy moment of the machine hits all; the best of three is compared.
     for _ in range(3):

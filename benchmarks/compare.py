@@ -13,12 +13,11 @@ import time
 
 import numpy as np
 
-from medsenteval.compare import compare_results
-from medsenteval.contracts import Metric
-from medsenteval.report.comparison import render_comparison
-from medsenteval.report.table import text_table
-from medsenteval.results import Result
-from tests.simulated import accuracy_result, correlation_result, simulated_result
+from medsenteval.comparison.compare import compare_results
+from medsenteval.contracts import Metric, Result
+from medsenteval.report.comparison_table import TableOptions, render_comparison
+from medsenteval.support.text_table import text_table
+from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result
 
 #: Items scored in each of the ten tasks, as published; the last two are similarity tasks, the two before them have F1 too.
 SIZES = {
@@ -63,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
         started = time.perf_counter()
         comparison = compare_results(results, resamples=resamples)
         compared = time.perf_counter()
-        render_comparison(comparison, against=comparison.encoders[0])
+        render_comparison(comparison, options=TableOptions(against=comparison.encoders[0]))
         rendered = time.perf_counter()
         tests = sum(len(column.tested) * (len(column.tested) - 1) // 2 for column in comparison.columns)
         rows.append([str(n_encoders), str(len(SIZES)), f"{resamples:,}", f"{tests:,}",

@@ -24,8 +24,8 @@ from sklearn.linear_model import LogisticRegression
 from synthetic import CASES, SHAPES, Workload
 
 from medsenteval.probes.backend import Fold
-from medsenteval.probes.certificate import certify
-from medsenteval.probes.logistic import ExactBackend, default_tolerance
+from medsenteval.probes.exact.certificate import certify
+from medsenteval.probes.exact.logistic import ExactBackend, default_tolerance
 
 
 def compare(name: str, workload: Workload, penalty: float) -> None:

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval import registry
-from medsenteval.executors import Executor, open_executor
-from medsenteval.results import Result
+from medsenteval.contracts import Result
+from medsenteval.running.executors.executor import Executor, open_executor
+from medsenteval.running.suite import Suite
 from medsenteval.settings import Settings
-from medsenteval.suite import Suite
 
 PROBES = ("sklearn", "senteval", "mlp", "exact")
 LABELS = ("positive", "neutral", "negative")
@@ -48,7 +48,7 @@ def run(
 ) -> tuple[float, list[Result]]:
     training = {"max_epoch": 12} if probe in ("senteval", "mlp") else {}
     encoders = [NumberEncoder(dimension, seed) for seed in range(n_encoders)]
-    settings = Settings(probe=probe, resamples=100, folds=folds, training=training)
+    settings = Settings(probe=probe, resamples=100, folds=folds, training=training, allow_incomplete=True)
     started = time.perf_counter()
     outcome = Suite(encoders, [registry.task("CitationSA")], settings, data=data, executor=executor).run()
     for error in outcome.failed.values():

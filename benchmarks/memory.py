@@ -22,15 +22,16 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.cache import EmbeddingCache
-from medsenteval.contracts import Dataset, Split, Task
+from medsenteval.contracts import Dataset, Scores, Split, Task
+from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.engine import evaluate_task
 from medsenteval.settings import Settings
-from medsenteval.tasks.families import evaluate_classification
+from medsenteval.tasks.classification import evaluate_classification
 
 SIZES = ((10_000, 32), (100_000, 32), (1_000_000, 32), (240_000, 768))
 SMALL_SIZES = ((5_000, 32), (10_000, 64))
@@ -75,14 +76,17 @@ def measure(n_texts: int, dimension: int, folder: str) -> tuple[float, float, fl
     torch.ones(8, 8) @ torch.ones(8, 8)
     peaks: list[float] = []
 
-    def evaluate(*arguments: object) -> object:
+    def evaluate(*arguments: Any) -> Scores:
         peaks.append(peak_mib())
-        return evaluate_classification(*arguments)  # type: ignore[arg-type]
+        return evaluate_classification(*arguments)
 
-    nothing = dict.fromkeys(("citation", "licence", "access", "obtain"), "")
+    def read(folder: Path, options: object) -> Dataset:
+        return make_dataset(0)
+
     task = Task(
-        "Numbers", "1", "classification", "split", ("acc",), (), lambda folder, options: make_dataset(0), evaluate, **nothing
-    )  # type: ignore[arg-type]
+        "Numbers", "1", "classification", "split", ("acc",), (), read, evaluate,
+        citation="", licence="", access="", obtain="",
+    )  # fmt: skip
     before = peak_mib()
     started = time.perf_counter()
     encoder, settings = NumberEncoder(dimension), Settings(resamples=100)

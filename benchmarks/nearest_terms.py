@@ -21,9 +21,9 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from medsenteval.cores import available_cores
-from medsenteval.ontology import read_obo
-from medsenteval.terms.nearest import NearestTermIndex, NearTerms
+from medsenteval.support.cores import available_cores
+from medsenteval.words.ontologies.obo import read_obo
+from medsenteval.words.terms.nearest import NearestTermIndex, NearTerms
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -17,14 +17,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from medsenteval.contracts import Embeddings, Scores
-from medsenteval.datasets import load_dataset, sample_root
-from medsenteval.embedding import embed_texts
+from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.embedding.embed import embed_texts
 from medsenteval.registry import load_encoder, task
-from medsenteval.report.table import text_table
 from medsenteval.settings import Settings
-from medsenteval.tagging.window_tagger import TaggerSettings, WindowTagger, windows_of
+from medsenteval.support.text_table import text_table
 from medsenteval.tasks.ner.sentences import TaggedDataset
-from medsenteval.tasks.ner.words import PADDING, WordTable
+from medsenteval.tasks.ner.word_table import PADDING, WordTable
+from medsenteval.words.tagging.window_tagger import TaggerSettings, WindowTagger, windows_of
 
 
 def random_like(embeddings: Embeddings) -> Embeddings:
@@ -71,7 +71,7 @@ def torch_seconds(table: np.ndarray, windows: np.ndarray, tags: np.ndarray, n_ta
     for batch in torch.randperm(len(targets)).split(settings.batch_size):
         loss = torch.nn.functional.cross_entropy(model(vectors[rows[batch]].flatten(1)), targets[batch])
         optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimiser.step()
     return time.perf_counter() - started
 

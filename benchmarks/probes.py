@@ -37,12 +37,13 @@ from real import REAL
 from rivals import TORCH_GRIDS, BudgetSpent, SerialBackend, Train, one_after_the_other, scikit_trainer, train_like_senteval
 from synthetic import CASES, SHAPES, Workload
 
-from medsenteval.probes import batch as exact_batch
-from medsenteval.probes.backend import C_GRIDS, Labels
-from medsenteval.probes.kernels import GradientPass
-from medsenteval.probes.logistic import ExactBackend
+from medsenteval.probes.backend import C_GRIDS
+from medsenteval.probes.exact import problems as exact_batch
+from medsenteval.probes.exact.gradient import GradientPass
+from medsenteval.probes.exact.logistic import ExactBackend
+from medsenteval.probes.fold_placement import folds_go_to
 from medsenteval.probes.protocols import Outcome
-from medsenteval.probes.spreading import folds_go_to
+from medsenteval.support.arrays import Labels
 
 
 def measured_gflops() -> float:
@@ -60,7 +61,7 @@ class CountedPass(GradientPass):
     operations = 0
 
     def __call__(self, points: NDArray[Any], folds: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
-        CountedPass.operations += 4 * points.size * self.problems.weights.shape[1]
+        CountedPass.operations += 4 * points.size * self.folds.weights.shape[1]
         return super().__call__(points, folds)
 
 

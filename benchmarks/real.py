@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from synthetic import Workload
 
-from medsenteval.datasets import load_dataset
-from medsenteval.features import Features
+from medsenteval.datasets.locate import load_dataset
+from medsenteval.probes.features import Features
 from medsenteval.registry import task
 from medsenteval.settings import Settings
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from medsenteval.report.html import render_page
 from medsenteval.report.page import PageOptions, build_page
-from medsenteval.report.table import text_table
+from medsenteval.support.text_table import text_table
 from tests.report.browser import find_chromium, launched, opened
 from tests.report.made_up import many_results
 

@@ -16,18 +16,18 @@ from medsenteval.statistics import Accuracies, F1Scores, bootstrap, correlations
 
 def row_correlation(x: np.ndarray, y: np.ndarray, axis: int) -> np.ndarray:
     x, y = x - x.mean(axis=axis, keepdims=True), y - y.mean(axis=axis, keepdims=True)
-    return (x * y).sum(axis=axis) / np.sqrt((x * x).sum(axis=axis) * (y * y).sum(axis=axis))
+    return np.asarray((x * y).sum(axis=axis) / np.sqrt((x * x).sum(axis=axis) * (y * y).sum(axis=axis)))
 
 
 def vectorised(a: np.ndarray, b: np.ndarray, gold: np.ndarray, axis: int = -1) -> np.ndarray:
     """Difference of Spearman correlations for scipy, as fast as NumPy and scipy allow: all resamples ranked at once."""
     a, b, gold = (stats.rankdata(side, axis=axis) for side in (a, b, gold))
-    return row_correlation(a, gold, axis) - row_correlation(b, gold, axis)
+    return np.asarray(row_correlation(a, gold, axis) - row_correlation(b, gold, axis))
 
 
 def plain(a: np.ndarray, b: np.ndarray, gold: np.ndarray) -> float:
     """Difference of Spearman correlations as one writes it down."""
-    return stats.spearmanr(a, gold).statistic - stats.spearmanr(b, gold).statistic
+    return float(stats.spearmanr(a, gold).statistic - stats.spearmanr(b, gold).statistic)
 
 
 def compare_with_scipy(items: int, resamples: int) -> None:

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import ThreadpoolController
 
-from medsenteval.cores import available_cores
-from medsenteval.features import Features
-from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Labels, Prediction
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction
+from medsenteval.probes.features import Features
+from medsenteval.support.arrays import Labels
+from medsenteval.support.cores import available_cores
 
 __all__ = [
     "TORCH_GRIDS",
@@ -201,7 +202,7 @@ def train_like_senteval(
                 loss = cross_entropy(model(inputs[chosen]), targets[chosen])
                 costs.append(loss.item())
                 optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 optimiser.step()
         passes += epoch_size
         model.eval()

@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 from medsenteval.similarity import Terms
-from medsenteval.similarity.matrices import CrossSimilarity
-from medsenteval.terms.separation import separate
+from medsenteval.similarity.cross_similarity import CrossSimilarity
+from medsenteval.words.terms.separation import separate
 
 
 def main() -> None:

@@ -23,9 +23,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from medsenteval.features import Features
 from medsenteval.probes.backend import Fold
-from medsenteval.probes.sgd import PENALTIES, ClassifierSettings, SentEvalBackend
+from medsenteval.probes.features import Features
+from medsenteval.probes.senteval_loop import PENALTIES, SentEvalBackend
+from medsenteval.probes.training_settings import ClassifierSettings
 
 SEED = 1111
 
@@ -92,7 +93,7 @@ def serial_fit(
                 loss = torch.nn.functional.cross_entropy(model(x[batch]), y[batch])
                 loss.item()  # SentEval collects the costs
                 optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 optimiser.step()
         passes += settings.epoch_size
         accuracy = serial_accuracy(model, *stop)

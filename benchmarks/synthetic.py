@@ -24,9 +24,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.features import Features
-from medsenteval.probes.backend import Backend, Labels
+from medsenteval.probes.backend import Backend
+from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import Outcome, run_kfold, run_nested, run_split
+from medsenteval.support.arrays import Labels
 
 __all__ = ["CASES", "SHAPES", "Case", "Workload"]
 

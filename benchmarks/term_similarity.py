@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
@@ -14,11 +15,11 @@ from scipy.spatial.distance import cosine
 
 from medsenteval.similarity import MEASURES, Terms, term_similarities
 
-COEFFICIENTS = {
-    "cos": lambda x, y: 1 - cosine(x, y),
-    "r": lambda x, y: stats.pearsonr(x, y)[0],
-    "rho": lambda x, y: stats.spearmanr(x, y)[0],
-    "tau": lambda x, y: stats.kendalltau(x, y)[0],
+COEFFICIENTS: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "cos": lambda x, y: float(1 - cosine(x, y)),
+    "r": lambda x, y: float(stats.pearsonr(x, y)[0]),
+    "rho": lambda x, y: float(stats.spearmanr(x, y)[0]),
+    "tau": lambda x, y: float(stats.kendalltau(x, y)[0]),
 }
 
 
