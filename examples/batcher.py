@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 import medsenteval
-from medsenteval.datasets import sample_root
+from medsenteval.datasets.locate import sample_root
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 

@@ -14,5 +14,5 @@ DATA = sys.argv[2] if len(sys.argv) > 2 else None
 if __name__ == "__main__":
     for encoder in (f"sentence-transformers:{MODEL},name=model", "lexical"):
         print(medsenteval.evaluate(encoder, tasks="BioASQ,ClinicalSTS,BIOSSES", data=DATA), end="\n\n")
-    # A model that you have in memory is handed over as it is; with an identity its vectors are cached:
-    # medsenteval.evaluate(SentenceTransformer(MODEL), identity="my-model-1")
+    # A model that you have in memory is handed over as it is, with the name and the cache of its specification:
+    # medsenteval.evaluate(SentenceTransformer(MODEL))

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import medsenteval
 from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.building import DatasetBuilder
-from medsenteval.tasks.families import evaluate_classification
-from medsenteval.tasks.layouts import tab_rows
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.layouts import tab_rows
 
 LABELS = ("benign", "malignant")
 
