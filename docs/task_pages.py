@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 from medsenteval import registry
-from medsenteval.acquisition.manifest import Manifest, manifest
 from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Task
+from medsenteval.datasets.manifest import Manifest, manifest
 from medsenteval.errors import UnknownNameError
 from medsenteval.settings import Settings
 
@@ -25,6 +26,7 @@ GROUPS = {
     "sentence": "The ten sentence tasks of MedSentEval",
     "word": "Biomedical word similarity",
     "word-general": "General word similarity",
+    "concepts": "Concept normalisation",
     "analogy": "Analogies",
     "ner": "Named entities",
     "diagnostics": "Diagnostics",
@@ -40,12 +42,15 @@ PROTOCOLS = {
     "cosine": "nothing is trained: cosines are correlated with the gold scores",
     "relatedness": "a softmax over grades is trained on the vectors and stopped on dev",
     "window-tagger": "a small tagger is trained on the word vectors",
+    "leave-one-synonym-out": "nothing is trained: each synonym is looked up among all other names",
+    "linking": "nothing is trained: each mention is looked up among the names of a dictionary",
     "analogy": "nothing is trained: all candidates are ranked for every question",
 }
 MORE = {
     "sentence": "protocols.md",
     "word": "word-tasks.md",
     "word-general": "word-tasks.md",
+    "concepts": "concepts.md",
     "analogy": "analogies.md",
     "ner": "ner.md",
     "diagnostics": "diagnostics.md",
@@ -125,7 +130,15 @@ def _page(task: Task, group: str, of_group: dict[str, Any], of_task: dict[str, A
     flaws = [*of_task.get("flaws", ()), *of_group.get("flaws", ())]
     lines += ["## Known flaws", ""]
     lines += [f"- {flaw}" for flaw in flaws] if flaws else ["None that we know of; that is not the same as none."]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_wrapped, lines)) + "\n"
+
+
+def _wrapped(line: str) -> str:
+    """Break a long line of prose; tables stay as they are."""
+    if line.startswith("|"):
+        return line
+    indent = "  " if line.startswith("- ") else ""
+    return fill(line, 118, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _cell(text: str) -> str:
