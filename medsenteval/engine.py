@@ -82,10 +82,10 @@ def evaluate_task(
     common: dict[str, Any] = {"batch_size": settings.batch_size, "task_name": task.name, "cache": cache, "progress": progress}
     meter: TokenBudget | None = getattr(encoder, "token_budget", None)
     # Workers cannot make a server faster, and would each count its tokens on their own.
-    elsewhere = workers if meter is None else None
+    remote = workers if meter is None else None
     with nullcontext() if workers is None or turn is None else turn, nullcontext() if meter is None else meter.alone:
         used_before = (meter.used if meter else None) or 0
-        embeddings, seen = _embed(task, asked, encoder, elsewhere, **common)
+        embeddings, seen = _embed(task, asked, encoder, remote, **common)
         tokens = {} if meter is None or meter.used is None else {"tokens": meter.used - used_before}
     encoded = time.perf_counter()
     return_freed_memory()

@@ -17,27 +17,27 @@ T = TypeVar("T")
 
 
 class Spread(Protocol):
-    """Calls ``unit(features, *call)`` for every call, wherever it likes, and returns the results in order."""
+    """Calls ``unit(features, *call)`` for every call, on workers of its choice, and returns the results in order."""
 
     def __call__(self, unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]]) -> list[T]: ...
 
 
-_elsewhere: ContextVar[Spread | None] = ContextVar("elsewhere", default=None)
+_remote: ContextVar[Spread | None] = ContextVar("remote", default=None)
 
 
 @contextmanager
 def folds_go_to(spread: Spread) -> Iterator[None]:
-    """Let the folds fitted inside the block, by this thread, go where ``spread`` takes them."""
-    token = _elsewhere.set(spread)
+    """Let ``spread`` fit the folds that this thread hands out inside the block, on its workers."""
+    token = _remote.set(spread)
     try:
         yield
     finally:
-        _elsewhere.reset(token)
+        _remote.reset(token)
 
 
 def spread_folds(unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]], threads: bool) -> list[T]:
     """Fit folds apart; here with a thread for each core where ``threads`` says that the back end gains by them."""
-    spread = _elsewhere.get()
+    spread = _remote.get()
     if spread is not None:
         return spread(unit, features, calls)
     if not threads:
