@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,8 @@ def run(command: list[str], folder: Path, environment: dict[str, str], captured:
 
 
 def main(arguments: list[str]) -> int:
+    # A shell lets commands in the background ignore interrupts, and their children with them: tests interrupt some.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     python = sys.executable
     fast, coverage = "--fast" in arguments, "--coverage" in arguments
     arguments = [argument for argument in arguments if argument not in ("--fast", "--coverage")]
