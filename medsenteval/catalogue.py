@@ -42,6 +42,9 @@ NER_TASKS: Final[TaskTable] = {
     "BC2GM": ("medsenteval.tasks.ner.bc2gm:TASK", ()),
     "BC4CHEMD": ("medsenteval.tasks.ner.bc4chemd:TASK", ("CHEMDNER",)),
     "JNLPBA": ("medsenteval.tasks.ner.jnlpba:TASK", ()),
+    "NCBI-disease": ("medsenteval.tasks.ner.ncbi_disease:TASK", ("NCBI",)),
+    "BC5CDR": ("medsenteval.tasks.ner.bc5cdr:TASK", ("CDR",)),
+    "Linnaeus": ("medsenteval.tasks.ner.linnaeus:TASK", ()),
 }
 
 #: SentEval's own tasks, under SentEval's names.

@@ -140,7 +140,10 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A data set as read: its splits, what was rejected, and what differs from the published description."""
+    """A data set as read: its splits, what was rejected, and what differs from the published description.
+
+    ``edition`` names another release than that of the publication (another year of a challenge); it is part of the protocol.
+    """
 
     name: str
     splits: Mapping[str, Split]
@@ -151,6 +154,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     synthetic: bool = False
     incomplete: bool = False
+    edition: str = ""
 
     def __len__(self) -> int:
         return sum(map(len, self.splits.values()))
@@ -279,7 +283,8 @@ class Task:
     ``pair_features`` names how two sentence vectors become one row of probe input (``medsenteval.probes.features``).
     ``roles`` are those of the first and the second texts: "query", "document", or "" where texts are on equal terms.
     ``sorted_by_second`` says that the original sorts pairs by the second text before it trains.
-    ``row_options`` names the options that choose rows: published counts hold for their defaults only.
+    ``row_options`` names the options that choose rows: published counts hold for their defaults only, and those of another
+    edition of the data set stand in ``edition_counts``.
     ``protocol_options`` names the options that are part of the protocol's name, because their scores do not compare.
     ``uses_probe`` is False where no shared probe is trained on the vectors (similarities, analogies, taggers of their own).
     ``own_data`` says which column is what in a user's own table; such a task looks at no data folder. Empty for all others.
@@ -303,6 +308,7 @@ class Task:
     labels: tuple[str, ...] = ()
     positive_label: str | None = None
     published_counts: Mapping[str, int] = field(default_factory=dict)
+    edition_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     training: Mapping[str, Any] = field(default_factory=dict)
     senteval_name: str = ""
@@ -331,6 +337,10 @@ class Task:
         if settings.grid != "senteval":
             name += "-wide-grid"
         return f"{name}-{settings.part_of_training}" if settings.part_of_training else name
+
+    def protocol_of(self, dataset: Dataset, settings: Settings) -> str:
+        """Return the protocol's full name on a data set, which says of which edition it is."""
+        return f"{self.protocol_under(settings)}{f'-{dataset.edition}' if dataset.edition else ''}"
 
 
 #: The protocol under which a caller's own similarity replaces the cosine.

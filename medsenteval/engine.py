@@ -238,7 +238,7 @@ def signature_of(
     parts = [
         f"{task.name}@{task.version}",
         *(f"{name}={value}" for name, value in sorted(dataset.options.items())),
-        task.protocol_under(settings),
+        task.protocol_of(dataset, settings),
         describe_probe(settings, task.training, len(dataset)) if trained else "none",
         *([f"similarity={_similarity_name(own)}"] if own else []),
         *([f"parts={stacked}"] if trained and stacked != task.pair_features else []),
@@ -289,7 +289,7 @@ def make_result(
         headline=task.metrics,
         n_train=scores.n_train,
         n_test=scores.n_test,
-        protocol=task.protocol_under(settings),
+        protocol=task.protocol_of(dataset, settings),
         probe=_probe_name(task, settings),
         seed=settings.seed,
         signature=signature_of(task, dataset, encoder, settings, vectors, scores.items.get("predicted")),

@@ -1,4 +1,4 @@
-"""Sentences with marked names of body parts, genes, chemicals and cells: the four corpora of named entities."""
+"""Sentences with marked names of body parts, genes, chemicals, cells, diseases and species: the corpora of named entities."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ _BODY_PARTS: Final = (
     "liver", "hippocampus", "left ventricle", "bone marrow", "renal cortex", "retina", "spinal cord", "skeletal muscle",
     "colon", "cerebellum", "pancreatic islets", "thyroid gland", "aorta", "lung tissue", "skin", "mitochondria", "spleen",
     "lymph nodes", "plasma", "gastric mucosa", "femoral artery", "synovial fluid", "prefrontal cortex", "small intestine",
+)  # fmt: skip
+_SPECIES: Final = (
+    "Escherichia coli", "mice", "humans", "Saccharomyces cerevisiae", "rats", "Drosophila melanogaster", "S. aureus",
+    "zebrafish", "Arabidopsis thaliana", "rabbits", "Plasmodium falciparum", "HIV-1", "cattle", "Candida albicans", "macaques",
+    "yeast",
 )  # fmt: skip
 _CELL_LINES: Final = ("A549", "MCF-7", "HepG2", "K562", "HeLa", "Jurkat", "HEK293", "U937", "THP-1", "PC12")
 
@@ -57,6 +62,27 @@ _TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
         "{process} of {cell_type} [requires|is independent of] {protein}",
         "These [results|findings] [suggest|show] that {process} is [reversible|rapid] in {condition}",
     ),
+    "NCBI-disease": (
+        "[Mutations in|Loss of|Variants of] {gene} [cause|are linked to|were not found in] {condition}",
+        "[We studied|We followed] {n} families with {condition} [for {weeks}|]",
+        "{condition} is [a rare|a common|an inherited] [disorder|disease] of the {body}",
+        "{gene} [is expressed|is absent] in the {body} of patients with {condition}",
+        "{outcome} did not [differ|change] between carriers and controls ({ns})",
+    ),
+    "BC5CDR": (
+        "{drug} [induced|caused|worsened|did not cause] {condition} in {n} patients",
+        "[After {weeks} of|On] {drug} ({mg}) [a woman|a man] developed {condition}",
+        "{drug} [and|or] {drug2} [reduced|increased] {outcome} in [rats|patients] with {condition}",
+        "[The rash|The reaction] [resolved|persisted] when {drug} was stopped",
+        "{gene} [was measured|was normal] in {pct} % of [samples|patients]",
+    ),
+    "Linnaeus": (
+        "{gene} of {species} [is similar to|differs from] that of {species2}",
+        "[Infection with|Strains of] {species} [was|were] found in the {body} of {n} {species2}",
+        "[We sequenced|We cloned] {gene} from {species}",
+        "{drug} [kills|does not affect] {species} [in vitro|]",
+        "{process} [depends on|requires] {gene} in {cell}",
+    ),
 }
 
 #: Slot -> the type of its entity, for each corpus; other slots are not marked.
@@ -66,6 +92,9 @@ MENTION_CORPORA: Final[dict[str, dict[str, str]]] = {
     "BC4CHEMD": {"drug": "Chemical", "drug2": "Chemical"},
     "JNLPBA": {name: name if name.startswith("cell") or name == "protein" else name.upper()
                for name in ("dna", "rna", "protein", "cell_type", "cell_line")},
+    "NCBI-disease": {"condition": "Disease"},
+    "BC5CDR": {"drug": "Chemical", "drug2": "Chemical", "condition": "Disease"},
+    "Linnaeus": {"species": "Species", "species2": "Species"},
 }  # fmt: skip
 
 
@@ -77,7 +106,7 @@ def write_mentions(writer: Writer, corpus: str, n_sentences: int) -> list[Tagged
 def _write_sentence(writer: Writer, corpus: str) -> TaggedSentence:
     types = MENTION_CORPORA[corpus]
     scene: dict[str, Concept | str] = {}
-    for slot, draw in _SLOTS.items():
+    for slot, draw in {**_SLOTS, **(_SPECIES_SLOTS if "species" in types else {})}.items():
         name = draw(writer)
         missed = slot in types and writer.chance(0.04)
         scene[slot] = _marked(name, types[slot]) if slot in types and not missed else name
@@ -112,4 +141,9 @@ _SLOTS: Final[dict[str, Callable[[Writer], str]]] = {
     "process": lambda writer: writer.name(writer.pick(PROCESSES)),
     "outcome": lambda writer: writer.name(writer.pick(OUTCOMES)),
     "condition": lambda writer: writer.name(writer.pick(CONDITIONS)),
+}
+#: Drawn last and only where they are used, so that the other corpora stay as they are.
+_SPECIES_SLOTS: Final[dict[str, Callable[[Writer], str]]] = {
+    "species": lambda writer: writer.pick_skewed(_SPECIES),
+    "species2": lambda writer: writer.pick_skewed(_SPECIES),
 }

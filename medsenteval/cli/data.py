@@ -59,7 +59,7 @@ def status(names: tuple[str, ...], folder: str | None, wide: bool, as_json: bool
     rows, texts = [], []
     for each in found:
         if each.state == MISSING:
-            said = what_to_do(each.manifest)
+            said = "; ".join(filter(None, [what_to_do(each.manifest), each.problem]))
         elif each.state == UNREADABLE:
             said = each.problem
         else:

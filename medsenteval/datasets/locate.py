@@ -121,7 +121,7 @@ def _options(task: Task, settings: Settings) -> dict[str, str]:
 
 def differences(task: Task, dataset: Dataset) -> list[str]:
     """Say where a split has another size than the publication gives, and how much is left of a set that shrinks by nature."""
-    found = []
+    found = [f"these are the files of {dataset.edition}, not those of the publication"] if dataset.edition else []
     for name, (rows, published) in _counts(task, dataset).items():
         if rows != published:
             shrinks = _shrinks(task) if rows < published else ""
@@ -156,11 +156,8 @@ def _counts(task: Task, dataset: Dataset) -> dict[str, tuple[int, int]]:
     """Return rows read and published by split, as far as published counts hold under the options that were read."""
     if any(dataset.options.get(name, task.options[name][0]) != task.options[name][0] for name in task.row_options):
         return {}
-    return {
-        name: (len(split), task.published_counts[name])
-        for name, split in dataset.splits.items()
-        if task.published_counts.get(name)
-    }
+    published = task.edition_counts.get(dataset.edition, {}) if dataset.edition else task.published_counts
+    return {name: (len(split), published[name]) for name, split in dataset.splits.items() if published.get(name)}
 
 
 def _limited(split: Split, limit: int, seed: int) -> Split:

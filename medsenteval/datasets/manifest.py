@@ -57,6 +57,7 @@ _FILE_KEYS: Final = {
     "caution",
     "optional",
     "telling",
+    "named",
 }
 _DOWNLOAD_KEYS: Final = {"name", "urls", "size", "sha256"}
 
@@ -76,7 +77,8 @@ class DataFile:
     """A file that a reader opens, and how to know it.
 
     ``path`` is where it belongs below the data set's folder. ``content`` is a pattern that its first bytes must show, and
-    ``telling`` says that nothing else shows it, so that the name does not matter. ``names`` are further names (with ``*``)
+    ``telling`` says that nothing else shows it, so that the name does not matter, and ``named`` that so much else does that
+    nothing but a fitting name will do. ``names`` are further names (with ``*``)
     under which it is found; ``rows`` counts the matches of ``row`` in it (its lines that are not blank, if no pattern is
     given). Several ``layout``s are alternatives, the first complete one being taken.
     ``caution`` pairs a pattern with what to say when the file does not show it anywhere.
@@ -94,6 +96,7 @@ class DataFile:
     caution: tuple[str, str] | None = None
     optional: bool = False
     telling: bool = False
+    named: bool = False
 
     @cached_property
     def content_pattern(self) -> re.Pattern[bytes]:
@@ -334,6 +337,7 @@ class _Table:
             caution=(caution[0], caution[1]) if caution else None,
             optional=self.table.get("optional") is True,
             telling=self.table.get("telling") is True,
+            named=self.table.get("named") is True,
         )
 
     def download(self) -> Download:

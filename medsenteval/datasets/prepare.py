@@ -66,9 +66,14 @@ def prepare(
         if not source.exists():
             raise DataError(f"{source}: no such file or folder")
     with staging(root) as scratch:
-        match = _find(manifest, sources, scratch)
         staged = scratch / "data"
-        origins, notes = _stage(manifest, match, staged / manifest.folder)
+        match = _find(manifest, sources, scratch)
+        if match.complete:
+            layout = match.layout
+            origins, notes = _stage(manifest, match, staged / manifest.folder)
+        else:
+            layout = "a copy, read as it is"
+            origins, notes = _stage_copy(manifest, match, sources, scratch, staged / manifest.folder), []
         for mark in (place / SYNTHETIC_MARK for source in sources for place in (source, source.parent)):
             if mark.is_file():  # invented data stays marked as such
                 shutil.copyfile(mark, staged / manifest.folder / SYNTHETIC_MARK)
@@ -88,7 +93,7 @@ def prepare(
             )
         target = install(manifest, staged / manifest.folder, root, replace_old)
         status = replace(status, folder=target)
-    return Prepared(status, match.layout, tuple(origins), tuple(notes))
+    return Prepared(status, layout, tuple(origins), tuple(notes))
 
 
 def _without(message: str, scratch: Path) -> str:
@@ -106,12 +111,12 @@ def _find(manifest: Manifest, sources: Sequence[Path], scratch: Path) -> Match:
                 packed.append(candidate.path)
             else:
                 plain.append(candidate)
-    match = recognise(manifest, plain) if plain else None
+    match = recognise(manifest, plain)
     refused = ""
-    if match is None or not match.complete:
+    if not match.complete:
         limits = Limits()
         for number, archive in enumerate(packed):
-            folder = scratch / f"unpacked{number}" / archive.name
+            folder = _opened(scratch) / str(number) / archive.name
             try:
                 unpack(archive, folder, limits)
             except DataError as error:
@@ -121,19 +126,50 @@ def _find(manifest: Manifest, sources: Sequence[Path], scratch: Path) -> Match:
                 refused = refused or f" ({error})"
                 continue
             plain.extend(candidates_below(folder))
-        match = recognise(manifest, plain) if plain else None
-    given = ", ".join(map(str, sources))
-    if match is None or not match.found:
-        wanted = "; or ".join(f"{', '.join(file.path for file in files)} ({name})" for name, files in manifest.layouts.items())
-        raise DataError(f"{manifest.name}: nothing in {given} is or looks like one of its files: {wanted}{refused}")
-    if not match.complete:
-        found = ", ".join(f"{candidate.name} is {file.path}" for file, candidate in match.found.items())
-        missing = ", ".join(file.path for file in match.missing)
-        raise DataError(
-            f"{manifest.name}: incomplete: {found}; but nothing in {given} is or looks like {missing}{refused}. "
-            "Give what is missing with another --from"
-        )
+        match = replace(recognise(manifest, plain), refused=refused)
     return match
+
+
+def _opened(scratch: Path) -> Path:
+    """Where archives are unpacked, and single files put beside what was in them."""
+    return scratch / "opened"
+
+
+def _stage_copy(
+    manifest: Manifest, match: Match, sources: Sequence[Path], scratch: Path, folder: Path
+) -> list[tuple[str, str]]:
+    """Let the readers look at what none of the known files was found in: they know copies by what is in them."""
+    for source in sources:
+        if source.is_file() and not archive_kind(source):
+            _opened(scratch).mkdir(exist_ok=True)
+            shutil.copyfile(source, _opened(scratch) / source.name)
+    reasons: list[str] = []
+    for place in (*(source for source in sources if source.is_dir()), _opened(scratch)):
+        try:
+            found = {
+                name
+                for task in manifest.tasks
+                for name in task.read(place, {option: values[0] for option, values in task.options.items()}).files
+            }
+        except DataError as error:
+            reasons += [str(error)] if place.is_dir() else []
+            continue
+        if found:
+            for name in sorted(found):
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(place / name, folder / name)
+            return [(name, name) for name in sorted(found)]
+    given = ", ".join(map(str, sources))
+    why = f"; read as a copy: {'; '.join(_without(reason, scratch) for reason in reasons)}" if reasons else ""
+    if not match.found:
+        wanted = "; or ".join(f"{', '.join(file.path for file in files)} ({name})" for name, files in manifest.layouts.items())
+        raise DataError(f"{manifest.name}: nothing in {given} is or looks like one of its files: {wanted}{match.refused}{why}")
+    listed = ", ".join(f"{candidate.name} is {file.path}" for file, candidate in match.found.items())
+    missing = ", ".join(file.path for file in match.missing)
+    raise DataError(
+        f"{manifest.name}: incomplete: {listed}; but nothing in {given} is or looks like {missing}{match.refused}. "
+        f"Give what is missing with another --from{why}"
+    )
 
 
 def _stage(manifest: Manifest, match: Match, folder: Path) -> tuple[list[tuple[str, str]], list[str]]:

@@ -87,11 +87,12 @@ _NO_NAME: Final = 1000
 
 @dataclass(frozen=True)
 class Match:
-    """A layout of a data set as far as it was found."""
+    """A layout of a data set as far as it was found; ``refused`` says of an archive why it was not opened."""
 
     layout: str
     found: Mapping[DataFile, Candidate]
     missing: tuple[DataFile, ...]
+    refused: str = ""
 
     @property
     def complete(self) -> bool:
@@ -160,7 +161,7 @@ def _best(manifest: Manifest, file: DataFile, candidates: Sequence[Candidate]) -
         rank = candidate.name_rank(file)
         right_size = file.rows is not None and (rank < _NO_NAME or len(candidates) < 100) and candidate.rows(file) == file.rows
         told_by_size = right_size and file.content not in _common_patterns()
-        if rank < _NO_NAME or told_by_size or file.telling or candidate.given:
+        if rank < _NO_NAME or (not file.named and (told_by_size or file.telling or candidate.given)):
             ranked.append(((rank, 0 if right_size else 1), candidate))
     if not ranked:
         return None

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.contracts import Dataset
+from medsenteval.datasets.archives import archive_kind
 from medsenteval.datasets.locate import LEAST_ROWS, SYNTHETIC_MARK, differences, load_dataset, locate, shortages
-from medsenteval.datasets.manifest import DataFile, Manifest
+from medsenteval.datasets.manifest import DataFile, Manifest, manifests
 from medsenteval.datasets.recognise import Candidate, candidates_below, match_layout
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.settings import Settings
@@ -79,11 +80,16 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
     try:
         return _by_task(manifest, root, folder) if manifest.tasks else _by_structure(manifest, folder)
     except DataMissingError as error:
-        # Other sets may live in the same folder; only a part of this one makes it found.
+        problem = str(error).partition(". To get it:")[0]
+        # Other sets may live in the same folder: then only what looks like a file of this one makes it found.
+        shared = any(each is not manifest and where_is(each, root) == folder for each in manifests().values())
         candidates = list(candidates_below(folder))
         found = any(each.is_named_like(file) and each.shows(file) for file in manifest.files for each in candidates)
-        problem = str(error).partition(". To get it:")[0]
-        return SetStatus(manifest, UNREADABLE, folder, problem=problem) if found else SetStatus(manifest, MISSING)
+        state = UNREADABLE if found or (candidates and not shared) else MISSING
+        packed = [each.name for each in candidates if archive_kind(each.path)] if state == UNREADABLE and not shared else []
+        if packed:
+            problem += f". It is packed: medsenteval data prepare {manifest.name} --from {root / packed[0]}"
+        return SetStatus(manifest, state, folder, problem=problem if candidates else "")
     except DataError as error:
         return SetStatus(manifest, UNREADABLE, folder, problem=str(error))
 

@@ -1,24 +1,34 @@
-"""Corpora in files of one token and its tag a line, as cambridgeltl's MTL-Bioinformatics-2016 has them, and tasks of them."""
+"""Corpora of tagged tokens: cambridgeltl's MTL-Bioinformatics-2016, other files of a token a line, tables; tasks of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medsenteval.contracts import Dataset, RejectedRow, Task
 from medsenteval.errors import DataError
+from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.columns import TAGGING, Columns, infer_columns
+from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_of
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 
-__all__ = ["AUTO", "OPTIONS", "ner_task", "parse_sentences", "read_corpus"]
+__all__ = ["AUTO", "OPTIONS", "Blocks", "ner_task", "parse_sentences", "read_corpus", "table_sentences"]
+
+#: The numbered lines of sentences, token TAB tag.
+Blocks = list[list[tuple[int, str]]]
 
 #: Find out each file's tag scheme.
 AUTO: Final = "auto"
 _DOCUMENT_MARK: Final = "-DOCSTART-"
+#: Splits as their files may be called -> as they are called here.
+_SPLITS: Final = {"train": "train", "dev": "devel", "test": "test"}
+#: What files of a token a line end in.
+_TOKEN_FILES: Final = ("tsv", "txt", "conll", "iob", "iob2", "bio")
 _REPOSITORY: Final = "the GitHub repository cambridgeltl/MTL-Bioinformatics-2016"
 
 #: The choices of every corpus, the default first; docs/ner.md explains them.
@@ -32,23 +42,101 @@ OPTIONS: Final = {
 
 
 def read_corpus(name: str, types: tuple[str, ...], folder: Path, options: Mapping[str, str]) -> Dataset:
-    """Read train.tsv, devel.tsv and test.tsv; a sentence with a line that is not token TAB tag is rejected whole."""
+    """Read the train, devel and test files; a sentence with a line that is not a token and its tag is rejected whole.
+
+    Text files have a token a line, its tag in the last of two or more columns that tabs or blanks part; tables have a column of
+    tokens and one of tags (the model hub's copies).
+    """
     builder = DatasetBuilder(name, folder, labels=types, options=options)
-    files = {split: builder.require(f"{split}.tsv") for split in ("train", "devel", "test")}
     scheme = options.get("scheme", AUTO)
-    splits = {split: parse_sentences(builder, file, list(_blocks(builder, file)), scheme) for split, file in files.items()}
+    splits = {split: parse_sentences(builder, file, blocks, scheme) for split, (file, blocks) in _read_splits(builder).items()}
     return TaggedDataset(
         name=name,
         splits=splits,
         label_names=types,
-        files=tuple(str(file.relative_to(folder)) for file in files.values()),
+        files=tuple(str(file.relative_to(folder)) for file in builder.files),
         options=dict(options),
         rejected=tuple(builder.rejected),
         notes=tuple(builder.notes),
     )
 
 
-def parse_sentences(builder: DatasetBuilder, file: Path, blocks: list[list[tuple[int, str]]], scheme: str) -> TaggedSentences:
+def _read_splits(builder: DatasetBuilder) -> dict[str, tuple[Path, Blocks]]:
+    """Return the file and the sentences of each split: of the repository's files, of others of tokens, or of tables."""
+    official = [f"{split}.tsv" for split in _SPLITS.values()]
+    tables: dict[Path, tuple[Table, Columns]] = {}
+    reasons: list[str] = []
+    if all(map(builder.find, official)):
+        named = list(zip(_SPLITS, map(builder.require, official), strict=True))
+    else:
+        tables, reasons = fitting_tables(builder.folder, _tagged_columns, ENDINGS.keys() - set(_TOKEN_FILES))
+        files = [each for each in sorted(builder.folder.rglob("*")) if ending_of(each) in _TOKEN_FILES and each.is_file()]
+        named = name_splits(builder.folder, [*files, *tables]) if files or tables else []
+    if lacking := [part for part in _SPLITS if part not in dict(named)]:
+        reasons += [f"no file of tokens is named {part}" for part in lacking if named]
+        raise builder.missing(*official, reasons=reasons)
+    found: dict[str, tuple[Path, Blocks]] = {split: (dict(named)[part], []) for part, split in _SPLITS.items()}
+    for part, file in named:
+        if file in tables:
+            table, columns = tables[builder.opened(file)]
+            builder.notes += table.notes
+            blocks = table_sentences(part, table, columns, builder.rejected)[part]
+        else:
+            blocks = list(_blocks(builder, file))
+        found[_SPLITS[part]][1].extend(blocks)
+    return found
+
+
+def _tagged_columns(table: Table) -> tuple[Table, Columns]:
+    """Find the columns of tokens and of tags, and leave the others alone."""
+    columns = infer_columns(table.name, table.columns, {"split": "", "label": "", "sentence": ""})
+    if columns.kind != TAGGING:
+        raise DataError(f"{table.name} has no columns of tokens and of their tags")
+    return table, columns
+
+
+def table_sentences(part: str, table: Table, columns: Columns, rejected: list[RejectedRow]) -> dict[str, Blocks]:
+    """Return the sentences of a table by split (``part``, unless a column says it), as lines of token TAB tag.
+
+    A row has a token and its tag, or the tokens and tags of a sentence.
+    """
+    roles = list(columns.of)
+    classes = table.classes.get(columns.of["tag"], ())
+    found: dict[str, Blocks] = {}
+    sentence: Any = None
+    fresh = True
+    for number, cells in table.pick([columns.of[role] for role in roles]):
+        if isinstance(cells, str):
+            if cells != BLANK:
+                rejected.append(RejectedRow(table.name, number, "", cells))
+            fresh = True
+            continue
+        row = dict(zip(roles, cells, strict=True))
+        name = part if "split" not in row else split_of(str(row["split"]))
+        if name is None:
+            raise DataError(f"{table.name}: row {number}: column {columns.of['split']!r}: neither train, dev nor test")
+        own = found.setdefault(name, [])
+        listed = isinstance(row["token"], (list, tuple))
+        tokens, tags = (row[role] if listed else [row[role]] for role in ("token", "tag"))
+        if not isinstance(tags, (list, tuple)) or len(tags) != len(tokens) or not tokens:
+            rejected.append(RejectedRow(table.name, number, "", "tokens and tags are not as many, or none"))
+            continue
+        # A cell that is filled on a sentence's first row only belongs to the rows below it as well.
+        if listed or fresh or row.get("sentence") not in (None, sentence) or not own:
+            own.append([])
+        sentence, fresh = row.get("sentence", sentence), False
+        own[-1].extend((number, _tagged(token, tag, classes)) for token, tag in zip(tokens, tags, strict=True))
+    return found
+
+
+def _tagged(token: Any, tag: Any, classes: Sequence[str]) -> str:
+    """Return token TAB tag; what is no single token leaves its place empty, so that the sentence is rejected unquoted."""
+    named = classes[tag] if classes and isinstance(tag, int) and 0 <= tag < len(classes) else tag
+    plain = "" if token is None or len(str(token).split()) != 1 else str(token).strip()
+    return f"{plain}\t{str('' if named is None else named).strip()}"
+
+
+def parse_sentences(builder: DatasetBuilder, file: Path, blocks: Blocks, scheme: str) -> TaggedSentences:
     """Read a file's sentences, numbered lines of token TAB tag, in a scheme or in that under which fewest are rejected."""
     parsed: list[Tags | RejectedRow] = []
     n_rejected = len(blocks) + 1
@@ -89,14 +177,24 @@ def _parse(file: Path, lines: list[tuple[int, str]], types: tuple[str, ...], sch
 
 
 def _blocks(builder: DatasetBuilder, file: Path) -> Iterator[list[tuple[int, str]]]:
-    """Yield the numbered lines of each sentence: what stands between blank lines and marks of a new document."""
+    """Yield the numbered lines of each sentence: what stands between blank lines and marks of a new document.
+
+    The first line says how many columns there are, and whether tabs or blanks part them; a line of as many becomes
+    token TAB tag, any other one stays as it is and rejects its sentence.
+    """
     block: list[tuple[int, str]] = []
-    n_marks = 0
+    n_marks = width = 0
+    separator: str | None = "\t"
     for number, line in builder.lines(file):
-        mark = line.split("\t")[0].strip() == _DOCUMENT_MARK
+        mark = line.split(maxsplit=1)[:1] == [_DOCUMENT_MARK]
         n_marks += mark
         if line.strip() and not mark:
-            block.append((number, line))
+            if not width:
+                separator = "\t" if "\t" in line.strip() else None
+                width = len(line.split(separator))
+            fields = line.split(separator)
+            whole = len(fields) == width and (width > 2 or separator is None)
+            block.append((number, f"{fields[0]}\t{fields[-1]}" if whole and width > 1 else line))
         elif block:
             yield block
             block = []

@@ -21,9 +21,9 @@ from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.ner.corpus import OPTIONS as TAGGER_OPTIONS
 from medsenteval.tasks.ner.sentences import TaggedDataset
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
-from medsenteval.tasks.own.columns import CLASSIFICATION, PAIRS, ROLES, SIMILARITY, TAGGING, WORDS, Columns, infer_columns
 from medsenteval.tasks.own.rows import OwnRows, read_rows, read_sentences
 from medsenteval.tasks.own.table_sources import file_parts, hub_parts, table_in_memory
+from medsenteval.tasks.reading.columns import CLASSIFICATION, PAIRS, ROLES, SIMILARITY, TAGGING, WORDS, Columns, infer_columns
 from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
 from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs

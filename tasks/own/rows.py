@@ -20,18 +20,14 @@ from medsenteval.contracts import RejectedRow, Split
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text
 from medsenteval.support.tables import BLANK, Table
-from medsenteval.tasks.ner.corpus import AUTO, parse_sentences
+from medsenteval.tasks.ner.corpus import AUTO, Blocks, parse_sentences, table_sentences
 from medsenteval.tasks.ner.sentences import TaggedSentences
-from medsenteval.tasks.own.columns import Columns
 from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.columns import Columns
+from medsenteval.tasks.reading.copies import SPLITS, split_of
 
-__all__ = ["SPLITS", "OwnRows", "read_rows", "read_sentences", "split_of"]
+__all__ = ["OwnRows", "read_rows", "read_sentences"]
 
-SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
-    "train": ("train", "training", "trn"),
-    "dev": ("dev", "devel", "development", "valid", "validation", "val"),
-    "test": ("test", "testing", "tst"),
-}
 #: A number as it is written: a code such as 007 is none, nor is what no float holds.
 _NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})(\.[0-9]{0,18})?([eE][+-]?[0-9]{1,2})?")
 _LIST: Final = re.compile(r"\[.*\]", re.DOTALL)
@@ -49,11 +45,6 @@ class OwnRows:
     label_names: tuple[str, ...] = ()
     rejected: list[RejectedRow] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-def split_of(name: str) -> str | None:
-    """Return train, dev or test for any usual name of one of them."""
-    return next((split for split, names in SPLITS.items() if name.strip().casefold() in names), None)
 
 
 def read_rows(parts: Sequence[tuple[str, Table]], columns: Columns, told: bool) -> OwnRows:
@@ -120,34 +111,11 @@ def read_rows(parts: Sequence[tuple[str, Table]], columns: Columns, told: bool) 
 
 def read_sentences(parts: Sequence[tuple[str, Table]], columns: Columns) -> OwnRows:
     """Read tables of a token and its tag a row, or of a sentence's tokens and tags a row, into splits of sentences."""
-    roles = list(columns.of)
-    blocks: dict[str, list[list[tuple[int, str]]]] = {}
+    blocks: dict[str, Blocks] = {}
     found = OwnRows({})
     for split, table in parts:
-        classes = table.classes.get(columns.of["tag"], ())
-        sentence: Any = None
-        fresh = True
-        for number, cells in table.pick([columns.of[role] for role in roles]):
-            if isinstance(cells, str):
-                if cells != BLANK:
-                    found.rejected.append(RejectedRow(table.name, number, "", cells))
-                fresh = True
-                continue
-            row = dict(zip(roles, cells, strict=True))
-            name = split if "split" not in row else split_of(str(row["split"]))
-            if name is None:
-                raise DataError(f"{table.name}: row {number}: column {columns.of['split']!r}: neither train, dev nor test")
-            own = blocks.setdefault(name, [])
-            listed = isinstance(row["token"], (list, tuple))
-            tokens, tags = (row[role] if listed else [row[role]] for role in ("token", "tag"))
-            if not isinstance(tags, (list, tuple)) or len(tags) != len(tokens) or not tokens:
-                found.rejected.append(RejectedRow(table.name, number, "", "tokens and tags are not as many, or none"))
-                continue
-            # A cell that is filled on a sentence's first row only belongs to the rows below it as well.
-            if listed or fresh or row.get("sentence") not in (None, sentence) or not own:
-                own.append([])
-            sentence, fresh = row.get("sentence", sentence), False
-            own[-1].extend((number, _tagged(token, tag, classes)) for token, tag in zip(tokens, tags, strict=True))
+        for name, own in table_sentences(split, table, columns, found.rejected).items():
+            blocks.setdefault(name, []).extend(own)
     lines = (line for own in blocks.values() for block in own for _, line in block)
     types = {line.split("\t")[1].partition("-")[2] for line in lines} - {""}
     found.label_names = tuple(sorted(types))
@@ -156,19 +124,12 @@ def read_sentences(parts: Sequence[tuple[str, Table]], columns: Columns) -> OwnR
     builder = DatasetBuilder(parts[0][1].name, Path(), labels=found.label_names)
     for name in (*SPLITS, ""):
         if name in blocks:
-            file = Path(next(table.name for split, table in parts if "split" in roles or split == name))
+            file = Path(next(table.name for split, table in parts if "split" in columns.of or split == name))
             parsed: TaggedSentences = parse_sentences(builder, file, blocks[name], AUTO)
             found.splits[{"dev": "devel", "": "all"}.get(name, name)] = parsed
     found.rejected += builder.rejected
     found.notes += builder.notes
     return found
-
-
-def _tagged(token: Any, tag: Any, classes: Sequence[str]) -> str:
-    """Return token TAB tag; what is no single token leaves its place empty, so that the sentence is rejected unquoted."""
-    named = classes[tag] if classes and isinstance(tag, int) and 0 <= tag < len(classes) else tag
-    plain = "" if token is None or len(str(token).split()) != 1 else str(token).strip()
-    return f"{plain}\t{str('' if named is None else named).strip()}"
 
 
 def _take_text(cell: Any) -> str:

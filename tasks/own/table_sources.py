@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from medsenteval.errors import DataError, DataMissingError, MissingExtraError
 from medsenteval.support.tables import ENDINGS, Table, ending_of, read_table, table_of_columns
-from medsenteval.tasks.own.rows import split_of
+from medsenteval.tasks.reading.copies import name_splits, split_of
 
 __all__ = ["file_parts", "hub_parts", "table_in_memory"]
 
@@ -23,21 +22,6 @@ def file_parts(path: Path, sheet: str = "") -> list[tuple[str, Table]]:
         raise DataMissingError(f"{path}: there is no such file or folder; paths begin in the current folder")
     files = sorted(file for file in path.iterdir() if file.is_file() and ending_of(file) in ENDINGS)
     return [(split, read_table(file, sheet)) for split, file in name_splits(path, files)]
-
-
-def name_splits(place: Path | str, files: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Return files with the split that each name says; several numbered parts make one split, other doubles are an error."""
-    found: dict[str, list[Path]] = {}
-    for file in files:
-        splits = {split for part in re.split(r"[\W_]+", file.name) if (split := split_of(part)) is not None}
-        if len(splits) == 1:
-            found.setdefault(splits.pop(), []).append(file)
-    for split, named in found.items():
-        if len(named) > 1 and not all(re.search(r"\d+-of-\d+", file.name) for file in named):
-            raise DataError(f"{place}: several files could be {split}: {', '.join(file.name for file in named)}; keep one")
-    if not found:
-        raise DataError(f"{place}: no file named train, dev or test, such as train.csv and test.csv; name one file instead")
-    return [(split, file) for split in ("train", "dev", "test") for file in found.get(split, ())]
 
 
 def table_in_memory(source: Any) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -149,6 +149,7 @@ class DatasetBuilder:
         self.labels = labels
         self.rejected: list[RejectedRow] = []
         self.notes: list[str] = []
+        self.edition = ""
         self._options = dict(options or {})
         self._pairs = pairs
         self._files: list[Path] = []
@@ -164,8 +165,15 @@ class DatasetBuilder:
         """Find a file or say under which names it was looked for."""
         found = self.find(*names)
         if found is None:
-            raise DataMissingError(f"{self.name}: {self.folder} holds no file {' or '.join(names)}")
+            raise self.missing(*names)
         return found
+
+    def missing(self, *names: str, reasons: Sequence[str] = ()) -> DataMissingError:
+        """Return the error that says which files were looked for, and what is there instead or why it was not taken."""
+        there = [path.relative_to(self.folder).as_posix() for path in sorted(self.folder.rglob("*")) if path.is_file()]
+        listed = ", ".join(there[:5]) + (f" and {len(there) - 5:,} more" if len(there) > 5 else "")
+        said = "; ".join(reasons[:5]) or (f"it holds {listed}" if there else "it is empty")
+        return DataMissingError(f"{self.name}: {self.folder} holds no file {' or '.join(names)}; {said}")
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -219,4 +227,5 @@ class DatasetBuilder:
             options=self._options,
             rejected=tuple(self.rejected),
             notes=tuple(self.notes),
+            edition=self.edition,
         )

@@ -8,7 +8,7 @@ from pathlib import Path
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 
-__all__ = ["read_abstracts", "read_parallel_nli", "read_sts_folder", "tab_rows"]
+__all__ = ["read_abstracts", "read_parallel_nli", "read_scored_pairs", "read_sts_folder", "tab_rows"]
 
 
 def tab_rows(
@@ -64,11 +64,14 @@ def read_parallel_nli(builder: DatasetBuilder, split_name: str) -> None:
 
 def read_sts_folder(builder: DatasetBuilder, split_name: str, stem: str) -> None:
     """Read SentEval's ``STS.input.NAME.txt`` (two tab columns) and ``STS.gs.NAME.txt`` (a score a line, blank = not scored)."""
-    split = builder.split(split_name)
-    inputs = builder.require(f"STS.input.{stem}.txt")
-    gold = builder.require(f"STS.gs.{stem}.txt")
+    inputs, gold = (builder.require(f"STS.{kind}.{stem}.txt") for kind in ("input", "gs"))
+    read_scored_pairs(builder, builder.split(split_name), inputs, gold)
+
+
+def read_scored_pairs(builder: DatasetBuilder, split: SplitBuilder, inputs: Path, gold: Path) -> None:
+    """Read pairs, two tab columns, and their scores in a file of their own; lines belong together by number."""
     scores = [line.strip() for _, line in builder.lines(gold)]
-    unscored = 0
+    unscored = number = 0
     for number, line in builder.lines(inputs):
         if number > len(scores):
             split.reject(inputs, number, f"no line {number} in {gold.name}")
@@ -82,5 +85,8 @@ def read_sts_folder(builder: DatasetBuilder, split_name: str, stem: str) -> None
             split.reject(inputs, number, reason)
             continue
         split.add(inputs, number, *fields, score=scores[number - 1])
+    for extra in range(number, len(scores)):
+        if scores[extra]:
+            split.reject(gold, extra + 1, f"no line {extra + 1} in {inputs.name}")
     if unscored:
         builder.notes.append(f"{unscored} pair(s) of {inputs.name} have no gold score and are left out, as in SentEval")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,24 +18,72 @@ LABELS = ("no", "yes")
 OPTIONS = {"snippets": ("first", "all", "concat")}
 
 
+#: The year of the paper, and how many test batches a year has where it is not five.
+PAPER = 6
+_BATCHES = {10: 6, 11: 4, 12: 4, 13: 4}
+#: BioASQ-trainingDataset6b.json, trainining7b.json, training12b_new.json; 6B1_golden.json.
+_TRAINING = re.compile(r".*train\D*(\d{1,2})b(?:[\W_].*)?\.json", re.IGNORECASE)
+_GOLDEN = re.compile(r"(?:.*\D)?(\d{1,2})b(\d)_golden\.json", re.IGNORECASE)
+
+
 def read(folder: Path, options: Mapping[str, str]) -> Dataset:
-    """Read the 6b training file and the five golden test batches, or MedSentEval's tab-separated pairs.
+    """Read the training file and the golden test batches of one year, or MedSentEval's tab-separated pairs.
 
     The paper does not say how snippets became pairs; its counts fit one pair a question (SPEC A.7), so ``snippets`` is
-    "first" by default, with "all" for a pair a snippet and "concat" for all snippets of a question as one text.
+    "first" by default, with "all" for a pair a snippet and "concat" for all snippets of a question as one text. Of several
+    years the paper's, 6b, is taken; any other one is an edition of its own.
     """
     snippets = options.get("snippets", "first")
     builder = DatasetBuilder("BioASQ", folder, labels=LABELS, pairs=True, options={"snippets": snippets})
-    if builder.find("BioASQ_train.txt") and not builder.find("*trainingDataset6b.json"):
+    training, golden = _files_by_year(builder)
+    if builder.find("BioASQ_train.txt") and PAPER not in training:
         for name in ("train", "test"):
             file, split = builder.require(f"BioASQ_{name}.txt"), builder.split(name)
             for number, (question, snippet, answer) in tab_rows(builder, file, split, ("question", "snippet", "yes|no")):
                 split.add(file, number, question, snippet, label=answer, group=clean_text(question))
         return builder.build()
-    _read_questions(builder, builder.require("*trainingDataset6b.json"), builder.split("train"), snippets)
-    for batch in range(1, 6):
-        _read_questions(builder, builder.require(f"*6B{batch}_golden.json"), builder.split("test"), snippets)
+    year = _chosen_year(builder, training, golden)
+    builder.edition = "" if year == PAPER else f"{year}b"
+    _read_questions(builder, training[year], builder.split("train"), snippets)
+    for _, file in sorted(golden[year].items()):
+        _read_questions(builder, file, builder.split("test"), snippets)
     return builder.build()
+
+
+def _files_by_year(builder: DatasetBuilder) -> tuple[dict[int, Path], dict[int, dict[int, Path]]]:
+    """Return the training file and the test batches of each year; a file's name is all that says its year."""
+    training: dict[int, Path] = {}
+    golden: dict[int, dict[int, Path]] = {}
+    for file in sorted(builder.folder.rglob("*.json")):
+        if found := _GOLDEN.fullmatch(file.name):
+            place, key = golden.setdefault(int(found[1]), {}), int(found[2])
+        elif found := _TRAINING.fullmatch(file.name):
+            place, key = training, int(found[1])
+        else:
+            continue
+        if place.setdefault(key, file) != file:
+            raise DataError(f"{builder.folder}: two files are called {file.name}; keep one")
+    return training, golden
+
+
+def _chosen_year(builder: DatasetBuilder, training: Mapping[int, Path], golden: Mapping[int, Mapping[int, Path]]) -> int:
+    """Return the year of which all files are there, the paper's if it is one of several."""
+    complete: list[int] = []
+    reasons: list[str] = []
+    for year in sorted({*training, *golden}):
+        wanted = range(1, 1 + max(_BATCHES.get(year, 5), *golden.get(year, {}), 0))
+        lacking = [f"{year}B{batch}_golden.json" for batch in wanted if batch not in golden.get(year, {})]
+        if year not in training:
+            lacking.insert(0, "its training file")
+        if lacking:
+            reasons.append(f"{year}b lacks {', '.join(lacking)}")
+        else:
+            complete.append(year)
+    if not complete:
+        raise builder.missing("BioASQ-trainingDataset6b.json", "6B1_golden.json to 6B5_golden.json", reasons=reasons)
+    if PAPER not in complete and len(complete) > 1:
+        raise DataError(f"{builder.folder}: files of {', '.join(f'{year}b' for year in complete)}; keep those of one year")
+    return PAPER if PAPER in complete else complete[0]
 
 
 def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder, snippets: str) -> None:
@@ -91,7 +140,8 @@ TASK = Task(
     licence="CC BY 2.5, after registration",
     access="registration",
     obtain="register at participants-area.bioasq.org, fetch the 6b training set and the golden enriched 6b test set, and put "
-    "BioASQ-trainingDataset6b.json and 6B1_golden.json to 6B5_golden.json into BioASQ/",
+    "BioASQ-trainingDataset6b.json and 6B1_golden.json to 6B5_golden.json into BioASQ/; the "
+    "files of any other year from 2b on are read as well, and scores on them are of another protocol",
     groups_are="question",
     roles=("query", "document"),
 )

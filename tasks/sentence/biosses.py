@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -11,24 +10,32 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
 from medsenteval.support.files import read_word_tables
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.columns import SIMILARITY
+from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_sts_folder
 from medsenteval.tasks.similarity import evaluate_similarity
 
 ANNOTATORS = ("A", "B", "C", "D", "E")
+#: Tables of the model hub (sentence1, sentence2, score), BLUE (the same in three files) and BigBIO (text_1, text_2, label or
+#: ratings); five ratings count before their mean, which may be rounded.
+COPY = Copy(
+    SIMILARITY,
+    {"score": ("score", "label"), "id": ("sentence_id", "document_id")},
+    means=(tuple(f"annotator{each.casefold()}" for each in ANNOTATORS), tuple(each.casefold() for each in ANNOTATORS)),
+)
 
 
 def read(folder: Path, options: Mapping[str, str]) -> Dataset:
-    """Read the two official Word documents, the tab-separated copy, or SentEval's STS.input / STS.gs pair."""
+    """Read the two official Word documents, SentEval's STS.input / STS.gs pair, or a table of pairs with scores or ratings."""
     builder = DatasetBuilder("BIOSSES", folder, pairs=True)
     split = builder.split("all")
     pairs, ratings = builder.find("Annotation-Pairs.docx"), builder.find("Annotator-Scores.docx")
     if pairs and ratings:
         _read_word(builder, pairs, ratings, split)
-    elif (copy := builder.find("*biosses*.tsv")) is not None:
-        _read_copy(builder, copy, split)
-    else:
-        builder.require("Annotation-Pairs.docx", "*biosses*.tsv", "STS.input.BIOSSES.txt")
+    elif builder.find("STS.input.BIOSSES.txt"):
         read_sts_folder(builder, "all", "BIOSSES")
+    else:
+        read_copy(builder, COPY, "Annotation-Pairs.docx", "STS.input.BIOSSES.txt")
     return builder.build()
 
 
@@ -56,28 +63,6 @@ def _read_word(builder: DatasetBuilder, pairs_file: Path, ratings_file: Path, sp
             _add(split, pairs_file, line, pair, (first, second), ratings_of[pair])
         else:
             split.reject(pairs_file, line, f"no ratings in {ratings_file.name}", f"pair {pair}")
-
-
-def _read_copy(builder: DatasetBuilder, file: Path, split: SplitBuilder) -> None:
-    """Read a TSV with a header: a pair's number, two sentences, and one column an annotator."""
-    rows = [(number, line.split("\t")) for number, line in builder.lines(file) if line.strip()]
-    header = [re.sub(r"[\W_]+", "", name).casefold() for name in rows[0][1]] if rows else []
-
-    def column(*names: str) -> int:
-        found = [header.index(name) for name in names if name in header]
-        if not found:
-            raise DataError(f"{file}:1: the header has no column {' or '.join(names)}")
-        return found[0]
-
-    number_column = column("sentenceid", "id")
-    text_columns = (column("sentence1"), column("sentence2"))
-    rating_columns = [column(f"annotator{letter.casefold()}", letter.casefold()) for letter in ANNOTATORS]
-    for line, fields in rows[1:]:
-        if len(fields) != len(header):
-            split.reject(file, line, f"{len(fields)} fields where the header has {len(header)}")
-            continue
-        texts = [fields[i] for i in text_columns]
-        _add(split, file, line, fields[number_column].strip(), texts, [fields[i] for i in rating_columns])
 
 
 TASK = Task(

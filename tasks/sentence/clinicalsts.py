@@ -7,14 +7,18 @@ from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.reading.builder import DatasetBuilder
-from medsenteval.tasks.reading.layouts import read_sts_folder, tab_rows
+from medsenteval.tasks.reading.layouts import read_scored_pairs, read_sts_folder, tab_rows
 from medsenteval.tasks.similarity import evaluate_similarity
 
 OPTIONS = {"part": ("test", "train", "all")}
+#: The later challenge, with pairs and scores of test in files of their own, whose names hold one of these words.
+N2C2 = "n2c2-2019"
+_COUNTS_2019 = {"train": 1_642, "test": 412}
+_GOLD = ("gs", "gold", "label", "score")
 
 
 def read(folder: Path, options: Mapping[str, str]) -> Dataset:
-    """Read the organisers' files (two sentences and a score a line), or SentEval's STS.input / STS.gs pair.
+    """Read the organisers' files (two sentences and a score a line, or scores in a file of their own), or SentEval's pair.
 
     No published text says which part MedSentEval scored; ``part`` is "test" (318 pairs) by default.
     """
@@ -27,11 +31,26 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         builder.notes.append("the STS.input layout does not say which pairs are test pairs: all are scored")
         return builder.build()
     for name in ("train", "test") if part == "all" else (part,):
-        file = builder.require(f"clinicalSTS.{name}.txt", f"*{name}*.txt", f"*{name}*.tsv")
-        split = builder.split(name)
-        for number, (first, second, score) in tab_rows(builder, file, split, ("sentence 1", "sentence 2", "score")):
-            split.add(file, number, first, second, score=score)
+        gold = builder.find(*(f"*{name}*{kind}*.txt" for kind in _GOLD))
+        file, split = _pairs_file(builder, name, gold), builder.split(name)
+        if gold is not None:
+            read_scored_pairs(builder, split, file, gold)
+        else:
+            for number, (first, second, score) in tab_rows(builder, file, split, ("sentence 1", "sentence 2", "score")):
+                split.add(file, number, first, second, score=score)
+        if "2019" in file.name or 0.9 <= len(split) / _COUNTS_2019[name] <= 1 / 0.9:
+            builder.edition = N2C2
     return builder.build()
+
+
+def _pairs_file(builder: DatasetBuilder, name: str, gold: Path | None) -> Path:
+    """Return the file of a part's pairs; beside one of scores alone it is the other one of the part's name."""
+    names = (f"clinicalSTS.{name}.txt", f"clinicalSTS2019.{name}.txt")
+    if gold is not None and not builder.find(*names):
+        others = [file for file in sorted(gold.parent.glob(f"*{name}*")) if file != gold and file.suffix in (".txt", ".tsv")]
+        if len(others) == 1:
+            return others[0]
+    return builder.require(*names, f"*{name}*.txt", f"*{name}*.tsv")
 
 
 TASK = Task(
@@ -45,11 +64,13 @@ TASK = Task(
     read=read,
     evaluate=evaluate_similarity,
     published_counts={"train": 750, "test": 318, "all": 1_068},
+    edition_counts={N2C2: _COUNTS_2019},
     options=OPTIONS,
     senteval_name="clinical-STS",
     citation="Wang et al. 2018, Overview of the BioCreative/OHNLP Challenge 2018 Task 2: Clinical Semantic Textual Similarity",
     licence="by agreement with the organisers (Mayo Clinic)",
     access="on request",
     obtain="ask the organisers of the BioCreative/OHNLP 2018 challenge and put the files, lines 'sentence TAB sentence TAB "
-    "score', as clinicalSTS.train.txt and clinicalSTS.test.txt into ClinicalSTS/",
+    "score', as clinicalSTS.train.txt and clinicalSTS.test.txt into ClinicalSTS/; "
+    "the files of n2c2 2019 (clinicalSTS2019.*) are read as well, as another edition",
 )

@@ -8,15 +8,24 @@ from pathlib import Path
 from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.columns import PAIRS
+from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_parallel_nli
 
 LABELS = ("entailment", "neutral", "contradiction")
+SPLITS = ("train", "dev", "test")
+#: Renamed files, and those with a premise, a hypothesis and a label, as the model hub and BLUE have them.
+COPY = Copy(PAIRS, {"label": ("gold_label", "label"), "id": ("pairID",)}, splits=SPLITS, grouped_by_text=True)
 
 
 def read(folder: Path, options: Mapping[str, str]) -> Dataset:
-    """Read PhysioNet's ``mli_*_v1.jsonl``, or SNLI-style parallel files where a user already made them."""
+    """Read PhysioNet's ``mli_*_v1.jsonl``, SNLI-style parallel files where a user already made them, or other tables."""
     builder = DatasetBuilder("MedNLI", folder, labels=LABELS, pairs=True)
-    for name in ("train", "dev", "test"):
+    official = [f"mli_{name}_v1.jsonl" for name in SPLITS]
+    if not builder.find(*official, *(f"labels.{name}" for name in SPLITS)):
+        read_copy(builder, COPY, *official)
+        return builder.build()
+    for name in SPLITS:
         if builder.find(f"labels.{name}") and not builder.find(f"mli_{name}_v1.jsonl"):
             read_parallel_nli(builder, name)
             continue

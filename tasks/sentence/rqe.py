@@ -6,28 +6,40 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
+from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text, read_xml
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
 
 LABELS = ("false", "true")
+#: The official files, MedSentEval's, and the names that others have; MEDIQA-2019 validates on the test pairs of 2016.
 FILES = {
-    "train": ("RQE_Train_8588_AMIA2016.xml", "rqe_train.txt"),
-    "test": ("RQE_Test_302_pairs_AMIA2016.xml", "rqe_test.txt"),
+    "train": ("RQE_Train_8588_AMIA2016.xml", "rqe_train.txt", "*RQE*Train*.xml"),
+    "test": ("RQE_Test_302_pairs_AMIA2016.xml", "rqe_test.txt", "*RQE*Validation*.xml", "RQE*test*AMIA2016.xml"),
 }
+#: The test set of the later challenge, with labels, and without.
+MEDIQA = "mediqa2019"
+MEDIQA_FILES = ("*RQE*TestSet-wLabels.xml", "*MEDIQA*RQE*Test*.xml")
 
 
 def read(folder: Path, options: Mapping[str, str]) -> Dataset:
-    """Read the official XML files, or the tab-separated ones that MedSentEval made of them.
+    """Read the official XML files or MEDIQA's (``test`` chooses its test set), or the text files that MedSentEval made.
 
     The option ``legacy`` reads them as MedSentEval did, whose tokens were what single blanks separate, empty ones included,
     and which lost every pair whose line has no fourth field.
     """
     legacy = options.get("legacy") == "yes"
     builder = DatasetBuilder("RQE", folder, labels=LABELS, pairs=True, options={"legacy": "yes"} if legacy else {})
+    if options.get("test") == MEDIQA:
+        builder.edition = MEDIQA
     for name, candidates in FILES.items():
-        file = builder.require(*candidates)
+        later = name == "test" and builder.edition
+        if name == "test" and not later and not builder.find(*candidates) and (other := builder.find(*MEDIQA_FILES)):
+            raise builder.missing(
+                *candidates[:3], reasons=[f"{other.name} is another test set, of MEDIQA 2019: --option RQE.test={MEDIQA}"]
+            )
+        file = builder.require(*(MEDIQA_FILES if later else candidates))
         split = builder.split(name)
         if file.suffix.casefold() == ".xml":
             _read_xml(builder, file, split, legacy)
@@ -53,7 +65,13 @@ def _add_legacy(file: Path, number: int, split: SplitBuilder, line: str) -> None
 
 
 def _read_xml(builder: DatasetBuilder, file: Path, split: SplitBuilder, legacy: bool) -> None:
-    for pair in read_xml(builder.opened(file)).children:
+    pairs = read_xml(builder.opened(file)).children
+    if pairs and not any(pair.get("value") for pair in pairs):
+        raise DataMissingError(
+            f"{builder.name}: {file} has no labels (no pair has a value); the same pairs with labels are in "
+            "MEDIQA2019-Task2-RQE-TestSet-wLabels.xml of the GitHub repository abachaa/MEDIQA2019"
+        )
+    for pair in pairs:
         item = f"pid {pair.get('pid')}"
         chq, faq, value = pair.child("chq"), pair.child("faq"), pair.get("value")
         if pair.tag != "pair" or chq is None or faq is None or value is None:
@@ -79,8 +97,9 @@ TASK = Task(
     evaluate=evaluate_classification,
     labels=LABELS,
     positive_label="true",
-    options={"legacy": ("no", "yes")},
+    options={"legacy": ("no", "yes"), "test": ("amia2016", MEDIQA)},
     published_counts={"train": 8_588, "test": 302},
+    edition_counts={MEDIQA: {"train": 8_588, "test": 230}},
     citation="Ben Abacha and Demner-Fushman 2016, Recognizing Question Entailment for Medical Question Answering, AMIA",
     licence="CC BY 4.0",
     access="open",

@@ -28,22 +28,27 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
     tweets = builder.require("tweets.txt", "train_temp.txt")
     text_of: dict[str, str] = {}
     for number, (tweet, text) in tab_rows(builder, tweets, split, ("tweet id", "text")):
-        if text_of.setdefault(tweet.strip(), text) != text:
+        if text_of.setdefault(_plain(tweet), text) != text:
             split.reject(tweets, number, "a second, different text for this tweet", tweet)
     seen: set[str] = set()
     lost = 0
     for number, (tweet, _, label) in tab_rows(builder, annotation, split, ("tweet id", "unused", "label")):
-        tweet = tweet.strip()
+        tweet = _plain(tweet)
         if tweet in seen:
             split.reject(annotation, number, "this tweet is annotated before", tweet)
         elif tweet in text_of:
-            split.add(annotation, number, text_of[tweet], label=label, group=tweet, item=tweet)
+            split.add(annotation, number, text_of[tweet], label=_plain(label), group=tweet, item=tweet)
         else:
             lost += 1
         seen.add(tweet)
     if lost:
         builder.notes.append(f"{lost} of {len(seen)} annotated tweets have no text in {tweets.name} (deleted or not fetched)")
     return builder.build()
+
+
+def _plain(field: str) -> str:
+    """Return an id or a label without the quotes in which some tools write all fields."""
+    return field.strip().strip("\"'").strip()
 
 
 TASK = Task(

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.contracts import Dataset
-from medsenteval.errors import DataError, DataMissingError
+from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, find_file, read_json
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 
@@ -61,8 +61,7 @@ def read_pairs(
         if (found := find_file(folder, *candidate.names)) is not None:
             break
     else:
-        listed = " or ".join(pattern for candidate in files for pattern in candidate.names)
-        raise DataMissingError(f"{name}: {folder} holds no file {listed}")
+        raise builder.missing(*(pattern for candidate in files for pattern in candidate.names))
     left_out = 0
     for line, first, second, score in _rows(builder, split, found, candidate.scores):
         first, second = clean_text(first), clean_text(second)

@@ -43,7 +43,7 @@ def test_the_groups_of_the_issue_are_all_there() -> None:
     groups = {group: {each.name for each in select((group,))} for group in ("sentence", "word", "ner", "terms", "general")}
     assert len(groups["sentence"]) == 10
     assert {"Bio-SimLex", "Bio-SimVerb", "UMNSRS-sim", "UMNSRS-rel", "MayoSRS", "MiniMayoSRS", "SimLex-999"} <= groups["word"]
-    assert groups["ner"] == {"AnatEM", "BC2GM", "JNLPBA", "BC4CHEMD"}
+    assert groups["ner"] == {"AnatEM", "BC2GM", "JNLPBA", "BC4CHEMD", "NCBI-disease", "BC5CDR", "Linnaeus"}
     assert {"HPO", "BMASS", "SNOMED-CT", "UMLS"} <= groups["terms"]
     assert {"MR", "CR", "SUBJ", "MPQA", "SST2", "TREC", "MRPC", "SICK", "SNLI", "STS12", "STSBenchmark"} <= groups["general"]
     assert sum(map(len, groups.values())) == len(select(("all",))) == len(manifests())

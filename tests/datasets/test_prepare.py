@@ -326,9 +326,10 @@ def test_status_says_ready_differs_unreadable_missing(write: Write, tmp_path: Pa
     assert "all has 2 rows, 259 are published" in lines["BioC"]
     assert "found but unreadable" in lines["RQE"]
     assert "RQE_Train_8588_AMIA2016.xml:1: not well-formed" in lines["RQE"]
-    assert "holds no file *trainingDataset6b.json" in lines["BioASQ"]
+    assert "6b lacks its training file, 6B2_golden.json" in lines["BioASQ"]
     assert "missing" in lines["MedNLI"]
-    assert "missing" in lines["ClinicalSTS"]
+    assert "found but unreadable" in lines["ClinicalSTS"]
+    assert "it holds readme.txt" in lines["ClinicalSTS"]
     assert "medsenteval data prepare MedNLI --from FILE" in lines["MedNLI"]
     assert "open: medsenteval data fetch PICO" in lines["PICO"]
     assert run("status", "CitationSA", "-d", str(root))[0] == 0

@@ -10,7 +10,7 @@ from medsenteval.contracts import Dataset, Result, Task
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import MedSentEvalError, UnknownNameError
 from medsenteval.settings import Settings
-from medsenteval.tasks.own.columns import ROLES
+from medsenteval.tasks.reading.columns import ROLES
 
 __all__ = ["item_texts"]
 

@@ -48,8 +48,9 @@ def corpus(write: Write) -> Callable[..., Path]:
     return make
 
 
-def test_the_group_has_the_four_corpora() -> None:
-    assert [found.name for found in select_tasks("ner")] == ["AnatEM", "BC2GM", "BC4CHEMD", "JNLPBA"]
+def test_the_group_has_the_corpora() -> None:
+    names = ["AnatEM", "BC2GM", "BC4CHEMD", "JNLPBA", "NCBI-disease", "BC5CDR", "Linnaeus"]
+    assert [found.name for found in select_tasks("ner")] == names
     assert task("chemdner").name == "BC4CHEMD"
 
 

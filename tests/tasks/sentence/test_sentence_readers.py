@@ -196,10 +196,10 @@ def test_bioasq_makes_pairs_of_snippets(write: Write, snippets: str, expected: l
 
 def test_bioasq_names_a_missing_test_batch_and_a_wrong_shape(write: Write) -> None:
     folder = write({"BioASQ-trainingDataset6b.json": bioasq([QUESTION])})
-    with pytest.raises(DataMissingError, match=r"\*6B1_golden\.json"):
+    with pytest.raises(DataMissingError, match=r"; 6b lacks 6B1_golden\.json, 6B2"):
         read("BioASQ", folder)
     with pytest.raises(DataError, match="expected an object"):
-        read("BioASQ", write({"BioASQ-trainingDataset6b.json": "[1]"}, "other"))
+        read("BioASQ", write(dict.fromkeys(("training6b.json", *(f"6B{i}_golden.json" for i in range(1, 6))), "[1]"), "other"))
 
 
 def test_bioasq_text_layout(write: Write) -> None:
@@ -280,7 +280,7 @@ def test_biosses_word_documents_join_on_the_pair_number(write: Write) -> None:
 def test_biosses_tsv_copy(write: Write) -> None:
     header = "sentence_id\tsentence_1\tsentence_2\t" + "\t".join(f"annotator_{c}" for c in "abcde")
     dataset = read("BIOSSES", write({"biosses.tsv": header + "\n1\ta\tb\t0\t1\t2\t3\t4\n2\tc\td\t0\t1\t2\t3\tx\n"}))
-    assert dataset.splits["all"].ids == ("pair 1",)
+    assert dataset.splits["all"].ids == ("1",)
     assert "not five numbers" in dataset.rejected[0].reason
     with pytest.raises(DataError, match="no column sentence2"):
         read("BIOSSES", write({"biosses.tsv": "id\tsentence1\n1\ta\n"}, "short"))
