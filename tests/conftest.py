@@ -52,6 +52,24 @@ def realdata() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def glove_file() -> Path:
+    """The real GloVe 6B vectors of 100 dimensions, as text."""
+    path = Path(os.environ.get("MEDSENTEVAL_GLOVE", "/nonexistent"))
+    if not path.is_file():
+        pytest.skip("MEDSENTEVAL_GLOVE names no file of the real GloVe 6B vectors")
+    return path
+
+
+@pytest.fixture
+def glove(glove_file: Path, _isolated: None) -> Path:
+    """The same, for tests that open them: converted once for all tests instead of once in each one's cache."""
+    converted = glove_file.parent / "converted"
+    converted.mkdir(0o700, exist_ok=True)
+    (Path(os.environ["MEDSENTEVAL_CACHE"]) / "vectors").symlink_to(converted)
+    return glove_file
+
+
 def needs_libarchive() -> None:
     """Skip the test that calls this where RAR archives cannot be opened."""
     try:

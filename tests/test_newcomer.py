@@ -21,21 +21,15 @@ pytestmark = [pytest.mark.slow, pytest.mark.install, pytest.mark.realdata]
 __all__ = ["source"]
 
 
-@pytest.fixture
-def glove() -> Path:
-    path = Path(os.environ.get("MEDSENTEVAL_GLOVE", "/nonexistent"))
-    if not path.is_file():
-        pytest.skip("MEDSENTEVAL_GLOVE names no file of the real GloVe 6B vectors")
-    return path
-
-
-def test_the_quick_start_leads_to_a_comparison_on_real_data(source: Path, realdata: Path, glove: Path, tmp_path: Path) -> None:
+def test_the_quick_start_leads_to_a_comparison_on_real_data(
+    source: Path, realdata: Path, glove_file: Path, tmp_path: Path
+) -> None:
     home, work = tmp_path / "home", tmp_path / "work"
     (home / "Downloads").mkdir(parents=True)
     work.mkdir()
     for file in (*(realdata / "rqe").glob("*.xml"), *(realdata / "biosses" / "BIOSSES-Dataset").glob("*.docx")):
         (home / "Downloads" / file.name).symlink_to(file)
-    (work / "glove.6B.100d.txt").symlink_to(glove)
+    (work / "glove.6B.100d.txt").symlink_to(glove_file)
     python = environment(tmp_path / "env")
     install(python, source, cwd=work)
 

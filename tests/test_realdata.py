@@ -89,6 +89,8 @@ def test_minilm_runs_on_biosses_and_rqe_from_the_command_line(realdata: Path, tm
             str(realdata),
             "-o",
             str(tmp_path),
+            "--limit",
+            "1000",
         ],
         catch_exceptions=False,
     )
@@ -97,5 +99,5 @@ def test_minilm_runs_on_biosses_and_rqe_from_the_command_line(realdata: Path, tm
     scores = {name: {metric["name"]: metric["value"] for metric in result["metrics"]} for name, result in stored.items()}
     # A general sentence encoder of 2021: far above every encoder of the 2020 table on both.
     assert scores["BIOSSES"]["pearson"] == pytest.approx(0.841, abs=0.005)
-    assert 75 < scores["RQE"]["acc"] < 85
-    assert stored["RQE"]["n_train"] == 8_588
+    assert 70 < scores["RQE"]["acc"] < 85
+    assert stored["RQE"]["n_train"] == 1_000

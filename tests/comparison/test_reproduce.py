@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -198,10 +197,7 @@ def test_term_sets_that_were_built_are_scored(tmp_path: Path) -> None:
 
 @pytest.mark.realdata
 @pytest.mark.slow
-def test_real_words_in_place_of_a_published_row(realdata: Path, tmp_path: Path) -> None:
-    glove = os.environ.get("MEDSENTEVAL_GLOVE")
-    if not glove:
-        pytest.skip("MEDSENTEVAL_GLOVE names no file of GloVe vectors (see shared/tools/real-glove)")
+def test_real_words_in_place_of_a_published_row(realdata: Path, glove: Path) -> None:
     plan = plan_table("medsenteval-3", realdata, {"GloVe_840B": f"vectors:{glove},tokenizer=whitespace,case=exact"})
     cells = tuple(cell for cell in plan.cells if cell.number.encoder == "GloVe_840B" and cell.task in ("RQE", "BIOSSES"))
     outcome = run_plan(replace(plan, cells=cells), realdata)

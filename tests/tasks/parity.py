@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.encoders.static.vector_files import open_vectors
 from medsenteval.registry import task
 from medsenteval.settings import Settings
 from medsenteval.support.files import read_xml
@@ -41,22 +40,16 @@ def hashed_words() -> Batcher:
     return batcher
 
 
-def glove_words() -> Batcher:
+def glove_words(glove: Path) -> Batcher:
     """Mean of the GloVe vectors of the tokens that are found as written, zeros where none is."""
-    named = os.environ.get("MEDSENTEVAL_GLOVE")
-    if not named or not Path(named).is_file():
-        pytest.skip("MEDSENTEVAL_GLOVE names no file of GloVe vectors (see shared/tools/real-glove)")
-    from gensim.models import KeyedVectors
-
-    with open(named, encoding="utf-8") as stream:
-        has_header = stream.readline().count(" ") == 1
-    vectors = KeyedVectors.load_word2vec_format(named, no_header=not has_header)
+    table = open_vectors(glove)
+    row_of = {word: row for row, word in enumerate(table.row_of)}
 
     def batcher(params: Any, batch: list[list[str]]) -> NDArray[np.float32]:
         rows = []
         for tokens in batch:
-            found = [vectors[token] for token in tokens if token in vectors]
-            rows.append(np.mean(found, axis=0, dtype=np.float32) if found else np.zeros(vectors.vector_size, np.float32))
+            found = [table.matrix[row_of[token]] for token in tokens if token in row_of]
+            rows.append(np.mean(found, axis=0, dtype=np.float32) if found else np.zeros(table.matrix.shape[1], np.float32))
         return np.stack(rows).astype(np.float32)
 
     return batcher

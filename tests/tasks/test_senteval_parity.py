@@ -85,9 +85,9 @@ def test_hashed_words_score_as_upstream(real_files: Path, mode: str, name: str) 
 
 @pytest.mark.slow
 @pytest.mark.realdata
-def test_glove_scores_as_upstream(real_files: Path) -> None:
+def test_glove_scores_as_upstream(real_files: Path, glove: Path) -> None:
     record = RECORD["GloVe 6B 100d"]
-    batcher = glove_words()
+    batcher = glove_words(glove)
     for name in ("MR", "TREC", "MRPC", "STS12"):
         assert_equal_to_record(score(real_files, batcher, record["params"], name), record["results"][name], unconverged=0.4)
 

@@ -517,14 +517,11 @@ def test_identity_follows_the_frequencies_but_not_the_texts_that_sif_was_fitted_
 
 
 @pytest.mark.realdata
-def test_real_glove_vectors() -> None:
-    named = os.environ.get("MEDSENTEVAL_GLOVE")
-    if not named:
-        pytest.skip("MEDSENTEVAL_GLOVE names no file of GloVe vectors (see shared/tools/real-glove)")
-    encoder = load_encoder(f"vectors:{named}")
+def test_real_glove_vectors(glove_file: Path) -> None:
+    encoder = load_encoder(f"vectors:{glove_file}")
     wanted = Counter(TOKENIZERS["words"]("The patient had a heart attack ."))
     rows: dict[str, np.ndarray] = {}
-    with open(named, encoding="utf-8") as lines:
+    with open(glove_file, encoding="utf-8") as lines:
         for line in lines:
             word = line.split(" ", 1)[0]
             if word in wanted or word in {"the", "cardiac", "guitar"}:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
@@ -244,11 +243,8 @@ def test_google_analogies_agree_with_gensim_on_random_vectors(write: Write) -> N
     assert_agrees_with_gensim(root, from_table("random", words, np.array(list(words.values()))), vectors, len(words))
 
 
-def test_google_analogies_agree_with_gensim_on_glove(write: Write) -> None:
+def test_google_analogies_agree_with_gensim_on_glove(write: Write, glove: Path) -> None:
     gensim = pytest.importorskip("gensim.models.keyedvectors")
-    path = os.environ.get("MEDSENTEVAL_GLOVE", "")
-    if not path:
-        pytest.skip("set MEDSENTEVAL_GLOVE to GloVe 6B 100d vectors to compare with gensim on real words")
     from medsenteval.encoders.static.vector_files import open_vectors
     from medsenteval.encoders.static.vector_formats import FileOptions
 
@@ -257,7 +253,7 @@ def test_google_analogies_agree_with_gensim_on_glove(write: Write) -> None:
     split = {name: [(p.split(":")[0], p.split(":")[1]) for p in text.split()] for name, text in
              (("capital-country", capitals), ("gram8-plural", plurals))}  # fmt: skip
     root = write({"Google/questions-words.txt": google_file(split)})
-    table = open_vectors(Path(path), FileOptions("", "", "", "word", True))
+    table = open_vectors(glove, FileOptions("", "", "", "word", True))
     words = list(table.row_of)
     vectors = gensim.KeyedVectors(table.matrix.shape[1])
     vectors.add_vectors(words, np.asarray(table.matrix))

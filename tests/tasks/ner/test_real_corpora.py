@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +21,6 @@ from medsenteval.words.tagging.tag_schemes import SCHEMES, as_iob, tag_names
 from tests.words.tagging.conll import in_scheme
 
 pytestmark = pytest.mark.realdata
-
-
-@pytest.fixture(scope="session")
-def glove() -> str:
-    """The GloVe 6B 100d vectors that MEDSENTEVAL_GLOVE names."""
-    path = os.environ.get("MEDSENTEVAL_GLOVE", "")
-    if not Path(path).is_file():
-        pytest.skip("the real GloVe vectors are not there; set MEDSENTEVAL_GLOVE to glove.6B.100d as .vec or .txt")
-    return path
 
 
 def read(name: str, realdata: Path, settings: Settings | None = None) -> TaggedDataset:
@@ -84,23 +74,38 @@ def test_jnlpba_lacks_its_train_file_and_says_so(realdata: Path) -> None:
         read("JNLPBA", realdata)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("bare", [False, True])
-def test_the_corpus_is_the_same_in_every_scheme(realdata: Path, tmp_path: Path, scheme: str, bare: bool) -> None:
-    original = read("AnatEM", realdata)
-    names = tag_names(original.label_names)
-    for name, split in original.tagged.items():
+@pytest.fixture(scope="module")
+def anatem(realdata: Path) -> TaggedDataset:
+    return read("AnatEM", realdata)
+
+
+def write_in_scheme(corpus: TaggedDataset, folder: Path, scheme: str, bare: bool, most: int | None = None) -> None:
+    """Write the first sentences of each part with their tags in another scheme; ``bare`` ones do not name the class."""
+    names = tag_names(corpus.label_names)
+    for name, split in corpus.tagged.items():
         sentences = []
-        for tokens, tags in zip(split.tokens, split.tags, strict=True):
+        for tokens, tags in zip(split.tokens[:most], split.tags[:most], strict=True):
             written = in_scheme(np.array(tags, dtype=np.int16), scheme, names)
             lines = [f"{token}\t{tag.partition('-')[0] if bare else tag}" for token, tag in zip(tokens, written, strict=True)]
             sentences.append("\n".join(lines))
-        (tmp_path / f"{name}.tsv").write_text("\n\n".join(sentences) + "\n", "utf-8")
+        (folder / f"{name}.tsv").write_text("\n\n".join(sentences) + "\n", "utf-8")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("bare", [False, True])
+def test_sentences_are_the_same_in_every_scheme(anatem: TaggedDataset, tmp_path: Path, scheme: str, bare: bool) -> None:
+    write_in_scheme(anatem, tmp_path, scheme, bare, most=500)
     dataset = task("AnatEM").read(tmp_path, {})
     assert isinstance(dataset, TaggedDataset)
     assert dataset.rejected == ()
-    assert {name: split.tags for name, split in dataset.tagged.items()} == {n: s.tags for n, s in original.tagged.items()}
+    assert {name: split.tags for name, split in dataset.tagged.items()} == {
+        name: split.tags[:500] for name, split in anatem.tagged.items()
+    }
     assert bool(dataset.notes) == (scheme != "IOB2")
+
+
+def test_the_whole_corpus_in_another_scheme_is_ready(anatem: TaggedDataset, tmp_path: Path) -> None:
+    write_in_scheme(anatem, tmp_path, "IOBES", bare=False)
     prepared = prepare(manifest("AnatEM"), [tmp_path], tmp_path / "data")
     assert (prepared.status.state, prepared.status.n_rejected) == ("ready", 0)
 
@@ -126,9 +131,9 @@ def test_entities_equal_seqevals_on_the_real_tags(realdata: Path) -> None:
 
 
 @pytest.mark.slow
-def test_glove_beats_random_vectors_and_the_dictionary_on_anatem(realdata: Path, glove: str) -> None:
-    """A thousand sentences of each part; benchmarks/ner.py does the whole corpus."""
-    settings = Settings(limit=1000)
+def test_glove_beats_random_vectors_and_the_dictionary_on_anatem(realdata: Path, glove: Path) -> None:
+    """Five hundred sentences of each part; benchmarks/ner.py does the whole corpus."""
+    settings = Settings(limit=500)
     anatem = task("AnatEM")
     dataset = read("AnatEM", realdata, settings)
     encoder = load_encoder(f"vectors:{glove},tokenizer=whitespace")

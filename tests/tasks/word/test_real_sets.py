@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -91,22 +90,14 @@ def test_parts_of_simverb(realdata: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def glove() -> Path:
-    path = Path(os.environ.get("MEDSENTEVAL_GLOVE", "/nonexistent"))
-    if not path.is_file():
-        pytest.skip("MEDSENTEVAL_GLOVE names no file of the real GloVe 6B vectors")
-    return path
-
-
-@pytest.fixture(scope="module")
-def gensim_vectors(glove: Path, realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def gensim_vectors(glove_file: Path, realdata: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The vectors that the sets could ask for, read by gensim; the whole file would take it minutes."""
     models = pytest.importorskip("gensim.models")
     asked = {
         text.casefold() for name in GENSIM_SETS for text in load_dataset(registry.task(name), realdata, Settings()).all_texts()
     }
     part = tmp_path_factory.mktemp("glove") / "part.txt"
-    with glove.open(encoding="utf-8") as stream, part.open("w", encoding="utf-8") as kept:
+    with glove_file.open(encoding="utf-8") as stream, part.open("w", encoding="utf-8") as kept:
         kept.writelines(line for line in stream if line.partition(" ")[0].casefold() in asked and line.count(" ") > 1)
     return models.KeyedVectors.load_word2vec_format(str(part), no_header=True)
 
