@@ -26,6 +26,7 @@ from medsenteval.statistics import (
     FriedmanOutcome,
     Interval,
     Means,
+    Method,
     Significance,
     WeightedScore,
     accuracy_difference_interval,
@@ -49,7 +50,8 @@ __all__ = [
 ]
 
 
-BOOTSTRAP: Final = "paired bootstrap"
+#: How intervals of differences are read from the resamples -> what the test is called.
+BOOTSTRAPS: Final[dict[Method, str]] = {"percentile": "paired bootstrap", "bca": "BCa bootstrap"}
 #: Metrics of which a lower value is better.
 LOWER_IS_BETTER: Final = frozenset({"mse", "category_error", "overlap"})
 
@@ -215,13 +217,17 @@ def compare_results(
     seed: int = 1111,
     published: Iterable[PublishedNumber] = (),
     all_metrics: bool = False,
+    intervals: Method = "percentile",
 ) -> Comparison:
     """Set results side by side, test every pair of encoders in every column, and note what is not comparable.
 
-    Headline metrics are tested, with ``all_metrics`` the others too.
+    Headline metrics are tested, with ``all_metrics`` the others too. ``intervals`` says how those of resampled differences are
+    made and with them what is significant: "percentile" (tests centre the differences) or "bca".
     """
     if not results:
         raise SettingsError("there is no result to compare")
+    if intervals not in BOOTSTRAPS:
+        raise SettingsError(f"intervals is {intervals!r}; it can be {' or '.join(BOOTSTRAPS)}")
     results, notes = one_for_each_job(results)
     columns: list[Column] = []
     by_task: dict[str, dict[str, list[Result]]] = {}
@@ -233,15 +239,17 @@ def compare_results(
         notes.extend(_differences_between_groups(task, groups))
         for number, (key, group) in enumerate(groups.items(), start=1):
             label = task if len(groups) == 1 else f"{task} [{number}]"
-            columns.extend(_columns(task, label, key, group, resamples, correction, seed, notes, all_metrics))
+            columns.extend(_columns(task, label, key, group, resamples, correction, seed, notes, all_metrics, intervals))
     encoders = tuple(dict.fromkeys(result.encoder for result in results))
-    resampled = [len(column.tested) for column in columns if column.test == BOOTSTRAP]
-    # One resample in R + 1 is the smallest p value that there can be, and what corrections by the number of tests multiply.
+    resampled = [len(column.tested) for column in columns if column.test in BOOTSTRAPS.values()]
+    # One resample in R + 1, for BCa two, is the smallest p value that there can be, and what corrections by the number of
+    # tests multiply.
     tests = (
         max((n * (n - 1) // 2 for n in resampled), default=0) if correction in ("holm", "bonferroni") else len(resampled[:1])
     )
-    if tests / (resamples + 1) >= level:
-        enough = math.floor(tests / level + 1e-9)
+    sides = 2 if intervals == "bca" else 1
+    if sides * tests / (resamples + 1) >= level:
+        enough = math.floor(sides * tests / level + 1e-9)
         notes.append(f"{resamples:,} resamples cannot make any of {tests:,} test(s) significant ({correction}): use {enough:,}")
     if any(column.synthetic for column in columns):
         notes.append("scores on synthetic sample data are not tested, not ranked, and none is called best")
@@ -281,6 +289,7 @@ def _columns(
     seed: int,
     notes: list[str],
     all_metrics: bool,
+    intervals: Method,
 ) -> list[Column]:
     by_encoder: dict[str, list[Result]] = {}
     for result in group:
@@ -323,7 +332,7 @@ def _columns(
         elif not (column.headline or all_metrics):
             column.untested = "no headline metric"
         else:
-            _test(column, tested, resamples, correction, seed)
+            _test(column, tested, resamples, correction, seed, intervals)
             if column.untested and column.headline:
                 notes.append(f"{label}, {metric.name}: not tested: {column.untested}")
             elif not column.untested and column.n_common < max(len(r.items["id"]) for r in tested.values()):
@@ -342,7 +351,7 @@ def _mean_metric(results: Sequence[Result], name: str) -> Metric | None:
     return Metric(name, means["value"], means["low"], means["high"], means["baseline"], found[0].unit, found[0].n)
 
 
-def _test(column: Column, results: Mapping[str, Result], resamples: int, correction: str, seed: int) -> None:
+def _test(column: Column, results: Mapping[str, Result], resamples: int, correction: str, seed: int, intervals: Method) -> None:
     """Fill in the p values of every pair of encoders, or say why there are none."""
     if len(results) < 2:
         column.untested = "no seed that two encoders share"
@@ -364,8 +373,8 @@ def _test(column: Column, results: Mapping[str, Result], resamples: int, correct
         column._interval = lambda i, j, confidence: _accuracy_difference(right, i, j, confidence)
     else:
         drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed))
-        column.p_values, column.test = drawn.p_values(), BOOTSTRAP
-        column._interval = lambda i, j, confidence: drawn.difference(i, j, confidence=confidence, method="percentile")
+        column.p_values, column.test = drawn.p_values(intervals), BOOTSTRAPS[intervals]
+        column._interval = lambda i, j, confidence: drawn.difference(i, j, confidence=confidence, method=intervals)
     column.tested, column.n_common = list(results), n
     upper = np.triu_indices(len(results), 1)
     column.corrected = np.ones_like(column.p_values)

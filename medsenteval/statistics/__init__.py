@@ -39,7 +39,7 @@ from medsenteval.statistics.ranking import (
     smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
-from medsenteval.statistics.resampling import Bootstrap, bootstrap
+from medsenteval.statistics.resampling import Bootstrap, Method, bootstrap
 from medsenteval.statistics.weighted import (
     Accuracies,
     Correlation,
@@ -65,6 +65,7 @@ __all__ = [
     "Interval",
     "KendallTaus",
     "Means",
+    "Method",
     "Pearsons",
     "Significance",
     "Spearmans",

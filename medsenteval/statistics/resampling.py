@@ -74,13 +74,36 @@ class Bootstrap:
         reached = int(np.sum(moved >= abs(observed) * (1 - 1e-9) - 1e-15))
         return Significance("paired bootstrap", observed, (1 + reached) / (1 + len(self.values)), self.n)
 
-    def p_values(self) -> Floats:
-        """Return the two-sided p values of ``test`` for every pair of encoders, 1 on the diagonal."""
+    def bca_test(self, first: int, second: int) -> Significance:
+        """Test two encoders by BCa: p is the level at which the interval of their difference begins to exclude 0.
+
+        The observed sample counts as one resample beyond 0, on either side, so p is never below 2 in so many and one.
+        """
+        from scipy.special import ndtr, ndtri
+
+        contrast = self._contrast(first, second)
+        observed = float(self.observed @ contrast)
+        sign = -1.0 if observed < 0 else 1.0
+        values = sign * (self.values @ contrast)
+        least = 2 / (1 + len(values))
+        if observed == 0:
+            return Significance("BCa bootstrap", observed, 1.0, self.n)
+        # Equal up to rounding is equal.
+        beyond = float(ndtri((1 + np.sum(values <= abs(observed) * 1e-9)) / (1 + len(values))))
+        bias, acceleration = bca_terms(sign * observed, values, self.jackknife @ (sign * contrast))
+        # The inverse of what bca_levels does to a level; beyond its reach no level is.
+        below = 1 + acceleration * (beyond - bias)
+        p = 2 * float(ndtr((beyond - bias) / below - bias)) if below > 0 else 0.0
+        return Significance("BCa bootstrap", observed, min(1.0, max(p, least)), self.n)
+
+    def p_values(self, method: Method = "percentile") -> Floats:
+        """Return the two-sided p values of ``test``, or of ``bca_test``, for every pair of encoders, 1 on the diagonal."""
         k = len(self.observed)
         found = np.ones((k, k))
+        test = self.bca_test if method == "bca" else self.test
         for first in range(k):
             for second in range(first + 1, k):
-                found[first, second] = found[second, first] = self.test(first, second).p_value
+                found[first, second] = found[second, first] = test(first, second).p_value
         return found
 
     def _contrast(self, first: int, second: int) -> Floats:
@@ -127,24 +150,31 @@ def fisher_limits(r: float, error: float, n: int, confidence: float) -> tuple[fl
 
 
 def bca_levels(levels: Floats, estimate: float, values: Floats, jackknife: Floats) -> Floats:
-    """Return the levels at which BCa reads the resampled distribution (Efron 1987): corrected for bias and acceleration.
-
-    A distribution that is all on one side of the estimate, or a score that no single item moves, has no correction; the plain
-    levels are returned then.
-    """
+    """Return the levels at which BCa reads the resampled distribution (Efron 1987): corrected for bias and acceleration."""
     from scipy.special import ndtr, ndtri
+
+    bias, acceleration = bca_terms(estimate, values, jackknife)
+    if bias == acceleration == 0:
+        return levels
+    moved = bias + ndtri(levels)
+    corrected: Floats = ndtr(bias + moved / (1 - acceleration * moved))
+    return corrected
+
+
+def bca_terms(estimate: float, values: Floats, jackknife: Floats) -> tuple[float, float]:
+    """Return BCa's corrections for bias and acceleration.
+
+    A distribution that is all on one side of the estimate, or a score that no single item moves, has neither: both are 0.
+    """
+    from scipy.special import ndtri
 
     # Half of the resamples that equal the estimate count as below it, as in scipy.
     share = (np.sum(values < estimate) + np.sum(values <= estimate)) / (2 * len(values))
     deviations = jackknife.mean() - jackknife
     spread = np.sum(deviations**2) ** 1.5
     if not 0 < share < 1 or spread == 0:
-        return levels
-    bias = ndtri(share)
-    acceleration = np.sum(deviations**3) / (6 * spread)
-    moved = bias + ndtri(levels)
-    corrected: Floats = ndtr(bias + moved / (1 - acceleration * moved))
-    return corrected
+        return 0.0, 0.0
+    return float(ndtri(share)), float(np.sum(deviations**3) / (6 * spread))
 
 
 def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator) -> Bootstrap:

@@ -192,3 +192,29 @@ def test_what_cannot_be_resampled_is_refused() -> None:
         found.interval(confidence=1.0)
     with pytest.raises(SettingsError, match="method is 'basic'"):
         found.interval(method="basic")  # type: ignore[arg-type]
+
+
+def test_p_of_bca_is_the_level_at_which_scipys_interval_begins_to_exclude_zero() -> None:
+    rng = np.random.default_rng(3)
+    gold = rng.standard_normal(60)
+    for noise in (0.9, 1.3, 1.7):
+        predicted = np.stack([gold + rng.standard_normal(60), gold + noise * rng.standard_normal(60)])
+        found = bootstrap(correlations("spearman", predicted, gold), resamples=4000, rng=np.random.default_rng(7))
+        p = found.bca_test(0, 1).p_value
+        assert found.p_values("bca") == pytest.approx(np.array([[1.0, p], [p, 1.0]]))
+        assert found.bca_test(1, 0).p_value == p
+        for level in (0.5 * p, 1.5 * p):
+            if not 0.01 < level < 0.95:
+                continue
+            low, high = stats.bootstrap(
+                (*predicted, gold), spearman_difference, paired=True, vectorized=True, n_resamples=4000,
+                confidence_level=1 - level, method="BCa", rng=np.random.default_rng(7),
+            ).confidence_interval  # fmt: skip
+            assert (low > 0 or high < 0) == (level > p)
+
+
+def test_p_of_bca_where_no_resample_reaches_zero_or_there_is_no_difference() -> None:
+    assert accuracy_bootstrap(0.5, 0.5).bca_test(0, 0).p_value == 1.0
+    gold = np.arange(30.0)
+    found = bootstrap(correlations("spearman", np.stack([gold, -gold]), gold), resamples=500, rng=np.random.default_rng(0))
+    assert found.bca_test(0, 1).p_value == 2 / 501
