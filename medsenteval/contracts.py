@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ __all__ = [
     "Task",
     "TokenEncoder",
     "TokenVectors",
+    "has_word_vectors",
 ]
 
 #: Raised whenever the meaning of a stored field changes.
@@ -78,6 +79,11 @@ class TokenEncoder(Encoder, Protocol):
     """An encoder whose sentence vector is pooled from token vectors (static vectors, ELMo, BERT, Flair)."""
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors: ...
+
+
+def has_word_vectors(encoder: Encoder) -> TypeGuard[TokenEncoder]:
+    """Return whether a word has the same vector in every text, so that a term is a bag of word vectors; these say so."""
+    return isinstance(encoder, TokenEncoder) and bool(getattr(encoder, "context_free", False))
 
 
 @dataclass(frozen=True)
@@ -323,15 +329,16 @@ class Task:
 
     def protocol_under(self, settings: Settings) -> str:
         """Return the protocol's full name; scores under different names are not comparable."""
+        name = self.protocol
         if self.protocol_options:
             given = settings.task_options.get(self.name, {})
-            chosen = {name: given.get(name, self.options[name][0]) for name in self.protocol_options}
-            return "-".join(name if value == "yes" else value for name, value in chosen.items() if value != "no")
+            chosen = {option: given.get(option, self.options[option][0]) for option in self.protocol_options}
+            name = "-".join(option if value == "yes" else value for option, value in chosen.items() if value != "no")
         if not self.uses_probe:
-            return self.protocol if settings.similarity is None or self.protocol != "cosine" else OWN_SIMILARITY
+            return name if settings.similarity is None or name != "cosine" else OWN_SIMILARITY
         if settings.few_shot == "mteb":
             return settings.part_of_training
-        name = self.protocol if self.protocol == "split" else f"{self.protocol}-{settings.folds}"
+        name = name if name == "split" else f"{name}-{settings.folds}"
         if settings.grouped:
             name += f"-grouped-by-{self.groups_are.replace(' ', '-')}"
         if settings.grid != "senteval":

@@ -35,6 +35,8 @@ class StaticEncoder(ABC):
 
     #: A batch of this size costs no more memory and far less time than many small ones.
     preferred_batch: int = 16384
+    #: A word has the same vector in every text.
+    context_free: bool = True
     name: str
     dimension: int
 

@@ -281,7 +281,10 @@ def link(
 )
 @click.option("--sample", type=int, metavar="N", help="At most N terms of each category.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
-@click.option("--measure", "measures", multiple=True, metavar="NAME", help="A measure; repeat for several; default avg_cos.")
+@click.option("--measure", "measures", multiple=True, metavar="NAME",
+              help="A measure; repeat for several: each encoder is scored under those that fit it. paper: fuzzy_jaccard for "
+                   "word vectors, avg_tau for others. Default avg_cos.")  # fmt: skip
+@click.option("--all-measures", is_flag=True, help="Every measure that fits an encoder, and its best and worst.")
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
 def separate(
     encoders: tuple[str, ...],
@@ -292,13 +295,14 @@ def separate(
     sample: int | None,
     seed: int,
     measures: tuple[str, ...],
+    all_measures: bool,
     no_cache: bool,
 ) -> None:
     """Measure how far encoders keep a distant category apart from two close ones (relative overlap, lower is better)."""
     from medsenteval import registry
     from medsenteval.embedding.cache import EmbeddingCache
-    from medsenteval.report.term_tables import separation_table
-    from medsenteval.running.category_separation import separate_encoders
+    from medsenteval.report.term_tables import extremes_table, separation_table
+    from medsenteval.running.category_separation import ALL_MEASURES, separate_encoders
     from medsenteval.settings import Settings
     from medsenteval.words.terms.categories import read_categories, sampled
 
@@ -308,11 +312,13 @@ def separate(
     rows = separate_encoders(
         [registry.load_encoder(spec) for spec in encoders],
         found,
-        measures or ("avg_cos",),
+        ALL_MEASURES if all_measures else measures or ("avg_cos",),
         Settings(),
         cache=None if no_cache else EmbeddingCache(),
     )
     echo(separation_table(rows, list(found)))
+    if all_measures:
+        echo(f"\n{extremes_table(rows)}")
 
 
 @terms.command()

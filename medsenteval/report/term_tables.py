@@ -10,7 +10,7 @@ from medsenteval.running.term_sets import SetOutcome
 from medsenteval.support.text_table import text_table
 from medsenteval.words.terms.annotation import SheetScore
 
-__all__ = ["measure_table", "outcome_table", "separation_table", "sheet_table", "strata_table"]
+__all__ = ["extremes_table", "measure_table", "outcome_table", "separation_table", "sheet_table", "strata_table"]
 
 
 def outcome_table(outcomes: Sequence[SetOutcome]) -> str:
@@ -73,6 +73,17 @@ def separation_table(rows: Sequence[EncoderSeparation], categories: Sequence[str
         f"\n{legend}\nO: share of triples in which a term of A is at most as similar to one of B as to one of C; "
         "0 is best, 50 % chance."
     )
+
+
+def extremes_table(rows: Sequence[EncoderSeparation]) -> str:
+    """Return each encoder's best and worst measure, as the paper's Table 6."""
+    table = []
+    for encoder in dict.fromkeys(row.encoder for row in rows):
+        own = sorted((row for row in rows if row.encoder == encoder), key=lambda row: row.separation.overlap)
+        best, worst = own[0], own[-1]
+        overlaps = f"{best.separation.overlap:.1%} / {worst.separation.overlap:.1%}"
+        table.append([encoder, f"{best.measure} / {worst.measure}", overlaps])
+    return text_table(["Encoder", "Measure, best / worst", "O, best / worst"], table, [False, False, True])
 
 
 def sheet_table(scores: Sequence[SheetScore]) -> str:

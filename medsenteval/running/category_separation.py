@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from medsenteval.contracts import Encoder
 from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.errors import UnknownNameError
 from medsenteval.running.term_vectors import encode_terms
 from medsenteval.settings import Settings
+from medsenteval.similarity import MEASURES
 from medsenteval.similarity.cross_similarity import CrossSimilarity
+from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 from medsenteval.words.terms.separation import Separation, separate
 
-__all__ = ["EncoderSeparation", "separate_encoders"]
+__all__ = ["ALL_MEASURES", "EncoderSeparation", "separate_encoders"]
+
+#: Every measure: ten for word vectors, four for encoders that give one vector a term.
+ALL_MEASURES: Final = tuple(MEASURES)
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,10 @@ def separate_encoders(
     *,
     cache: EmbeddingCache | None = None,
 ) -> list[EncoderSeparation]:
-    """Separate the categories by each encoder under each measure, counting only terms that the encoder knows."""
+    """Separate the categories by each encoder under those of the measures that fit it, counting only terms that it knows."""
+    for measure in measures:
+        if measure not in (PAPER_MEASURE, *MEASURES):
+            raise UnknownNameError(f"no measure is called {measure!r}; known: {PAPER_MEASURE}, {', '.join(MEASURES)}")
     rows = []
     texts = [term for members in categories.values() for term in members]
     for encoder in encoders:
@@ -41,7 +51,13 @@ def separate_encoders(
         members = {name: vectors.numbers(list(terms)) for name, terms in categories.items()}
         known = {name: numbers[vectors.known[numbers]] for name, numbers in members.items()}
         unknown = sum(len(members[name]) - len(known[name]) for name in members)
-        for name in dict.fromkeys(vectors.measure(measure) for measure in measures):
+        for name in _fitting(measures, vectors):
             similarity = CrossSimilarity(name, vectors.matrix, vectors.terms)
             rows.append(EncoderSeparation(encoder.name, name, separate(similarity, known), unknown))
     return rows
+
+
+def _fitting(measures: Sequence[str], vectors: EncodedTerms) -> list[str]:
+    """Return the measures that an encoder has; where none of those named is among them, the error says which are."""
+    fitting = [measure for measure in measures if measure in (PAPER_MEASURE, *vectors.measures)]
+    return list(dict.fromkeys(vectors.measure(measure) for measure in fitting or measures))

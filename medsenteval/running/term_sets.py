@@ -16,15 +16,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.contracts import Dataset, Embeddings, Encoder, Metric, Result, Scores, Split, Task
+from medsenteval.contracts import Dataset, Embeddings, Encoder, Metric, Result, Scores, Split, Task, has_word_vectors
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.engine import make_result
 from medsenteval.errors import DataError, DataMissingError, SettingsError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_vectors import PAPER_MEASURE, EncodedTerms, encode_terms
+from medsenteval.running.term_vectors import encode_terms
 from medsenteval.settings import CONFIDENCE, Settings
-from medsenteval.similarity import CONTEXTUAL_MEASURES, MEASURES, Terms
+from medsenteval.similarity import MEASURES
 from medsenteval.statistics import bonferroni, holm, mcnemar_matrix, share_interval
+from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 from medsenteval.words.terms.separability import Separability, score_separability
 from medsenteval.words.terms.sets import SetName, TermSet, is_synthetic, read_set
 
@@ -48,6 +49,17 @@ class Comparison:
         parts = [str(self.better)] if self.better else []
         parts += [f"-{self.worse}"] if self.worse else []
         return "/".join(parts)
+
+
+@dataclass(frozen=True, eq=False)
+class TermPairs(Dataset):
+    """The pairs of a set; ``bags`` holds the terms as word vectors where the encoder has these."""
+
+    bags: EncodedTerms | None = None
+
+    def for_encoder(self, encoder: Encoder) -> TermPairs:
+        """Look up the terms' words where the encoder has a vector for each."""
+        return replace(self, bags=EncodedTerms.of_words(encoder, list(self.all_texts()))) if has_word_vectors(encoder) else self
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +139,7 @@ def evaluate_sets(
     return outcomes
 
 
-def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str, measure: str) -> Dataset:
+def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str, measure: str) -> TermPairs:
     split = Split(
         ids=tuple(f"{term_set.name}:{number}" for number in range(1, len(term_set.pairs) + 1)),
         texts=tuple(first for first, _ in term_set.pairs),
@@ -138,7 +150,7 @@ def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str
     if settings.limit is not None and len(split) > settings.limit:
         split = split.take(_sample(term_set.similar, settings.limit, settings.seed))
         notes.append(f"limited to {settings.limit} pairs: no score for publication")
-    return Dataset(
+    return TermPairs(
         f"terms-{term_set.name}",
         {"all": split},
         label_names=("dissimilar", "similar"),
@@ -290,16 +302,10 @@ def _read_task(folder: Path, options: Mapping[str, str], name: SetName) -> Datas
 
 
 def _evaluate_task(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    """Score one encoder alone on sentence vectors, on the pairs that it knows."""
+    """Score one encoder alone, on the pairs that it knows."""
     split = dataset.splits["all"]
-    vectors = EncodedTerms(
-        dict(embeddings.row_of),
-        embeddings.matrix,
-        Terms.single(len(embeddings.matrix)),
-        ~embeddings.zero_rows,
-        word_vectors=False,
-        n_encoded=embeddings.n_encoded,
-    )
+    bags = dataset.bags if isinstance(dataset, TermPairs) else None
+    vectors = bags or EncodedTerms.of_texts(embeddings)
     assert split.texts2 is not None
     known = vectors.known[vectors.numbers(split.texts)] & vectors.known[vectors.numbers(split.texts2)]
     kept = split.take(np.flatnonzero(known))
@@ -328,7 +334,7 @@ def task_for(name: SetName) -> Task:
         folders=("terms",),
         read=lambda folder, options: _read_task(folder, options, name),
         evaluate=_evaluate_task,
-        options={"measure": (PAPER_MEASURE, *CONTEXTUAL_MEASURES)},
+        options={"measure": (PAPER_MEASURE, *MEASURES)},
         labels=("dissimilar", "similar"),
         positive_label="similar",
         citation="Schulz and Juric 2020, Can Embeddings Adequately Represent Medical Terminology? New Large-Scale Medical Term "

@@ -25,6 +25,7 @@ from medsenteval.running.term_vectors import encode_terms
 from medsenteval.settings import Settings
 from medsenteval.words.terms.sets import SetName, TermSet, build_sets, read_sets
 from tests.conftest import CountingEncoder
+from tests.similarity.test_measures import pair_by_pair
 from tests.words.terms.test_sets import families
 
 NAME = SetName("same_as", "hard", "random")
@@ -95,8 +96,9 @@ def test_wrong_choices_are_refused(tmp_path: Path, counting: CountingEncoder) ->
 def test_word_vectors_keep_each_word_once(tmp_path: Path) -> None:
     encoded = encode_terms(vectors(tmp_path), ["skin rash", "rash", "skin skin", "skin odd"], Settings())  # type: ignore[arg-type]
     assert encoded.known.tolist() == [True, True, True, False]
-    assert len(encoded.matrix) == 3  # skin, rash, and the zeros of unknown words
-    assert encoded.terms.lengths.tolist() == [2, 1, 2, 2]
+    assert encoded.known_in_part.tolist() == [True] * 4
+    assert len(encoded.matrix) == 2  # skin and rash
+    assert encoded.terms.lengths.tolist() == [2, 1, 2, 1]
 
 
 def test_a_set_is_an_ordinary_task_too(tmp_path: Path) -> None:
@@ -116,6 +118,25 @@ def test_a_set_is_an_ordinary_task_too(tmp_path: Path) -> None:
     assert result.details["measure"] == "avg_tau"
 
 
+def test_word_vectors_alone_are_scored_as_word_vectors(tmp_path: Path) -> None:
+    """Fuzzy Jaccard on terms whose words are all known, not tau on whatever mean they have."""
+    from medsenteval.datasets.locate import load_dataset
+    from medsenteval.engine import evaluate_task
+
+    folder = tmp_path / "terms"
+    folder.mkdir()
+    (folder / NAME.file).write_text("".join(f"{a}\t{b}\t{int(s)}\n" for (a, b), s in zip(PAIRS, SET.similar, strict=True)))
+    task, encoder = task_for(NAME), vectors(tmp_path)
+    result = evaluate_task(task, load_dataset(task, tmp_path, Settings()), encoder, Settings())  # type: ignore[arg-type]
+    [outcome] = evaluate_sets([SET], [encoder], Settings())  # type: ignore[list-item]
+    assert result.details["measure"] == "fuzzy_jaccard"
+    assert result.metrics == outcome.results[0].metrics
+    assert list(result.items["similarity"]) == list(outcome.results[0].items["similarity"])
+    bags = [[np.array([WORDS[word] for word in term.split()]) for term in pair] for pair in PAIRS if "unknown" not in pair]
+    expected = [pair_by_pair("fuzzy_jaccard", *pair) for pair in bags]
+    assert result.items["similarity"] == pytest.approx(expected, abs=1e-6)
+
+
 def test_the_command_scores_separates_and_samples(tmp_path: Path) -> None:
     folder = tmp_path / "sets"
     build_sets(families(), folder, notice="-")
@@ -133,6 +154,20 @@ def test_the_command_scores_separates_and_samples(tmp_path: Path) -> None:
     run = CliRunner().invoke(main, ["terms", "separate", "-e", "lexical", *lists, "--measure", "avg_cos", "--no-cache"])
     assert run.exit_code == 0, run.output
     assert "Overlap O" in run.output
+    (tmp_path / "letters.txt").write_text(
+        "".join(f"{w} {i} {-i} 1\n" for i, w in enumerate([*"xyz", *"01234", "xxx", "yyy", "zzz"], 1))
+    )
+    both = ["-e", "lexical", "-e", f"vectors:{tmp_path}/letters.txt,name=letters", *lists, "--no-cache"]
+    run = CliRunner().invoke(main, ["terms", "separate", *both, "--measure", "max_jaccard", "--measure", "avg_r"])
+    assert run.exit_code == 0, run.output
+    assert [line.split()[:2] for line in run.output.splitlines() if line.startswith(("lexical ", "letters "))] == [
+        ["lexical", "avg_r"], ["letters", "max_jaccard"], ["letters", "avg_r"],
+    ]  # fmt: skip
+    run = CliRunner().invoke(main, ["terms", "separate", *both, "--all-measures"])
+    rows = [line.split() for line in run.output.splitlines() if line.startswith(("lexical ", "letters "))]
+    assert (len(rows), [row[2] for row in rows[-2:]]) == (10 + 4 + 2, ["/", "/"])
+    run = CliRunner().invoke(main, ["terms", "separate", *both, "--measure", "fuzzy_jaccard"])
+    assert (run.exit_code, "no measure 'fuzzy_jaccard' for an encoder with one vector" in run.output) == (2, True)
     run = CliRunner().invoke(main, ["terms", "sheet", str(folder), "-o", str(tmp_path / "s.csv"), "--pairs", "2"])
     assert run.exit_code == 0, run.output
     run = CliRunner().invoke(main, ["terms", "evaluate", str(folder), "-e", "lexical", "-s", "nonsense"])
