@@ -15,7 +15,7 @@ from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Correlation, correlation, correlation_interval
 from medsenteval.support.arrays import Floats
 
-__all__ = ["concatenate_splits", "correlate_parts", "evaluate_similarity", "predict_similarity"]
+__all__ = ["concatenate_splits", "correlate_parts", "evaluate_similarity", "predict_similarity", "score_similarity"]
 
 _KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
 
@@ -23,7 +23,16 @@ _KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
 def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Correlate the cosine of each pair's vectors, or the caller's own similarity, with the gold score; nothing is trained."""
     split = concatenate_splits(list(dataset.splits.values()))
-    predicted, gold, degenerate = predict_similarity(task, split, embeddings, settings)
+    predicted, _, degenerate = predict_similarity(task, split, embeddings, settings)
+    return score_similarity(task, split, predicted, settings, {"pairs_with_zero_vector": degenerate})
+
+
+def score_similarity(
+    task: Task, split: Split, predicted: Floats, settings: Settings, details: Mapping[str, Any] | None = None
+) -> Scores:
+    """Correlate the similarities of a split's pairs with their gold scores."""
+    gold = split.scores
+    assert gold is not None
     scored = correlate_parts({task.senteval_name or task.name: (predicted, gold)})
     metrics = []
     for kind in _KINDS:
@@ -37,7 +46,7 @@ def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, se
         n_test=len(gold),
         items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
         senteval=scored,
-        details={"pairs_with_zero_vector": degenerate},
+        details=details or {},
     )
 
 

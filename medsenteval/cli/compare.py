@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -39,6 +39,10 @@ REFERENCE = "reference"
 @click.option("--caption", default="", metavar="TEXT", help="A caption for the table in markdown or latex.")
 @click.option("--notes", is_flag=True, help="Add to markdown or latex what marks mean, and what is to be said of the data.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file instead.")
+@click.option("--common-pairs", is_flag=True,
+              help="Score word similarity tasks again on the pairs whose words all encoders know.")  # fmt: skip
+@click.option("--intervals", type=click.Choice(["percentile", "bca"]), default="percentile", show_default=True,
+              help="How resampled differences (correlations, F1) get their intervals and significance.")  # fmt: skip
 @click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
 @click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
 @click.option("--correction", default="holm", metavar="NAME", help="holm (default), bonferroni, benjamini-hochberg or none")
@@ -59,6 +63,8 @@ def compare(
     caption: str,
     notes: bool,
     output: Path | None,
+    common_pairs: bool,
+    intervals: Literal["percentile", "bca"],
     resamples: int,
     level: float,
     correction: str,
@@ -84,6 +90,10 @@ def compare(
         results = [result for result in results if result.task in chosen]
         if not results:
             raise SettingsError(f"no result of the tasks {tasks!r}")
+    if common_pairs:
+        from medsenteval.comparison.common_pairs import on_common_pairs
+
+        results = on_common_pairs(results)
     numbers = _numbers(beside)
     comparison = compare_results(
         results,
@@ -93,6 +103,7 @@ def compare(
         seed=seed,
         published=numbers,
         all_metrics=style == "csv" or metrics is not None,
+        intervals=intervals,
     )
     if against and against not in comparison.encoders:
         raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")

@@ -61,6 +61,11 @@ __all__ = ["run"]
 @click.option("--allow-code", is_flag=True,
               help="Trust what SUITE.toml names: code (python:, mteb:), servers (endpoint:, dask://).")  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@click.option(
+    "--common-pairs",
+    is_flag=True,
+    help="Show word similarity on the pairs whose words all encoders of the run know; stored are all that each knows.",
+)
 @click.option("--quality", is_flag=True, help="Report duplicates, leaks and the best possible score of each data set too.")
 @click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
 def run(
@@ -78,6 +83,7 @@ def run(
     plan_only: bool,
     allow_code: bool,
     no_cache: bool,
+    common_pairs: bool,
     quality: bool,
     quiet: bool,
     train_fractions: str | None,
@@ -142,6 +148,10 @@ def run(
         together.reused += outcome.reused
     if plan_only:
         return
+    if common_pairs:
+        from medsenteval.comparison.common_pairs import on_common_pairs
+
+        together.results = on_common_pairs(together.results)
     _show_tables(together, folder)
     if quality:
         _show_quality(together, {task.name: task for task in selected}, data or described.data, chosen)

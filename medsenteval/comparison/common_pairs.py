@@ -2,87 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import DataError
-from medsenteval.statistics import Correlation, bootstrap, correlation, correlations
+from medsenteval.running.job_results import comparability
+from medsenteval.settings import CONFIDENCE
+from medsenteval.statistics import Correlation, correlation, correlation_interval
 
-__all__ = ["CommonPairs", "aligned_pairs", "common_pairs"]
+__all__ = ["common_pairs", "on_common_pairs"]
 
-
-@dataclass(frozen=True, eq=False)
-class CommonPairs:
-    """Scores of several encoders on the same pairs: ``metrics[i]`` are those of ``encoders[i]``."""
-
-    task: str
-    encoders: tuple[str, ...]
-    ids: tuple[str, ...]
-    gold: NDArray[np.float64]
-    predicted: NDArray[np.float64]
-    n_pairs: int
-    metrics: tuple[tuple[Metric, ...], ...]
+_KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman", "kendall")
+_FEWEST: Final = 3
 
 
-def aligned_pairs(
-    results: Sequence[Result],
-) -> tuple[tuple[str, ...], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ids of the pairs that every result scored and whose words it knows, their gold scores, and predictions."""
+def common_pairs(results: Sequence[Result], *, resamples: int = 2000) -> list[Result]:
+    """Return results of one word similarity task as they are on the pairs whose words every encoder knows.
+
+    Of a result under ``measure=best`` the best measure is chosen anew on these pairs. Signatures name the pairs.
+    """
     if not results:
         raise DataError("no results to compare")
     tasks = sorted({result.task for result in results})
     if len(tasks) > 1:
         raise DataError(f"results of different tasks have no pairs in common: {', '.join(tasks)}")
-    columns = []
     for result in results:
         if not {"id", "gold", "predicted"} <= result.items.keys():
             raise DataError(f"{result.task} of {result.encoder}: the result keeps no similarity for each pair")
-        unknown = set(result.details.get("unknown_pairs", ()))
-        rows = zip(result.items["id"], result.items["gold"], result.items["predicted"], strict=True)
-        columns.append({item: (gold, predicted) for item, gold, predicted in rows if item not in unknown})
-    ids = tuple(item for item in columns[0] if all(item in column for column in columns))
-    gold = np.array([[column[item][0] for item in ids] for column in columns], dtype=np.float64)
-    if len(ids) and np.ptp(gold, axis=0).any():
-        item = ids[int(np.argmax(np.ptp(gold, axis=0)))]
-        raise DataError(f"{results[0].task}: {item} has different gold scores in different results: other data or options")
-    predicted = np.array([[column[item][1] for item in ids] for column in columns], dtype=np.float64)
-    return ids, gold[0], predicted
+    known = [set(result.items["id"]) - set(result.details.get("unknown_pairs", ())) for result in results]
+    shared = set.intersection(*known)
+    ids = [item for item in results[0].items["id"] if item in shared]
+    if len(ids) < _FEWEST:
+        raise DataError(f"{tasks[0]}: {len(ids)} pair(s) known to all {len(results)} encoders; at least {_FEWEST} are needed")
+    rows = [_rows(result, ids) for result in results]
+    gold = [[result.items["gold"][row] for row in own] for result, own in zip(results, rows, strict=True)]
+    for other in gold:
+        differing = [item for item, one, two in zip(ids, gold[0], other, strict=True) if one != two]
+        if differing:
+            raise DataError(f"{tasks[0]}: {differing[0]} has different gold scores in different results: other data or options")
+    named = hashlib.sha256("\n".join(ids).encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    n_encoders = len({(result.encoder, result.encoder_identity) for result in results})
+    return [_rescored(result, own, named, n_encoders, resamples) for result, own in zip(results, rows, strict=True)]
 
 
-def common_pairs(
-    results: Sequence[Result],
-    kinds: Iterable[Correlation] = ("pearson", "spearman", "kendall"),
-    *,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    seed: int = 1111,
-) -> CommonPairs:
-    """Score the stored predictions of several encoders on the pairs that all of them know (oov=common-subset)."""
-    ids, gold, predicted = aligned_pairs(results)
-    if len(ids) < 3:
-        raise DataError(f"{results[0].task}: {len(ids)} pair(s) known to all {len(results)} encoders; at least 3 are needed")
-    found = {
-        kind: bootstrap(correlations(kind, predicted, gold), resamples=resamples, rng=np.random.default_rng(seed))
-        for kind in kinds
+def on_common_pairs(results: Sequence[Result], *, resamples: int = 2000) -> list[Result]:
+    """Score all word similarity results again, each on the pairs known to all encoders of its task and protocol."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for number, result in enumerate(results):
+        if "unknown_pairs" in result.details:
+            groups.setdefault((result.task, comparability(result)), []).append(number)
+    replaced = dict(enumerate(results))
+    for numbers in groups.values():
+        replaced |= dict(zip(numbers, common_pairs([results[i] for i in numbers], resamples=resamples), strict=True))
+    return list(replaced.values())
+
+
+def _rows(result: Result, ids: Sequence[str]) -> list[int]:
+    row_of = {item: row for row, item in enumerate(result.items["id"])}
+    return [row_of[item] for item in ids]
+
+
+def _rescored(result: Result, rows: Sequence[int], named: str, n_encoders: int, resamples: int) -> Result:
+    n_all = len(result.items["id"])
+    items: dict[str, Any] = {
+        name: [values[row] for row in rows] if len(values) == n_all else values for name, values in result.items.items()
     }
+    gold, details = np.array(items["gold"], dtype=np.float64), dict(result.details)
+    if "measures" in details:
+        found = {name: {"spearman": correlation("spearman", np.array(items[name]), gold)[0]} for name in details["measures"]}
+        best = max(found, key=lambda name: found[name]["spearman"])
+        items["predicted"] = items[best]
+        details |= {"measure": best, "measures": found}
+    predicted = np.array(items["predicted"], dtype=np.float64)
     metrics = []
-    for row in range(len(results)):
-        own = []
-        for kind, resampled in found.items():
-            interval = resampled.interval(row, confidence=confidence, method="fisher")
-            value, _ = correlation(kind, predicted[row], gold)
-            own.append(Metric(kind, value, interval.low, interval.high, 0.0, "fraction", len(ids)))
-        metrics.append(tuple(own))
-    return CommonPairs(
-        task=results[0].task,
-        encoders=tuple(result.encoder for result in results),
-        ids=ids,
-        gold=gold,
-        predicted=predicted,
-        n_pairs=max(int(result.details.get("pairs", len(result.items["id"]))) for result in results),
+    for kind in _KINDS:
+        rng = np.random.default_rng(result.seed)
+        low, high = correlation_interval(kind, predicted, gold, resamples=resamples, confidence=CONFIDENCE, rng=rng)
+        metrics.append(Metric(kind, correlation(kind, predicted, gold)[0], low, high, 0.0, "fraction", len(rows)))
+    before, encoder, after = result.signature.partition("|encoder=")
+    pairs = details.get("pairs", n_all)
+    return replace(
+        result,
         metrics=tuple(metrics),
+        n_test=len(rows),
+        items=items,
+        details={**details, "pairs_scored": len(rows)},
+        signature=f"{before}|pairs={named}{encoder}{after}",
+        notes=(*result.notes, f"scored on the {len(rows):,} of {pairs:,} pairs that all {n_encoders} encoders know"),
     )

@@ -1,60 +1,88 @@
-"""Scoring word similarity: correlation of cosines with human scores, and what to do about words that an encoder does not know.
+"""Scoring word similarity: its correlation with human scores, and what to do about words that an encoder does not know.
 
-A vector of all zeros means that the encoder knows nothing of a word. ``oov=skip`` leaves such pairs out, as the published
-numbers do, so that encoders with different vocabularies are scored on different pairs; ``oov=zero`` gives them similarity 0;
-``medsenteval.comparison.common_pairs`` scores several encoders again on the pairs that all of them know.
+The similarity is the cosine of the texts' vectors, or one of the measures of ``medsenteval.similarity``: ten for word vectors,
+four for encoders that give one vector a term. A vector of all zeros means that the encoder knows nothing of a word.
+``oov=skip`` leaves such pairs out, as the published numbers do, so that encoders with different vocabularies are scored on
+different pairs; ``oov=zero`` gives them similarity 0; ``medsenteval.comparison.common_pairs`` scores several encoders again on
+the pairs that all of them know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
-from medsenteval.errors import DataError
+from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
+from medsenteval.errors import DataError, SettingsError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import Correlation, correlation, correlation_interval
-from medsenteval.tasks.similarity import evaluate_similarity
+from medsenteval.support.arrays import Floats
+from medsenteval.tasks.similarity import predict_similarity, score_similarity
+from medsenteval.tasks.word.word_pairs import BEST, COSINE, WordPairs
+from medsenteval.words.terms.encoded_terms import EncodedTerms
 
 __all__ = ["FEWEST_PAIRS", "evaluate_word_pairs"]
 
 #: Correlations of fewer pairs say nothing.
 FEWEST_PAIRS: Final = 5
+#: Digits of a similarity that are no rounding; pairs that are equally similar must be tied.
+_DIGITS: Final = 12
 
 
 def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    """Correlate cosines with the gold scores under the data set's options ``oov`` and ``multiword``; show the coverage."""
+    """Correlate similarities with gold scores under the options ``measure``, ``oov`` and ``multiword``; show the coverage."""
     (split,) = dataset.splits.values()
+    measure = dataset.options.get("measure", COSINE)
     terms = list(dict.fromkeys(split.all_texts()))
     words = list(dict.fromkeys(word for term in terms for word in term.split()))
-    unknown = set(_zero(words, embeddings))
-    if dataset.options.get("multiword") == "complete":
-        embeddings = _without(embeddings, [term for term in terms if unknown & set(term.split())])
-    unknown_terms = set(_zero(terms, embeddings))
+    unknown = {word for word, row in zip(words, embeddings.rows(words), strict=True) if embeddings.zero_rows[row]}
+    bags = dataset.bags if isinstance(dataset, WordPairs) else None
+    vectors = bags or EncodedTerms.of_texts(embeddings)
+    whole = dataset.options.get("multiword") == "complete"
+    known_terms = vectors.known if whole else vectors.known_in_part
+    if whole and bags is None:
+        known_terms = known_terms.copy()
+        known_terms[vectors.numbers([term for term in terms if unknown & set(term.split())])] = False
     pairs = list(zip(split.texts, split.texts2 or (), strict=True))
-    known = np.array([first not in unknown_terms and second not in unknown_terms for first, second in pairs])
+    known = known_terms[vectors.numbers(split.texts)] & known_terms[vectors.numbers(split.texts2 or ())]
     kept = np.arange(len(split)) if dataset.options.get("oov") == "zero" else np.flatnonzero(known)
     if known.sum() < FEWEST_PAIRS:
         raise DataError(
             f"{task.name}: the encoder knows both words of {known.sum()} of {len(split)} pairs; at least {FEWEST_PAIRS} are "
             "needed. Does its vocabulary fit, also in case (the vectors' option case, or the task's option case=lower)?"
         )
-    scored = replace(dataset, splits={"all": split.take(kept)})
-    scores = evaluate_similarity(task, scored, embeddings, settings)
+    scored = split.take(kept)
+    if measure == COSINE:
+        predicted, _, _ = predict_similarity(task, scored, embeddings, settings)
+        found = {COSINE: predicted}
+    else:
+        found = _measured(task, measure, scored, vectors, settings)
+    for values in found.values():
+        values[~known[kept]] = 0.0
+    chosen, by_measure = _chosen(found, scored)
+    scores = score_similarity(task, scored, found[chosen], settings)
     gold, predicted = (np.array(scores.items[name], dtype=np.float64) for name in ("gold", "predicted"))
     kendall = _metric("kendall", predicted, gold, settings)
     coverage = f"{known.sum():,} of {len(split):,} pairs and {len(words) - len(unknown):,} of {len(words):,} words are known"
     treated = "; the others have similarity 0" if len(kept) == len(split) else "; the others are left out"
+    notes = [coverage if known.all() else coverage + treated]
+    if measure == BEST:
+        notes.append(f"{chosen} is the best of {len(found)} measures on these very pairs, which flatters it")
     return replace(
         scores,
         metrics=(*scores.metrics, kendall),
-        items={**scores.items, "first": [pairs[i][0] for i in kept], "second": [pairs[i][1] for i in kept]},
+        items={
+            **scores.items,
+            "first": [pairs[i][0] for i in kept],
+            "second": [pairs[i][1] for i in kept],
+            **({name: values.tolist() for name, values in found.items()} if measure == BEST else {}),
+        },
         details={
-            **scores.details,
+            **({} if measure == COSINE else {"measure": chosen}),
+            **({"measures": by_measure} if measure == BEST else {}),
             "pairs": len(split),
             "pairs_known": int(known.sum()),
             "pairs_scored": len(kept),
@@ -63,8 +91,24 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
             "unknown_words": sorted(unknown),
             "unknown_pairs": [split.ids[i] for i in np.flatnonzero(~known)],
         },
-        notes=(coverage if known.all() else coverage + treated,),
+        notes=tuple(notes),
     )
+
+
+def _measured(task: Task, measure: str, split: Split, vectors: EncodedTerms, settings: Settings) -> dict[str, Floats]:
+    """Return the similarities under one measure, or under every one that fits the encoder."""
+    if settings.similarity is not None:
+        raise SettingsError(f"{task.name}: measure={measure} and a similarity of your own exclude each other")
+    wanted = vectors.measures if measure == BEST else (vectors.measure(measure, "avg_cos"),)
+    found = vectors.similarities(wanted, vectors.numbers(split.texts), vectors.numbers(split.texts2 or ()))
+    return {name: np.round(values, _DIGITS) for name, values in found.items()}
+
+
+def _chosen(found: dict[str, Floats], split: Split) -> tuple[str, dict[str, dict[str, float]]]:
+    """Return the measure that correlates best, the first of equal ones, and what each scores."""
+    assert split.scores is not None
+    by_measure = {name: {"spearman": correlation("spearman", values, split.scores)[0]} for name, values in found.items()}
+    return max(by_measure, key=lambda name: by_measure[name]["spearman"]), by_measure
 
 
 def _metric(kind: Correlation, predicted: NDArray[np.float64], gold: NDArray[np.float64], settings: Settings) -> Metric:
@@ -72,15 +116,3 @@ def _metric(kind: Correlation, predicted: NDArray[np.float64], gold: NDArray[np.
     low, high = correlation_interval(kind, predicted, gold, resamples=settings.resamples, confidence=CONFIDENCE, rng=rng)
     value, _ = correlation(kind, predicted, gold)
     return Metric(kind, value, low, high, 0.0, "fraction", len(gold))
-
-
-def _zero(texts: Sequence[str], embeddings: Embeddings) -> list[str]:
-    zero = embeddings.zero_rows
-    return [text for text, row in zip(texts, embeddings.rows(texts), strict=True) if zero[row]]
-
-
-def _without(embeddings: Embeddings, texts: Iterable[str]) -> Embeddings:
-    """Forget the vectors of these texts."""
-    matrix = embeddings.matrix.copy()
-    matrix[embeddings.rows(list(texts))] = 0.0
-    return replace(embeddings, matrix=matrix)

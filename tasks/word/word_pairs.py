@@ -11,18 +11,25 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.contracts import Dataset
+from medsenteval.contracts import Dataset, Encoder, has_word_vectors
 from medsenteval.errors import DataError
+from medsenteval.similarity import MEASURES
 from medsenteval.support.files import clean_text, find_file, read_json
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 
-__all__ = ["MULTIWORD", "OOV", "PairFile", "WordPairs", "as_word_pairs", "read_pairs"]
+__all__ = ["BEST", "COSINE", "MEASURE", "MULTIWORD", "OOV", "PairFile", "WordPairs", "as_word_pairs", "read_pairs"]
 
 OOV: Final = ("skip", "zero")
+#: The cosine of the vectors that the encoder gives texts.
+COSINE: Final = "cosine"
+#: Of all measures that fit the encoder, the one that correlates best on the very pairs.
+BEST: Final = "best"
+MEASURE: Final = (COSINE, PAPER_MEASURE, BEST, *MEASURES)
 MULTIWORD: Final = ("average", "complete", "skip")
 
 #: Column names, without case, blanks and punctuation.
@@ -32,8 +39,14 @@ _PARTS_OF_SPEECH: Final = ("A", "N", "R", "V")
 _SCORE: Final = ("mean", "score", "humanmean", "simlex999", "value", "meanrating")
 
 
+@dataclass(frozen=True, eq=False)
 class WordPairs(Dataset):
-    """Pairs of words or terms with a score; the single words of terms are encoded as well, to see which of them are known."""
+    """Pairs of words or terms with a score; the single words of terms are encoded as well, to see which of them are known.
+
+    ``bags`` holds the terms as word vectors where the encoder has these and the option ``measure`` asks for more than cosines.
+    """
+
+    bags: EncodedTerms | None = None
 
     def all_texts(self) -> Iterator[str]:
         for text in super().all_texts():
@@ -41,6 +54,12 @@ class WordPairs(Dataset):
             words = text.split()
             if len(words) > 1:
                 yield from words
+
+    def for_encoder(self, encoder: Encoder) -> WordPairs:
+        """Look up the terms' words where the measure works on word vectors."""
+        if self.options.get("measure", COSINE) == COSINE or not has_word_vectors(encoder):
+            return self
+        return replace(self, bags=EncodedTerms.of_words(encoder, list(super().all_texts())))
 
 
 @dataclass(frozen=True)

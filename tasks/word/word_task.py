@@ -7,7 +7,7 @@ from pathlib import Path
 
 from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
-from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, PairFile, read_pairs
+from medsenteval.tasks.word.word_pairs import COSINE, MEASURE, MULTIWORD, OOV, PairFile, read_pairs
 
 __all__ = ["word_task"]
 
@@ -32,11 +32,14 @@ def word_task(
     own_options = {**(options or {})}
     if isinstance(files, Mapping):
         own_options[choice] = tuple(files)
-    chosen_options = {"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **own_options}
+    reading_options = {"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **own_options}
 
     def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
         selected = files if not isinstance(files, Mapping) else files[chosen.get(choice, next(iter(files)))]
-        return read_pairs(name, folder, {key: chosen.get(key, values[0]) for key, values in chosen_options.items()}, selected)
+        read_as = {key: chosen.get(key, values[0]) for key, values in reading_options.items()}
+        if (measure := chosen.get("measure", COSINE)) != COSINE:
+            read_as["measure"] = measure
+        return read_pairs(name, folder, read_as, selected)
 
     return Task(
         name=name,
@@ -49,7 +52,8 @@ def word_task(
         read=read,
         evaluate=evaluate_word_pairs,
         published_counts={"all": pairs},
-        options=chosen_options,
+        options={**reading_options, "measure": MEASURE},
+        protocol_options=("measure",),
         row_options=("multiword", *([choice] if isinstance(files, Mapping) else [])),
         citation=citation,
         licence=licence,

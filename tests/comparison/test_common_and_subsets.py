@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,10 @@ from medsenteval.comparison.common_pairs import common_pairs
 from medsenteval.comparison.word_subsets import read_word_values, subset_scores
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
 from medsenteval.report.word_subset_figure import draw_subsets
+from medsenteval.running.job_results import comparability
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result
+from tests.statistics.test_resampling import spearman_difference
 
 RNG = np.random.default_rng(0)
 WORDS = [f"w{i}" for i in range(90)]
@@ -33,9 +37,13 @@ def test_common_pairs_are_those_that_all_know() -> None:
         [word_result("T", "one", ROWS[:280]), word_result("T", "two", OTHER, unknown=["f:100"])], resamples=200
     )
     kept = [row for row in ROWS[20:280] if row[0] != "f:100"]
-    assert found.ids == tuple(row[0] for row in kept)
-    assert found.n_pairs == 281
-    for metrics, power in zip(found.metrics, (1, 2), strict=True):
+    # Pairs that are equally known make comparable scores, and others do not.
+    assert len({comparability(result) for result in found}) == 1
+    assert comparability(found[0]) != comparability(word_result("T", "one", ROWS[:280]))
+    for result, power in zip(found, (1, 2), strict=True):
+        metrics = result.metrics
+        assert result.items["id"] == [row[0] for row in kept]
+        assert result.notes[-1] == f"scored on the 259 of {280 if power == 1 else 281} pairs that all 2 encoders know"
         gold, predicted = [row[3] for row in kept], [row[4] ** power for row in kept]
         expected = {
             "pearson": stats.pearsonr(predicted, gold)[0],
@@ -46,6 +54,25 @@ def test_common_pairs_are_those_that_all_know() -> None:
         for metric in metrics:
             assert metric.low < metric.value < metric.high
             assert metric.n == 259
+
+
+def test_the_best_measure_is_chosen_anew_on_the_common_pairs() -> None:
+    """One measure is best on all pairs and another on those that both encoders know."""
+    gold = np.arange(40.0)
+    late = np.where(gold < 20, gold[::-1], gold)
+    early = np.where(gold < 20, gold, 100 - gold)
+    rows = [(f"f:{i}", "a", "b", float(i), float(early[i])) for i in range(40)]
+    best = word_result("T", "one", rows)
+    measured = {**best.items, "avg_cos": early.tolist(), "pair_tau": late.tolist()}
+    best = replace(
+        best, items=measured, details={**best.details, "measure": "avg_cos", "measures": {"avg_cos": 0, "pair_tau": 0}}
+    )
+    found, _ = common_pairs([best, word_result("T", "two", rows[20:])], resamples=50)
+    assert found.details["measure"] == "pair_tau"
+    assert found.metric("spearman").value == pytest.approx(1.0)
+    assert {name: each["spearman"] for name, each in found.details["measures"].items()} == pytest.approx(
+        {"avg_cos": stats.spearmanr(early[20:], gold[20:])[0], "pair_tau": 1.0}
+    )
 
 
 def test_results_that_cannot_be_aligned_are_refused() -> None:
@@ -187,3 +214,47 @@ def test_a_figure_without_matplotlib_says_what_to_install(tmp_path: Path, monkey
     found = subset_scores([word_result("T", "one", ROWS)], VALUES, resamples=100)
     with pytest.raises(MissingExtraError, match=r"medsenteval\[report\]"):
         draw_subsets([found], tmp_path / "x.svg", "frequency")
+
+
+def test_bca_intervals_of_differences_on_the_command_line_are_scipys(stored: Path) -> None:
+    """Two encoders with other vocabularies: the scores, the difference and its interval are those of the common pairs."""
+    arguments = ["compare", str(stored), "-t", "Bio-SimLex", "--common-pairs", "--intervals", "bca", "--resamples", "1000"]
+    shown = CliRunner().invoke(main, [*arguments, "--differences", "--format", "csv"])
+    assert shown.exit_code == 0, shown.output
+    (row,) = [line for line in csv.DictReader(shown.stdout.splitlines()) if line["Metric"] == "spearman"]
+    gold, one, two = (np.array(values) for values in zip(*[(r[3], r[4], r[4] ** 2) for r in ROWS[20:]], strict=True))
+    expected = stats.bootstrap(
+        (one, two, gold), spearman_difference, paired=True, vectorized=True, n_resamples=1000, method="BCa",
+        rng=np.random.default_rng(1111),
+    ).confidence_interval  # fmt: skip
+    low, high = (float(value) for value in row["95 % interval"].strip("[]").split(","))
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.00051)
+    assert (row["Test"], row["n"]) == ("BCa bootstrap", "280")
+    scores = CliRunner().invoke(main, [*arguments, "--format", "csv", "--metrics", "spearman"])
+    values = {line["encoder"]: float(line["value"]) for line in csv.DictReader(scores.stdout.splitlines())}
+    assert values == pytest.approx({"one": stats.spearmanr(one, gold)[0], "two": stats.spearmanr(two, gold)[0]})
+
+
+def test_a_run_shows_what_all_its_encoders_know(tmp_path: Path) -> None:
+    (tmp_path / "data" / "MayoSRS").mkdir(parents=True)
+    words = [f"w{i}" for i in range(101)]
+    rng = np.random.default_rng(2)
+    pairs = [(words[i], words[(7 * i + 1) % 101], float(i % 9)) for i in range(101)]
+    (tmp_path / "data" / "MayoSRS" / "MayoSRS.txt").write_text("".join(f"{a}\t{b}\t{s}\n" for a, b, s in pairs), "utf-8")
+    table = dict(zip(words, rng.standard_normal((101, 4)).round(3), strict=True))
+    encoders = []
+    for name, known in (("odd", words[1:]), ("few", words[:-3])):
+        path = tmp_path / f"{name}.txt"
+        path.write_text("".join(f"{word} {' '.join(map(str, table[word]))}\n" for word in known), "utf-8")
+        encoders += ["-e", f"vectors:{path},name={name}"]
+    arguments = ["run", "-t", "MayoSRS", *encoders, "-d", str(tmp_path / "data"), "-o", str(tmp_path / "results"), "--quiet"]
+    shown = CliRunner().invoke(main, [*arguments, "--common-pairs"])
+    assert shown.exit_code == 0, shown.output
+    unknown = {words[0], *words[-3:]}
+    kept = [pair for pair in pairs if not unknown & set(pair[:2])]
+    assert f"scored on the {len(kept)} of 101 pairs that all 2 encoders know" in shown.output
+    cosines = [table[a] @ table[b] / np.linalg.norm(table[a]) / np.linalg.norm(table[b]) for a, b, _ in kept]
+    assert f"{stats.spearmanr(cosines, [score for *_, score in kept])[0]:.3f}" in shown.output
+    stored_sizes = {result.encoder: result.n_test for result in ResultStore(tmp_path / "results").results()}
+    assert stored_sizes["odd"] > len(kept)
+    assert stored_sizes["few"] > len(kept)
