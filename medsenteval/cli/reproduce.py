@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -26,6 +27,8 @@ __all__ = ["reproduce"]
 @click.option("--probe", metavar="NAME", help="Another probe than the paper's.")
 @click.option("--folds", type=int, metavar="K", help="Another number of folds than the paper's.")
 @click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")
+@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE",
+              help="Draw how much the choice of a measure moves scores, for medisim-b.1: .svg, .png or .pdf.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress.")
 def reproduce(
     table: str | None,
@@ -35,6 +38,7 @@ def reproduce(
     encoders: tuple[str, ...],
     rows: tuple[str, ...],
     tasks: str | None,
+    figure: Path | None,
     quiet: bool,
     **settings: str | int | None,
 ) -> None:
@@ -81,7 +85,23 @@ def reproduce(
         announce=lambda message: None if quiet else echo(message, err=True),
     )
     echo(render_reproduction(outcome))
+    if figure is not None:
+        _draw(outcome.variances, figure)
     if outcome.failures:
         sys.exit(BAD_INPUT)
     if any(cell.missing for cell in outcome.cells):
         sys.exit(DATA_ABSENT)
+
+
+def _draw(variances: Mapping[str, Sequence[float]], file: Path) -> None:
+    """Write figure B.1 of Schulz and Juric 2020."""
+    from medsenteval.errors import SettingsError
+    from medsenteval.report.charts import variance_plot
+    from medsenteval.report.charts.chart_files import write_drawing
+    from medsenteval.report.figures import check_formats
+
+    check_formats([file.suffix.lstrip(".").casefold()])
+    if not variances:
+        raise SettingsError("no row was scored under several measures, so there is nothing to draw; medisim-b.1 does that")
+    write_drawing(variance_plot("Variance of correlations over similarity measures", variances), file)
+    echo(f"written: {file}", err=True)

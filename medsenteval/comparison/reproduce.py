@@ -8,9 +8,8 @@ it proves no agreement, only that so many items cannot tell the two apart. Score
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache as cache_calls
 from pathlib import Path
 from typing import Any, Final
@@ -18,7 +17,18 @@ from typing import Any, Final
 import numpy as np
 
 from medsenteval import registry
+from medsenteval.comparison.medisim_plans import (
+    CATEGORY_TABLES,
+    SET_TABLES,
+    WORD_TABLES,
+    Ran,
+    medisim_cell,
+    run_categories,
+    run_sets,
+    share_pairs,
+)
 from medsenteval.comparison.published.numbers import PublishedNumber, select_numbers
+from medsenteval.comparison.reproduced_cells import Cell, Reproduction, filled, simple_key
 from medsenteval.contracts import Result, Task
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.embedding.cache import EmbeddingCache
@@ -28,7 +38,7 @@ from medsenteval.running.result_store import ResultStore
 from medsenteval.running.suite import Suite
 from medsenteval.running.term_sets import task_for
 from medsenteval.settings import Settings
-from medsenteval.words.terms.sets import SetName, set_names
+from medsenteval.words.terms.sets import set_names
 
 __all__ = ["TABLES", "Cell", "Reproduction", "plan_table", "run_plan"]
 
@@ -41,52 +51,10 @@ TABLES: Final[dict[str, tuple[str, Settings]]] = {
     "biosim-8": ("biosim_tables", Settings()),
     "bmass-4": ("bmass_tables", Settings()),
     "bmass-5": ("bmass_tables", Settings()),
-    "medisim-4": ("medisim_tables", Settings()),
-    "medisim-5": ("medisim_tables", Settings()),
-    "medisim-6": ("medisim_tables", Settings()),
+    **{table: ("medisim_tables", Settings()) for table in (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)},
 }
 #: Tables of correlations between two kinds of column of another table, over its models.
 DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7"}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One printed number, what would make ours, and what is missing for it; empty ``missing`` means that it can run."""
-
-    number: PublishedNumber
-    task: str
-    metric: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    relation: str = ""
-    specification: str = ""
-    stand_in: bool = False
-    missing: tuple[str, ...] = ()
-    remark: str = ""
-    ours: float | None = None
-    tolerance: float | None = None
-    n: int = 0
-
-    @property
-    def difference(self) -> float | None:
-        return None if self.ours is None else self.ours - self.number.value
-
-    @property
-    def within(self) -> bool | None:
-        """Whether the difference is one that the number of items allows."""
-        if self.difference is None or self.tolerance is None:
-            return None
-        return abs(self.difference) <= self.tolerance
-
-
-@dataclass(frozen=True)
-class Reproduction:
-    """A table's cells, and what kept jobs from running."""
-
-    table: str
-    settings: Settings
-    cells: tuple[Cell, ...]
-    failures: tuple[str, ...] = ()
-    synthetic: bool = False
 
 
 def plan_table(
@@ -133,10 +101,15 @@ def run_plan(
     announce: Callable[[str], None] = lambda message: None,
 ) -> Reproduction:
     """Run what can be run and return the plan with our numbers; for a table of correlations, those computed from them."""
+    root = data_root(data)
+    if plan.table in SET_TABLES:
+        return _with(plan, run_sets(plan.cells, plan.settings, root, store, cache, announce))
+    if plan.table in CATEGORY_TABLES:
+        return _with(plan, run_categories(plan.cells, plan.settings, root, cache, announce))
     ready = [cell for cell in plan.cells if not cell.missing]
     jobs: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
     for cell in ready:
-        wanted = jobs.setdefault((cell.task, tuple(sorted(cell.options.items()))), [])
+        wanted = jobs.setdefault(cell.key[1:], [])
         if cell.specification not in wanted:
             wanted.append(cell.specification)
     found: dict[tuple[str, str, tuple[tuple[str, str], ...]], Result] = {}
@@ -156,14 +129,18 @@ def run_plan(
             failures += [f"{specification}, {task}: {error}" for error in outcome.failed.values()]
             for result in outcome.results:
                 found[specification, task, options] = result
-    cells = []
-    for cell in plan.cells:
-        stored = found.get((cell.specification, cell.task, tuple(sorted(cell.options.items()))))
-        cells.append(cell if stored is None else _filled(cell, stored))
+    if plan.table in WORD_TABLES:
+        return _with(plan, share_pairs(plan.cells, found, plan.settings.resamples), failures)
+    cells = [filled(cell, found[cell.key]) if cell.key in found else cell for cell in plan.cells]
     synthetic = any(result.synthetic for result in found.values())
     if plan.table in DERIVED:
         cells = _correlations(plan.table, cells)
     return replace(plan, cells=tuple(cells), failures=tuple(failures), synthetic=synthetic)
+
+
+def _with(plan: Reproduction, ran: Ran, failures: Sequence[str] = ()) -> Reproduction:
+    failed = (*failures, *ran.failures)
+    return replace(plan, cells=tuple(ran.cells), failures=failed, synthetic=ran.synthetic, variances=ran.variances)
 
 
 def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> tuple[str, bool, tuple[str, ...], str]:
@@ -205,6 +182,8 @@ def _find_task(name: str) -> Task | None:
 def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> Cell:
     """Say which of our tasks, options and metrics a printed number corresponds to."""
     paper = number.table.split("-")[0]
+    if paper == "medisim":
+        return medisim_cell(number)
     task, options, relation, remark = number.task, {}, "", ""
     metric = number.metric
     if paper == "biosim" and number.metric == "spearman":
@@ -222,27 +201,10 @@ def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> C
         elif number.setting == "Single-Answer":
             options["legacy_unanswerable"] = "yes"
         relation = "" if number.task.startswith("mean over") else number.task
-    elif paper == "medisim":
-        if match := re.fullmatch(r"MiniMayoSRS-(avg|coders|physicians)", task):
-            task, options = "MiniMayoSRS", {"raters": "mean" if match[1] == "avg" else match[1]}
-        elif metric == "accuracy":
-            # One of the 20 sets, which the user builds from SNOMED CT into the folder terms/ of the data folder.
-            difficulty, strategy, _ = number.setting.split(", ")
-            task, metric = task_for(SetName(task, difficulty, strategy)).name, "acc"
-        remark = "published on the pairs whose words all 23 embeddings know"
-        if not number.setting.endswith("cos"):
-            remark += f", with the similarity {number.setting.rsplit(', ', 1)[-1]} instead of the cosine"
-    if metric.startswith("relative_overlap"):
-        why = "categories of SNOMED CT are separated by `medsenteval terms separate`, which is no task of a suite"
-        return Cell(number, task, metric, missing=(why,), relation=relation)
     found = find_task(task)
     if found is None:
         return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
     return Cell(number, found.name, metric, _known_options(found, options), relation, remark=remark)
-
-
-def _key(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text).casefold()
 
 
 def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -250,31 +212,12 @@ def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
     chosen = {}
     for name, value in wanted.items():
         for allowed in task.options.get(name, ()):
-            if _key(value).startswith(_key(allowed)):
+            if simple_key(value).startswith(simple_key(allowed)):
                 chosen[name] = allowed
                 break
         else:
             raise SettingsError(f"{task.name} has no reading option {name}={value}; the plan of its table is out of date")
     return chosen
-
-
-def _filled(cell: Cell, result: Result) -> Cell:
-    """Add our number to a cell."""
-    decimals = len(cell.number.printed.partition(".")[2])
-    rounding = 0.5 * 10.0**-decimals * (cell.number.value / float(cell.number.printed) if float(cell.number.printed) else 1.0)
-    if cell.relation:
-        relations = result.senteval.get("relations", {})
-        wanted = {_key(cell.relation), _key(cell.relation.partition(" ")[2])}
-        matching = [values for label, values in relations.items() if _key(label) in wanted and cell.metric in values]
-        if len(matching) != 1:
-            return replace(cell, missing=(f"the relation {cell.relation} is not in our results",))
-        return replace(cell, ours=float(matching[0][cell.metric]))
-    metric = next((metric for metric in result.metrics if metric.name == cell.metric), None)
-    if metric is None:
-        return replace(cell, missing=(f"{cell.task} has no metric {cell.metric}",))
-    scale = 100.0 if metric.unit == "percent" and cell.number.unit == "fraction" else 1.0
-    tolerance = None if result.synthetic else (metric.high - metric.low) / 2 / scale + abs(rounding)
-    return replace(cell, ours=metric.value / scale, tolerance=tolerance, n=metric.n)
 
 
 def _correlations(table: str, cells: Sequence[Cell]) -> list[Cell]:

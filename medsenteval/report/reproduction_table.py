@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medsenteval.comparison.reproduce import Cell, Reproduction
+from medsenteval.comparison.reproduced_cells import Cell, Reproduction
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.support.text_table import text_table
 
@@ -74,6 +74,6 @@ def _row(cell: Cell) -> list[str]:
     assert cell.difference is not None
     tolerance = "" if cell.tolerance is None else f"±{cell.tolerance:.{digits}f}"
     verdicts = {None: "", True: f"cannot be told apart with {cell.n:,} items", False: "differs"}
-    mark = verdicts[cell.within] + ("?" if cell.number.suspect else "")
+    mark = "; ".join(filter(None, (verdicts[cell.within] + ("?" if cell.number.suspect else ""), cell.made)))
     values = [f"{cell.number.value:.{digits}f}", f"{cell.ours:.{digits}f}", f"{cell.difference:+.{digits}f}", tolerance]
     return [cell.number.encoder, cell.number.task, cell.number.setting, cell.number.metric, *values, mark]

@@ -13,6 +13,7 @@ from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.comparison.reproduce import DERIVED, TABLES, Cell, _correlations, plan_table, run_plan
+from medsenteval.comparison.reproduced_cells import filled
 from medsenteval.contracts import Metric, Result
 from medsenteval.datasets.locate import sample_root
 from medsenteval.errors import SettingsError, UnknownNameError
@@ -34,8 +35,7 @@ def test_every_cell_of_every_table_is_planned(table: str) -> None:
     assert len(plan.cells) == len([n for n in select_numbers(table=source) if n.table == source])
     names = {*registry.task_names(), *(f"terms-{name}" for name in set_names())}
     for cell in plan.cells:
-        # Every cell names what would make it, or the command that does.
-        assert cell.task in names or any("medsenteval terms separate" in reason for reason in cell.missing)
+        assert cell.task in names
         assert cell.specification, cell.number.encoder
     assert "Cells to run" in render_plan(plan)
 
@@ -54,7 +54,6 @@ def test_the_papers_protocol_and_options() -> None:
     medisim = {cell.number.task: cell for cell in plan_table("medisim-4").cells}
     (mini,) = [name for name in medisim if name.startswith("MiniMayoSRS")]
     assert (medisim[mini].task, medisim[mini].options["raters"]) == ("MiniMayoSRS", "mean")
-    assert "all 23 embeddings" in medisim[mini].remark
 
 
 def test_weights_that_are_absent_are_named_with_the_way_to_get_them() -> None:
@@ -87,12 +86,10 @@ def test_a_stand_in_runs_on_the_sample(tmp_path: Path) -> None:
 
 
 def judged(value: float, low: float, high: float) -> Cell:
-    from medsenteval.comparison.reproduce import _filled
-
     (number,) = [n for n in select_numbers(table="medsenteval-3", task="RQE", encoder="GloVe_840B") if n.metric == "acc"]
     result = accuracy_result("RQE", "e", [0, 1], [0, 1])
     metric = Metric("acc", value, low, high, 50.0, "percent", 302)
-    return _filled(Cell(number, "RQE", "acc"), replace(result, metrics=(metric,)))
+    return filled(Cell(number, "RQE", "acc"), replace(result, metrics=(metric,)))
 
 
 def test_the_allowance_is_shown_and_agreement_is_not_claimed() -> None:
@@ -139,14 +136,12 @@ def result_with_relations() -> Result:
 
 
 def test_relations_are_found_by_their_name() -> None:
-    from medsenteval.comparison.reproduce import _filled
-
     numbers = {n.task: n for n in select_numbers(table="bmass-5") if n.metric == "MAP" and n.setting == "All-Info"}
     cell = Cell(numbers["L1 form-of"], "BMASS", "map", relation="L1 form-of")
-    assert _filled(cell, result_with_relations()).ours == 0.3
+    assert filled(cell, result_with_relations()).ours == 0.3
     other = Cell(numbers["L6 has-free-acid-or-base-form"], "BMASS", "map", relation="L6 has-free-acid-or-base-form")
-    assert "not in our results" in _filled(other, result_with_relations()).missing[0]
-    assert "has no metric map" in _filled(Cell(numbers["L1 form-of"], "BMASS", "map"), result_with_relations()).missing[0]
+    assert "not in our results" in filled(other, result_with_relations()).missing[0]
+    assert "has no metric map" in filled(Cell(numbers["L1 form-of"], "BMASS", "map"), result_with_relations()).missing[0]
 
 
 def test_wrong_names() -> None:
@@ -174,25 +169,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert "expected ROW=SPECIFICATION" in run("medsenteval-3", "-e", "lexical", code=2)
     assert "has no row 'x'" in run("medsenteval-3", "--row", "x", code=2)
     assert "terms build --snomed" in run("medisim-5", "--row", "GloVe", code=3)
-    assert "medsenteval terms separate" in run("medisim-6", "--row", "GPT", code=3)
-
-
-def test_term_sets_that_were_built_are_scored(tmp_path: Path) -> None:
-    rows = "".join(
-        f"acute pain of organ {i}\torgan {i} pain\t1\nacute pain of organ {i}\tnumber {i + 5} fracture\t0\n" for i in range(20)
-    )
-    folder = tmp_path / "data" / "terms"
-    folder.mkdir(parents=True)
-    for name in set_names():
-        (folder / name.file).write_text(rows, "utf-8")
-    plan = plan_table("medisim-5", tmp_path / "data", {"GloVe": "lexical"})
-    cells = [cell for cell in run_plan(plan, tmp_path / "data").cells if cell.number.encoder == "GloVe"]
-    assert len(cells) == 10
-    assert {cell.task for cell in cells} == {f"terms-{name}" for name in set_names() if name.strategy == "levenshtein"}
-    for cell in cells:
-        assert cell.ours is not None
-        assert 50.0 <= cell.ours <= 100.0
-        assert cell.difference == pytest.approx(cell.ours - cell.number.value)
+    assert "SNOMED CT licence" in run("medisim-6", "--row", "GPT", code=3)
 
 
 @pytest.mark.realdata

@@ -251,6 +251,10 @@ def _bmass() -> Iterator[dict[str, str]]:
         }
 
 
+#: Similarity in Table 4 -> name of the protocol; the cosine of mean vectors is that of texts.
+_MEASURE_PROTOCOLS: Final = {"avg_cos": "cosine", "avg_r": "avg_r", "tau": "avg_tau"}
+
+
 def _medisim() -> Iterator[dict[str, str]]:
     for row in read_table("medisim_tables"):
         paper = "medisim" if row["version"] == "arxiv" else "medisim-aaai"
@@ -266,8 +270,8 @@ def _medisim() -> Iterator[dict[str, str]]:
             "task": row["dataset"],
             "metric": row["metric"],
             "value": row["value"],
-            "unit": "percent" if row["metric"] == "accuracy" else "fraction",
-            "protocol": "cosine" if row["metric"].startswith("spearman") else "",
+            "unit": "percent" if row["metric"].startswith(("accuracy", "relative_overlap")) else "fraction",
+            "protocol": _MEASURE_PROTOCOLS.get(row["similarity"], "") if row["metric"] == "spearman" else "",
             "setting": setting,
             "note": "; ".join([*significance, *([f"pairs used {row['subset_size']}"] if row["subset_size"] else [])]),
         }

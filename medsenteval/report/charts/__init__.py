@@ -6,6 +6,7 @@ from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.heat_map import heat_map
 from medsenteval.report.charts.interval_chart import interval_plot
+from medsenteval.report.charts.measure_variance_chart import variance_plot
 from medsenteval.report.charts.word_subset_chart import subset_curves
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "heat_map",
     "interval_plot",
     "subset_curves",
+    "variance_plot",
 ]

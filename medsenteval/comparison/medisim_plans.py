@@ -1,0 +1,259 @@
+"""The tables of Schulz and Juric 2020 as plans: existing word sets (4, B.1), term sets (5, C.1 to C.3), categories (6, D.1).
+
+Each goes through the evaluation that the commands use: word tasks with the paper's measures, scored again on the pairs that all
+rows run here know; ``terms evaluate``; and ``terms separate`` under every measure. Where the paper counts encoders that a row
+is significantly better and worse than, so do we: BCa intervals for correlations, McNemar's test for accuracies, both with
+Bonferroni's correction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from medsenteval import registry
+from medsenteval.comparison.common_pairs import common_pairs
+from medsenteval.comparison.published.numbers import PublishedNumber
+from medsenteval.comparison.reproduced_cells import Cell, filled
+from medsenteval.contracts import Encoder, Result
+from medsenteval.datasets.locate import locate
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.errors import MedSentEvalError
+from medsenteval.running.category_separation import ALL_MEASURES, EncoderSeparation, separate_encoders
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.term_sets import ALPHA, evaluate_sets, task_for
+from medsenteval.settings import Settings
+from medsenteval.statistics import bonferroni, bootstrap, correlations
+from medsenteval.words.terms.categories import read_categories, sampled
+from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
+from medsenteval.words.terms.sets import SetName, is_synthetic, read_set, source_of
+
+__all__ = ["CATEGORY_TABLES", "SET_TABLES", "WORD_TABLES", "Ran", "medisim_cell", "run_categories", "run_sets", "share_pairs"]
+
+WORD_TABLES: Final = ("medisim-4", "medisim-b.1")
+SET_TABLES: Final = ("medisim-5", "medisim-c.1", "medisim-c.2", "medisim-c.3")
+CATEGORY_TABLES: Final = ("medisim-6", "medisim-d.1")
+
+#: Printed names of measures that are not ours; those without a prefix are of encoders that give one vector a term.
+_MEASURES: Final = {
+    "fJ": "fuzzy_jaccard", "mJ": "max_jaccard", "cos": "avg_cos", "r": "avg_r", "rho": "avg_rho", "tau": "avg_tau",
+}  # fmt: skip
+_SNOMED: Final = "SNOMED-CT"
+#: What the paper calls the categories, in the order near, close, distant.
+_CATEGORIES: Final = ("DP", "TP", "Org")
+#: Resamples of BCa, or as many more as the corrected tests of many rows need.
+_RESAMPLES: Final = 10_000
+_OWN_PAIRS: Final = "published on the pairs that all 23 embeddings know, ours on those that all rows run here know"
+
+Found = dict[tuple[str, str, tuple[tuple[str, str], ...]], Result]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Cells with our numbers, what failed, whether the data is synthetic, and variances over measures by row."""
+
+    cells: list[Cell]
+    failures: list[str]
+    synthetic: bool
+    variances: Mapping[str, tuple[float, ...]]
+
+
+def medisim_cell(number: PublishedNumber) -> Cell:
+    """Say which task, options and metric a printed number corresponds to."""
+    printed = number.setting.rsplit(", ", 1)[-1]
+    if number.table in WORD_TABLES:
+        # Only whole terms count, under the measure that the paper chose for the row, or under the best of all.
+        best = number.metric == "spearman_best_metric"
+        options = {"multiword": "complete", "measure": "best" if best else _MEASURES.get(printed, printed)}
+        task = number.task
+        if match := re.fullmatch(r"MiniMayoSRS-(avg|coders|physicians)", task):
+            task = "MiniMayoSRS"
+            options["raters"] = "mean" if match[1] == "avg" else match[1]
+        return Cell(number, task, "spearman", options, remark=_OWN_PAIRS)
+    if number.table in SET_TABLES:
+        # One of the 20 sets, which the user builds from SNOMED CT into the folder terms/ of the data folder.
+        difficulty, strategy, _ = number.setting.split(", ")
+        metric = {"accuracy": "acc"}.get(number.metric, number.metric)
+        return Cell(number, task_for(SetName(number.task, difficulty, strategy)).name, metric, remark=_OWN_PAIRS)
+    remark = "which terms of a category the paper took it does not say; ours are all fully specified names, or --limit N"
+    if number.metric.startswith("mean_sim"):
+        remark += "; means within a category leave out a term's similarity to itself, of which the paper says nothing"
+    return Cell(number, _SNOMED, number.metric, remark=remark)
+
+
+def share_pairs(cells: Sequence[Cell], found: Found, resamples: int) -> Ran:
+    """Score word similarity results again on the pairs that all rows know, and compare the rows of each task."""
+    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[str, str, tuple[tuple[str, str], ...]]]] = {}
+    for key in found:
+        read_as = tuple(option for option in key[2] if option[0] != "measure")
+        groups.setdefault((key[1], read_as), []).append(key)
+    shared: Found = {}
+    counts: dict[tuple[str, str, tuple[tuple[str, str], ...]], str] = {}
+    failures = []
+    for (task, _), keys in groups.items():
+        try:
+            rescored = common_pairs([found[key] for key in keys], resamples=resamples)
+        except MedSentEvalError as error:
+            failures.append(f"{task}: {error}")
+            continue
+        shared |= dict(zip(keys, rescored, strict=True))
+        counts |= dict(zip(keys, _superscripts(rescored), strict=True))
+    done = []
+    variances: dict[str, list[float]] = {}
+    for cell in cells:
+        result = shared.get(cell.key)
+        if result is None:
+            done.append(cell)
+            continue
+        details = result.details
+        made = f"{details['measure']}, {details['pairs_scored']:,} of {details['pairs']:,} pairs{counts[cell.key]}"
+        done.append(replace(filled(cell, result), made=made))
+        if len(details.get("measures", ())) > 1:
+            scores = [each["spearman"] for each in details["measures"].values()]
+            variances.setdefault(cell.number.encoder, []).append(float(np.var(scores)))
+    synthetic = any(result.synthetic for result in shared.values())
+    return Ran(done, failures, synthetic, {row: tuple(values) for row, values in variances.items()})
+
+
+def _superscripts(results: Sequence[Result]) -> list[str]:
+    """Say of how many others each result is significantly better and worse: BCa intervals, Bonferroni's correction."""
+    n = len(results)
+    if n < 2 or any(result.synthetic for result in results):
+        return [""] * n
+    first, second = np.triu_indices(n, 1)
+    predicted = np.array([result.items["predicted"] for result in results], dtype=np.float64)
+    score = correlations("spearman", predicted, np.array(results[0].items["gold"], dtype=np.float64))
+    resamples = max(_RESAMPLES, round(4 * len(first) / ALPHA))
+    drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(results[0].seed))
+    better, worse = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
+    for i, j, p in zip(first, second, bonferroni(drawn.p_values("bca")[first, second]), strict=True):
+        if p < ALPHA:
+            winner, loser = (i, j) if drawn.observed[i] > drawn.observed[j] else (j, i)
+            better[winner] += 1
+            worse[loser] += 1
+    return [_compared(int(a), int(b), n) for a, b in zip(better, worse, strict=True)]
+
+
+def _compared(better: int, worse: int, n: int) -> str:
+    return f", better than {better} and worse than {worse} of {n - 1}" if n > 1 else ""
+
+
+def run_sets(
+    cells: Sequence[Cell],
+    settings: Settings,
+    root: Path,
+    store: ResultStore | None,
+    cache: EmbeddingCache | None,
+    announce: Callable[[str], None],
+) -> Ran:
+    """Evaluate the term sets of a table as ``terms evaluate`` does, all rows together."""
+    ready = [cell for cell in cells if not cell.missing]
+    failures: list[str] = []
+    encoders = _load(ready, failures)
+    if not encoders:
+        return Ran(list(cells), failures, False, {})
+    folder = locate(task_for(_set_name(ready[0].number)), root)
+    synthetic = is_synthetic(folder) or is_synthetic(root)
+    made: dict[tuple[str, str], tuple[Result, str]] = {}
+    absent: dict[str, str] = {}
+    for name in dict.fromkeys(_set_name(cell.number) for cell in ready):
+        task = task_for(name).name
+        term_set = read_set(folder, name)
+        if term_set is None:
+            absent[task] = f"{folder} holds no file {name.file}; {task_for(name).obtain}"
+            continue
+        try:
+            [outcome] = evaluate_sets(
+                [term_set], list(encoders.values()), settings, measure=PAPER_MEASURE, synthetic=synthetic,
+                source=source_of(folder), store=store, cache=cache, announce=announce,
+            )  # fmt: skip
+        except MedSentEvalError as error:
+            failures.append(f"{task}: {error}")
+            continue
+        for specification, result, found in zip(encoders, outcome.results, outcome.comparisons, strict=True):
+            said = f"{result.details['measure']}, {outcome.n_common:,} of {outcome.n_pairs:,} pairs"
+            said += "" if synthetic else _compared(found.better, found.worse, len(encoders))
+            made[specification, task] = result, said
+    done = []
+    for cell in cells:
+        result_and_said = made.get((cell.specification, cell.task))
+        if not cell.missing and cell.task in absent:
+            done.append(replace(cell, missing=(absent[cell.task],)))
+        elif cell.missing or result_and_said is None:
+            done.append(cell)
+        else:
+            done.append(replace(filled(cell, result_and_said[0]), made=result_and_said[1]))
+    return Ran(done, failures, synthetic and bool(made), {})
+
+
+def _set_name(number: PublishedNumber) -> SetName:
+    difficulty, strategy, _ = number.setting.split(", ")
+    return SetName(number.task, difficulty, strategy)
+
+
+def run_categories(
+    cells: Sequence[Cell], settings: Settings, root: Path, cache: EmbeddingCache | None, announce: Callable[[str], None]
+) -> Ran:
+    """Separate diagnostic procedures, therapeutic procedures and organisms under every measure, as ``terms separate`` does."""
+    ready = [cell for cell in cells if not cell.missing]
+    failures: list[str] = []
+    encoders = _load(ready, failures)
+    if not encoders:
+        return Ran(list(cells), failures, False, {})
+    try:
+        folder = locate(registry.task(_SNOMED), root)
+        found = read_categories(folder, None, (), ())
+    except MedSentEvalError as error:
+        return Ran(list(cells), [*failures, f"categories: {error}"], False, {})
+    categories = sampled(found, settings.limit, settings.seed)
+    extremes: dict[str, dict[str, EncoderSeparation]] = {}
+    for specification, encoder in encoders.items():
+        announce(f"{encoder.name}: separating {', '.join(f'{len(terms):,}' for terms in categories.values())} terms")
+        try:
+            rows = separate_encoders([encoder], categories, ALL_MEASURES, settings, cache=cache)
+        except MedSentEvalError as error:
+            failures.append(f"{specification}: {error}")
+            continue
+        by_overlap = sorted(rows, key=lambda row: row.separation.overlap)
+        extremes[specification] = {"best": by_overlap[0], "worst": by_overlap[-1]}
+    synthetic = is_synthetic(folder) or is_synthetic(root)
+    done = [cell if cell.missing or cell.specification not in extremes else _separated(cell, extremes[cell.specification])
+            for cell in cells]  # fmt: skip
+    return Ran(done, failures, synthetic and bool(extremes), {})
+
+
+def _separated(cell: Cell, extremes: Mapping[str, EncoderSeparation]) -> Cell:
+    """Take O, or a mean similarity, under our best or worst measure."""
+    what, _, which = cell.metric.rpartition("_")
+    row = extremes[which]
+    means = row.separation.means
+    names = list(means)
+    # Three categories: the pairs of them stand first, then each alone.
+    single = dict(zip(_CATEGORIES, names[3:], strict=True))
+    if match := re.fullmatch(r"mean_sim\((\w+)-(\w+)\)", what):
+        one, other = (single[name] for name in match.groups())
+        ours = means[one] if one == other else means[f"{one} / {other}"]
+    else:
+        ours = 100 * row.separation.overlap
+    sizes = " x ".join(f"{size:,}" for size in row.separation.sizes)
+    return replace(cell, ours=ours, made=f"{row.measure}, {sizes} terms")
+
+
+def _load(cells: Sequence[Cell], failures: list[str]) -> dict[str, Encoder]:
+    """Load the encoders of cells; one that cannot be loaded is a failure, two of one name are told apart by their options."""
+    loaded: dict[str, Encoder] = {}
+    for specification in dict.fromkeys(cell.specification for cell in cells):
+        try:
+            encoder = registry.load_encoder(specification)
+        except MedSentEvalError as error:
+            failures.append(f"{specification}: {error}")
+            continue
+        if encoder.name in {other.name for other in loaded.values()}:
+            encoder.name = specification
+        loaded[specification] = encoder
+    return loaded

@@ -1,0 +1,90 @@
+"""A cell of a published table with our number beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from medsenteval.comparison.published.numbers import PublishedNumber
+from medsenteval.contracts import Result
+from medsenteval.settings import Settings
+
+__all__ = ["Cell", "Reproduction", "filled", "simple_key"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One printed number, what would make ours, and what is missing for it; empty ``missing`` means that it can run.
+
+    ``made`` says what stands behind our number where that differs from cell to cell: measure, pairs, encoders beaten.
+    """
+
+    number: PublishedNumber
+    task: str
+    metric: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    relation: str = ""
+    specification: str = ""
+    stand_in: bool = False
+    missing: tuple[str, ...] = ()
+    remark: str = ""
+    ours: float | None = None
+    tolerance: float | None = None
+    n: int = 0
+    made: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """What our number comes from: encoder, task and options."""
+        return self.specification, self.task, tuple(sorted(self.options.items()))
+
+    @property
+    def difference(self) -> float | None:
+        return None if self.ours is None else self.ours - self.number.value
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the difference is one that the number of items allows."""
+        if self.difference is None or self.tolerance is None:
+            return None
+        return abs(self.difference) <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A table's cells, and what kept jobs from running.
+
+    ``variances`` are, for each row scored under every measure, those of its scores over the measures, one for each task.
+    """
+
+    table: str
+    settings: Settings
+    cells: tuple[Cell, ...]
+    failures: tuple[str, ...] = ()
+    synthetic: bool = False
+    variances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+
+def simple_key(text: str) -> str:
+    """Return a name without case, blanks and punctuation."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def filled(cell: Cell, result: Result) -> Cell:
+    """Add our number to a cell."""
+    decimals = len(cell.number.printed.partition(".")[2])
+    rounding = 0.5 * 10.0**-decimals * (cell.number.value / float(cell.number.printed) if float(cell.number.printed) else 1.0)
+    if cell.relation:
+        relations = result.senteval.get("relations", {})
+        wanted = {simple_key(cell.relation), simple_key(cell.relation.partition(" ")[2])}
+        matching = [values for label, values in relations.items() if simple_key(label) in wanted and cell.metric in values]
+        if len(matching) != 1:
+            return replace(cell, missing=(f"the relation {cell.relation} is not in our results",))
+        return replace(cell, ours=float(matching[0][cell.metric]))
+    metric = next((metric for metric in result.metrics if metric.name == cell.metric), None)
+    if metric is None:
+        return replace(cell, missing=(f"{cell.task} has no metric {cell.metric}",))
+    scale = 100.0 if metric.unit == "percent" and cell.number.unit == "fraction" else 1.0
+    tolerance = None if result.synthetic else (metric.high - metric.low) / 2 / scale + abs(rounding)
+    return replace(cell, ours=metric.value / scale, tolerance=tolerance, n=metric.n)

@@ -1,0 +1,210 @@
+"""The tables of Schulz and Juric 2020 on made-up words, term sets and categories, against scipy and scikit-learn by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+pytest.importorskip("numba")
+pytest.importorskip("rapidfuzz")
+
+from medsenteval.cli.main import main
+from medsenteval.comparison.medisim_plans import CATEGORY_TABLES, SET_TABLES, WORD_TABLES
+from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
+from medsenteval.comparison.reproduced_cells import Cell, Reproduction
+from medsenteval.report.reproduction_table import render_reproduction
+from medsenteval.similarity import MEASURES
+from medsenteval.words.terms.sets import SetName
+from tests.similarity.test_measures import pair_by_pair
+from tests.words.terms.snomed_categories import NAMES, write_categories
+
+RNG = np.random.default_rng(8)
+WORDS = sorted({word for names in NAMES for name in names for word in name.split()})
+TABLE = dict(zip(WORDS, RNG.standard_normal((len(WORDS), 5)).round(3), strict=True))
+#: What the second encoder does not know.
+MISSING = "green"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with a word set, two of the 20 term sets, and a release with the paper's categories."""
+    root = tmp_path_factory.mktemp("data")
+    names = [name for category in NAMES for name in category]
+    pairs = [pair for pair in product(names, repeat=2) if pair[0] < pair[1]]
+    gold = RNG.integers(0, 9, len(pairs))
+    (root / "MayoSRS").mkdir()
+    rows = "".join(f"{first}\t{second}\t{score}\n" for (first, second), score in zip(pairs, gold, strict=True))
+    (root / "MayoSRS" / "MayoSRS.txt").write_text(rows, "utf-8")
+    (root / "terms").mkdir()
+    labels = RNG.integers(0, 2, len(pairs))
+    for strategy in ("levenshtein", "random"):
+        rows = "".join(f"{first}\t{second}\t{label}\n" for (first, second), label in zip(pairs, labels, strict=True))
+        (root / "terms" / SetName("same_as", "hard", strategy).file).write_text(rows, "utf-8")
+    write_categories(root / "SNOMED-CT")
+    for name, words in (("all", WORDS), ("fewer", [word for word in WORDS if word != MISSING])):
+        lines = "".join(f"{word} {' '.join(map(str, TABLE[word]))}\n" for word in words)
+        (root / f"{name}.txt").write_text(lines, "utf-8")
+    return root
+
+
+def bag(term: str) -> NDArray[np.float64]:
+    return np.array([TABLE[word] for word in term.split()], dtype=np.float32).astype(float)
+
+
+@cache
+def similarity(measure: str, first: str, second: str) -> float:
+    """One pair by scipy, rounded so that what is equal is tied."""
+    return round(pair_by_pair(measure, bag(first), bag(second)), 9)
+
+
+def run(table: str, data: Path, rows: dict[str, str]) -> Reproduction:
+    plan = plan_table(table, data, rows)
+    kept = [cell for cell in plan.cells if cell.number.encoder in rows]
+    return run_plan(replace(plan, cells=tuple(kept)), data)
+
+
+def done(outcome: Reproduction) -> dict[tuple[str, str], Cell]:
+    assert not outcome.failures
+    return {(cell.number.encoder, cell.number.metric): cell for cell in outcome.cells if cell.ours is not None}
+
+
+def encoders(data: Path) -> dict[str, str]:
+    """Printed rows: word vectors under fuzzy Jaccard or another measure, GloVe under Pearson's r."""
+    return {"MeSH intr": f"vectors:{data}/all.txt,name=all", "GloVe": f"vectors:{data}/fewer.txt,name=fewer"}
+
+
+def word_rows(data: Path) -> list[tuple[str, str, float]]:
+    lines = (data / "MayoSRS" / "MayoSRS.txt").read_text("utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    return [(first, second, float(gold)) for first, second, gold in rows]
+
+
+def known_to_both(terms: tuple[str, ...]) -> bool:
+    return all(MISSING not in term.split() for term in terms)
+
+
+def test_every_table_has_a_plan() -> None:
+    assert {*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES} <= set(TABLES)
+    sizes = {table: len(plan_table(table).cells) for table in (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)}
+    assert sizes == {
+        "medisim-4": 207, "medisim-b.1": 253, "medisim-5": 230, "medisim-c.1": 230, "medisim-c.2": 230, "medisim-c.3": 230,
+        "medisim-6": 20, "medisim-d.1": 120,
+    }  # fmt: skip
+
+
+def test_measures_are_the_papers() -> None:
+    cells = plan_table("medisim-4").cells
+    assert {cell.options["multiword"] for cell in cells} == {"complete"}
+    measures = {cell.number.encoder: cell.options["measure"] for cell in cells}
+    contextual = {"ELMoPubMed", "Flair", "SciBERT", "BERT", "ELMo", "GPT"}
+    assert measures.pop("GloVe") == "avg_r"
+    assert {row for row, measure in measures.items() if measure == "avg_tau"} == contextual
+    assert {measure for row, measure in measures.items() if row not in contextual} == {"avg_cos"}
+    assert {cell.options["measure"] for cell in plan_table("medisim-b.1").cells} == {"best"}
+    assert {cell.options.get("raters") for cell in plan_table("medisim-b.1").cells} == {None, "mean", "coders", "physicians"}
+
+
+def test_table_4_on_the_pairs_that_all_rows_know(data: Path) -> None:
+    outcome = run("medisim-4", data, encoders(data))
+    rows = word_rows(data)
+    kept = [row for row in rows if known_to_both(row[:2])]
+    cells = done(outcome)
+    for row, measure in (("MeSH intr", "avg_cos"), ("GloVe", "avg_r")):
+        similarities = [similarity(measure, first, second) for first, second, _ in kept]
+        rho = stats.spearmanr(similarities, [gold for *_, gold in kept])[0]
+        cell = cells[row, "spearman"]
+        assert cell.ours == pytest.approx(rho, abs=1e-9)
+        assert cell.n == len(kept) < len(rows)
+        assert cell.made.startswith(f"{measure}, {len(kept)} of {len(rows)} pairs, better than ")
+    shown = render_reproduction(outcome)
+    assert "ours on those that all rows run here know" in shown
+    assert "avg_r, " in shown
+
+
+def test_table_b_1_and_its_figure(data: Path, tmp_path: Path) -> None:
+    outcome = run("medisim-b.1", data, encoders(data))
+    kept = [row for row in word_rows(data) if known_to_both(row[:2])]
+    gold = [score for *_, score in kept]
+    found = {measure: stats.spearmanr([similarity(measure, a, b) for a, b, _ in kept], gold)[0] for measure in MEASURES}
+    best = max(found, key=lambda measure: found[measure])
+    cell = done(outcome)["GloVe", "spearman_best_metric"]
+    assert cell.ours == pytest.approx(found[best], abs=1e-9)
+    assert cell.made.startswith(f"{best}, ")
+    assert outcome.variances["GloVe"] == pytest.approx([np.var(list(found.values()))], abs=1e-9)
+    arguments = ["-d", str(data), "-o", str(tmp_path / "results"), "--row", "GloVe", "-t", "MayoSRS", "--quiet"]
+    arguments += ["-e", f"GloVe={encoders(data)['GloVe']}", "--figure", str(tmp_path / "b1.svg")]
+    shown = CliRunner().invoke(main, ["reproduce", "medisim-b.1", *arguments])
+    assert shown.exit_code == 0, shown.output
+    assert "Variance of correlations over similarity measures" in (tmp_path / "b1.svg").read_text("utf-8")
+    refused = CliRunner().invoke(main, ["reproduce", "medisim-4", *arguments])
+    assert refused.exit_code == 2
+    assert "medisim-b.1 does that" in refused.output
+
+
+@pytest.mark.parametrize(("table", "strategy"), [("medisim-5", "levenshtein"), ("medisim-c.1", "random"),
+                                                 ("medisim-c.2", "levenshtein"), ("medisim-c.3", "random")])  # fmt: skip
+def test_term_sets_are_scored_as_terms_evaluate_does(data: Path, table: str, strategy: str) -> None:
+    outcome = run(table, data, {**encoders(data), "BERT": "lexical,dimension=16"})
+    lines = (data / "terms" / SetName("same_as", "hard", strategy).file).read_text("utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
+    kept = [(first, second, label == "1") for first, second, label in rows if known_to_both((first, second))]
+    similar = np.array([label for *_, label in kept])
+    values = np.array([similarity("fuzzy_jaccard", first, second) for first, second, _ in kept])
+    if table in ("medisim-5", "medisim-c.1"):
+        metric = "accuracy"
+        expected = 100 * max(float(np.mean((values >= cut) == similar)) for cut in (*values, np.inf))
+    else:
+        metric = "auc"
+        expected = float(roc_auc_score(similar, values))
+    cells = done(outcome)
+    assert cells["GloVe", metric].ours == pytest.approx(expected)
+    assert cells["GloVe", metric].made.startswith(f"fuzzy_jaccard, {len(kept)} of {len(rows)} pairs, better than ")
+    assert cells["BERT", metric].made.startswith("avg_tau, ")
+    absent = [cell for cell in outcome.cells if cell.ours is None]
+    assert len(absent) == 27
+    assert all("terms build" in cell.missing[0] for cell in absent)
+
+
+def overlap(measure: str, known: Callable[[str], bool]) -> float:
+    near, close, distant = (list(filter(known, names)) for names in NAMES)
+    wrong = [similarity(measure, i, j) <= similarity(measure, i, k) for i, j, k in product(near, close, distant)]
+    return 100 * float(np.mean(wrong))
+
+
+def test_tables_6_and_d_1_under_every_measure(data: Path) -> None:
+    outcome = run("medisim-d.1", data, {"MeSH intr": encoders(data)["MeSH intr"], "AUEB200": "lexical,dimension=16"})
+    cells = done(run("medisim-6", data, {"MeSH intr": encoders(data)["GloVe"], "BERT": "lexical,dimension=16"}))
+    found = {measure: overlap(measure, lambda name: known_to_both((name,))) for measure in MEASURES}
+    assert cells["MeSH intr", "relative_overlap_best"].ours == pytest.approx(min(found.values()))
+    assert cells["MeSH intr", "relative_overlap_worst"].ours == pytest.approx(max(found.values()))
+    sizes = "5 x 4 x 4 terms"
+    assert cells["MeSH intr", "relative_overlap_best"].made == f"{min(found, key=lambda name: found[name])}, {sizes}"
+    assert cells["BERT", "relative_overlap_best"].made.startswith("avg_")
+    everything = {measure: overlap(measure, lambda name: True) for measure in MEASURES}
+    best = min(everything, key=lambda name: everything[name])
+    means = done(outcome)
+    near, close, distant = NAMES
+    for printed, one, other in (("DP-TP", near, close), ("DP-Org", near, distant)):
+        expected = np.mean([similarity(best, i, j) for i, j in product(one, other)])
+        assert means["MeSH intr", f"mean_sim({printed})_best"].ours == pytest.approx(expected, abs=1e-6)
+    for printed, own in (("TP-TP", close), ("DP-DP", near), ("Org-Org", distant)):
+        expected = np.mean([similarity(best, i, j) for i, j in product(own, repeat=2) if i != j])
+        assert means["MeSH intr", f"mean_sim({printed})_best"].ours == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_broken_encoder_and_a_missing_release_are_said(data: Path, tmp_path: Path) -> None:
+    plan = plan_table("medisim-5", data, {"GloVe": encoders(data)["GloVe"], "BERT": "vectors:/no/such/file"})
+    outcome = run_plan(plan, data)
+    assert any("/no/such/file" in failure for failure in outcome.failures)
+    assert sum(cell.ours is not None for cell in outcome.cells) == 1
+    assert "SNOMED CT licence" in plan_table("medisim-6", tmp_path, {"GPT": "lexical"}).cells[-1].missing[0]
