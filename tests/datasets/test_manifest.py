@@ -60,8 +60,10 @@ def test_names_are_found_in_any_spelling_and_by_alias() -> None:
 @pytest.mark.realdata
 def test_every_hash_in_a_manifest_is_that_of_a_real_file(realdata: Path) -> None:
     listed = {line.split()[0] for line in (realdata / "SHA256SUMS").read_text().splitlines()}
-    hashes = {digest for each in manifests().values() for file in each.files for digest in file.sha256}
-    hashes |= {each.sha256 for found in manifests().values() for each in found.downloads if each.sha256}
+    # These two were hashed in their repositories and are not kept with the other real files.
+    known = [each for each in manifests().values() if each.name not in ("CitationSA", "Linnaeus")]
+    hashes = {digest for each in known for file in each.files for digest in file.sha256}
+    hashes |= {each.sha256 for found in known for each in found.downloads if each.sha256}
     assert hashes <= listed
     assert len(hashes) > 80
     assert file_digest(realdata / "biosses/BIOSSES-Dataset.rar") == manifest("BIOSSES").downloads[0].sha256

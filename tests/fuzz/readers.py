@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.fuzz.copy_readers import COPY_READERS
 from tests.fuzz.encoder_readers import ENCODER_READERS
 from tests.fuzz.file_readers import FILE_READERS
 from tests.fuzz.model_readers import MODEL_READERS
@@ -21,4 +22,5 @@ READERS: Final[tuple[Reader, ...]] = (
     *FILE_READERS,
     *RESULT_READERS,
     *TABLE_READERS,
+    *COPY_READERS,
 )

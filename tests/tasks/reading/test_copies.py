@@ -290,7 +290,9 @@ def test_rqe_of_mediqa(write: Write, tmp_path: Path) -> None:
         "RQE_Test_302_pairs_AMIA2016.xml": rqe("RQE-med-test", 4, ' type="part1" value="{}"'),
     }
     folder = write(MEDIQA, "RQE")
-    assert read("RQE", folder).fingerprint == read("RQE", write(official, "official")).fingerprint
+    found = read("RQE", folder)
+    assert found.fingerprint == read("RQE", write(official, "official")).fingerprint
+    assert [note for note in found.notes if "19 of 302 have another wording" in note]
     with pytest.raises(DataMissingError, match=r"has no labels .* are in MEDIQA2019-Task2-RQE-TestSet-wLabels.xml"):
         read("RQE", folder, test="mediqa2019")
     write(LABELLED, "RQE")
