@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from copy import copy
 from typing import Any, Final
@@ -12,9 +13,21 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Encoder
 from medsenteval.errors import EncoderError
 
-__all__ = ["PRECISIONS", "DerivedEncoder"]
+__all__ = ["PRECISIONS", "CachedEncoder", "DerivedEncoder", "derived_from_cache"]
 
 PRECISIONS: Final = ("float32", "int8", "ubinary")
+#: What the identity of a derived encoder adds to that of its source.
+_CHANGES: Final = re.compile(r"(.*?)(?:-first=(\d+))?(-unit)?(?:-(int8|ubinary))?", re.DOTALL)
+
+
+class CachedEncoder:
+    """Stands for an encoder whose vectors are in the cache; it cannot encode anything."""
+
+    def __init__(self, name: str, identity: str) -> None:
+        self.name, self.identity = name, identity
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise EncoderError(f"{self.name}: {len(texts)} texts are not in the cache, and no encoder is called here")
 
 
 class DerivedEncoder:
@@ -84,3 +97,12 @@ class DerivedEncoder:
         other = DerivedEncoder(copy(self.source), self._dimension, self._normalize, self._precision)
         other.name = self.name
         return other
+
+
+def derived_from_cache(name: str, identity: str) -> DerivedEncoder:
+    """Return what an identity says was made of which cached vectors; ``source`` names those."""
+    found = _CHANGES.fullmatch(identity)
+    assert found is not None
+    source, dimension, unit, precision = found.groups()
+    cached = CachedEncoder(name, source)
+    return DerivedEncoder(cached, int(dimension) if dimension else None, bool(unit), precision or "float32")

@@ -19,7 +19,7 @@ from medsenteval.support.arrays import Labels
 from medsenteval.tasks.learning_curve import evaluate_part_of_training
 from medsenteval.tasks.probe_rows import accuracy_metric, probe_splits, stack_splits, stacked_parts, unseen_labels
 
-__all__ = ["evaluate_classification", "predict_split"]
+__all__ = ["classification_scores", "evaluate_classification", "predict_split"]
 
 
 def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -48,7 +48,7 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
     ids = [item for split in splits.values() for item in split.ids]
     train = None if task.protocol == "nested" else rows["train"]
     notes = unseen_labels(labels, dataset.label_names, [fold.rows for fold in outcome.folds], train)
-    return replace(_classification_scores(task, dataset, outcome, labels, ids, splits), notes=notes)
+    return replace(classification_scores(task, dataset, outcome, labels, ids, splits), notes=notes)
 
 
 def predict_split(
@@ -77,7 +77,7 @@ def _group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
     return numbers.astype(np.intp)
 
 
-def _classification_scores(
+def classification_scores(
     task: Task,
     dataset: Dataset,
     outcome: Outcome,
@@ -85,6 +85,7 @@ def _classification_scores(
     ids: list[str],
     splits: dict[str, Split],
 ) -> Scores:
+    """Return the scores of what was predicted for the rows of each fold."""
     gold = [labels[fold.rows] for fold in outcome.folds]
     predicted = [fold.predicted for fold in outcome.folds]
     metrics = [accuracy_metric(gold, predicted)]

@@ -14,6 +14,7 @@ INTERRUPTED: Final = 130
 #: Command -> (module:attribute, what --help says of it without importing it).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "analogies": ("medsenteval.cli.analogies:analogies", "Make analogies from relations; draw what they scored."),
+    "audit": ("medsenteval.cli.audit:audit", "Does the ranking survive? Score again from cached vectors."),
     "cache": ("medsenteval.cli.cache:cache", "The embedding cache: what is in it, what can go."),
     "compare": ("medsenteval.cli.compare:compare", "Compare encoders with paired tests and published numbers."),
     "correlate": ("medsenteval.cli.prediction:correlate", "Correlate scores over encoders: do some predict others?"),
@@ -26,6 +27,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "encoders": ("medsenteval.cli.encoders:encoders", "List the kinds of encoder and the published encoders."),
     "export": ("medsenteval.cli.export:export", "Hand results over: mteb's result files, a block for a model card."),
     "figures": ("medsenteval.cli.figures:figures", "Write the report's figures as SVG, PNG or PDF files."),
+    "frontier": ("medsenteval.cli.frontier:frontier", "Show bytes per vector against score, from cached vectors."),
     "gap": ("medsenteval.cli.domain_gap:gap", "Show what encoders lose between general and biomedical text."),
     "published": (
         "medsenteval.cli.published:published",
@@ -50,7 +52,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 #: How --help groups the commands; one that stands in no group is shown with the housekeeping.
 COMMAND_GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "Every day": ("run", "compare", "report", "data", "tasks", "encoders"),
-    "Results": ("figures", "gap", "curve", "correlate", "export", "results"),
+    "Results": ("audit", "frontier", "figures", "gap", "curve", "correlate", "export", "results"),
     "Words and terms": ("terms", "analogies", "subsets"),
     "Papers": ("published", "reproduce"),
     "Housekeeping": ("doctor", "cache", "train-infersent"),

@@ -75,21 +75,15 @@ def compare(
     RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Without
     either, everything in the results folder is compared.
     """
-    from medsenteval import registry
     from medsenteval.comparison.compare import compare_results
     from medsenteval.errors import SettingsError
     from medsenteval.report.comparison_table import FORMATS, TableOptions, render_comparison
-    from medsenteval.running.result_store import load_results
+    from medsenteval.running.result_store import load_results, of_tasks
     from medsenteval.support.atomic_files import write_atomically
 
     if style not in FORMATS:
         raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
-    results = load_results(what, folder, reference=REFERENCE in beside)
-    if tasks is not None:
-        chosen = registry.select_names(tasks, [result.task for result in results])
-        results = [result for result in results if result.task in chosen]
-        if not results:
-            raise SettingsError(f"no result of the tasks {tasks!r}")
+    results = of_tasks(load_results(what, folder, reference=REFERENCE in beside), tasks)
     if common_pairs:
         from medsenteval.comparison.common_pairs import on_common_pairs
 

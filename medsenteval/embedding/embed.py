@@ -21,7 +21,16 @@ from medsenteval.errors import EncoderError
 from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.support.progress import Progress
 
-__all__ = ["Encoded", "RemoteEncoder", "checked_rows", "embed_texts", "encode_batches", "in_order", "store_for"]
+__all__ = [
+    "Encoded",
+    "RemoteEncoder",
+    "cached_embeddings",
+    "checked_rows",
+    "embed_texts",
+    "encode_batches",
+    "in_order",
+    "store_for",
+]
 
 #: Rows are written after so many seconds of encoding, or so many bytes: what a kill costs at most, and what waits in memory.
 _SECONDS_UNSTORED: Final = 2.0
@@ -206,9 +215,25 @@ def store_for(cache: EmbeddingCache, encoder: Encoder, texts: Sequence[str]) -> 
     encoder = getattr(encoder, "source", encoder) if hasattr(encoder, "derive") else encoder
     identity = encoder.identity
     if _prepare_of(encoder) is not None:
-        counted = repr(sorted(Counter(texts).items())).encode("utf-8", "surrogatepass")
-        identity += f"|prepared on {hashlib.blake2b(counted, digest_size=16).hexdigest()}"
+        identity += _prepared_on(texts)
     return cache.store(identity)
+
+
+def _prepared_on(texts: Sequence[str]) -> str:
+    """Return what an encoder's identity says of the texts that it learned from."""
+    counted = repr(sorted(Counter(texts).items())).encode("utf-8", "surrogatepass")
+    return f"|prepared on {hashlib.blake2b(counted, digest_size=16).hexdigest()}"
+
+
+def cached_embeddings(cache: EmbeddingCache, identity: str, texts: Sequence[str]) -> Embeddings | None:
+    """Return the vectors of all texts from the cache alone, or None if any is missing; no encoder is called."""
+    order = in_order(texts)
+    for key in (identity, identity + _prepared_on(texts)):
+        store = cache.store(key)
+        found = store.find(order)
+        if not len(found.missing):
+            return Embeddings(store.rows(found), {text: row for row, text in enumerate(order)}, 0, store.tokens(found))
+    return None
 
 
 def _batch_size(encoder: Encoder, batch_size: int) -> int:

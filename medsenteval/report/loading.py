@@ -8,9 +8,8 @@ from pathlib import Path
 from medsenteval import registry
 from medsenteval.comparison.word_subsets import read_word_values
 from medsenteval.contracts import Result
-from medsenteval.errors import SettingsError
 from medsenteval.report.page import Page, PageOptions, build_page
-from medsenteval.running.result_store import Failure, ResultStore, load_results
+from medsenteval.running.result_store import Failure, ResultStore, load_results, of_tasks
 
 __all__ = ["load_failures", "page_of"]
 
@@ -20,14 +19,11 @@ def page_of(
     reference: bool = False,
 ) -> Page:  # fmt: skip
     """Load what ``medsenteval compare`` would load, with the jobs that failed, and make a page of it."""
-    results = load_results(places, folder, reference=reference)
-    failures = load_failures(places, folder, results)
+    loaded = load_results(places, folder, reference=reference)
+    results, failures = of_tasks(loaded, tasks), load_failures(places, folder, loaded)
     if tasks is not None:
-        chosen = registry.select_names(tasks, [result.task for result in results])
-        results = [result for result in results if result.task in chosen]
+        chosen = registry.select_names(tasks, [result.task for result in loaded])
         failures = [failure for failure in failures if failure.task in chosen]
-        if not results:
-            raise SettingsError(f"no result of the tasks {tasks!r}")
     if subsets_by is None:
         return build_page(results, failures, options)
     return build_page(results, failures, options, read_word_values(subsets_by), subsets_by.stem.replace("_", " "))

@@ -15,13 +15,13 @@ from typing import Any, Final
 
 from medsenteval.contracts import SCHEMA, Result
 from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, MedSentEvalWarning, SettingsError
-from medsenteval.registry import same_names
+from medsenteval.registry import same_names, select_names
 from medsenteval.running.result_bundle import SUFFIX, read_bundle
 from medsenteval.running.result_schema import Failure, parse_outcome
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.file_names import file_name_of
 
-__all__ = ["Failure", "ResultStore", "ResultWarning", "StoreError", "load_results"]
+__all__ = ["Failure", "ResultStore", "ResultWarning", "StoreError", "load_results", "of_tasks"]
 
 #: Results of each kind that an estimate looks at.
 _LATEST: Final = 3
@@ -229,3 +229,14 @@ def load_results(places: Sequence[str], folder: Path, *, reference: bool = False
             )
         results.extend(compared)
     return list({(result.signature, result.encoder): result for result in results}.values())
+
+
+def of_tasks(results: Sequence[Result], tasks: str | None) -> list[Result]:
+    """Return the results of these tasks or groups of tasks, all of them without a selection; none is an error."""
+    if tasks is None:
+        return list(results)
+    chosen = select_names(tasks, [result.task for result in results])
+    found = [result for result in results if result.task in chosen]
+    if not found:
+        raise SettingsError(f"no result of the tasks {tasks!r}")
+    return found

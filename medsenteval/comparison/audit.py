@@ -1,0 +1,173 @@
+"""Does the ranking survive? Scores again, from cached vectors alone, as others would prepare and test the same vectors.
+
+A conclusion is that one encoder is significantly better than another on a task. Under each check it holds (still significant),
+is open (no longer significant, but as large a lead as before is within the interval), or is gone (the interval excludes it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+
+from medsenteval.comparison.compare import Column, compare_results
+from medsenteval.comparison.vector_changes import Spectrum
+from medsenteval.contracts import Result, Scores
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.running.stored_jobs import StoredJob, reopen
+from medsenteval.support.arrays import Singles
+from medsenteval.tasks.nearest_neighbours import evaluate_neighbours
+
+__all__ = ["CHECKS", "Audit", "AuditedEncoder", "Conclusion", "audit_results"]
+
+Outcome = Literal["holds", "open", "gone", ""]
+
+#: What is done to the vectors or to the protocol, in the order of the table.
+CHECKS: Final = (
+    "unit length", "centred", "whitened", "no top directions", "projected", "nearest neighbours", "grouped folds", "other seed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """One encoder's significant lead over another on a task, and what became of it under each check; "" where none applies."""
+
+    task: str
+    metric: str
+    unit: str
+    winner: str
+    loser: str
+    lead: float
+    outcomes: Mapping[str, Outcome]
+    leads: Mapping[str, float]
+
+    @property
+    def gone(self) -> tuple[str, ...]:
+        return tuple(check for check, outcome in self.outcomes.items() if outcome == "gone")
+
+    @property
+    def holds(self) -> bool:
+        return all(outcome in ("holds", "") for outcome in self.outcomes.values())
+
+
+@dataclass(frozen=True)
+class AuditedEncoder:
+    """An encoder with the share of its vectors' variance in the first direction, the mean over its tasks."""
+
+    name: str
+    dimension: int
+    first_share: float
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All conclusions with what became of them, the encoders, and what could not be audited."""
+
+    encoders: tuple[AuditedEncoder, ...]
+    conclusions: tuple[Conclusion, ...]
+    left_out: tuple[str, ...]
+    projected_to: int
+
+    def led_by(self, encoder: str) -> list[Conclusion]:
+        return [each for each in self.conclusions if each.winner == encoder]
+
+
+def audit_results(
+    results: Sequence[Result],
+    root: Path,
+    cache: EmbeddingCache | None = None,
+    *,
+    level: float = 0.05,
+    correction: str = "holm",
+    resamples: int = 2_000,
+    seed: int = 1111,
+    announce: Callable[[str], object] = lambda message: None,
+) -> Audit:
+    """Score stored results again under every check that applies to their task; no encoder is called."""
+    compare = partial(compare_results, level=level, correction=correction, resamples=resamples, seed=seed)
+    chosen, notes = one_for_each_job(results)
+    first_seed = {comparability(each): each.seed for each in sorted(chosen, key=lambda each: -each.seed)}
+    chosen = [each for each in chosen if each.seed == first_seed[comparability(each)]]
+    jobs, left_out = reopen(chosen, root, cache or EmbeddingCache())
+    if any(job.dataset.synthetic for job in jobs):
+        raise SettingsError(
+            "an audit asks whether a ranking survives, and synthetic data ranks nobody; name results on real data"
+        )
+    if len({job.result.encoder for job in jobs}) < 2:
+        why = f": {'; '.join(left_out[:3])}" if left_out else ""
+        raise DataMissingError(f"an audit needs two encoders whose vectors are in the cache{why}")
+    dimension = min(job.embeddings.matrix.shape[1] for job in jobs)
+    scored: dict[str, list[Result]] = {check: [] for check in CHECKS}
+    shares: dict[str, list[float]] = {}
+    for number, job in enumerate(jobs, start=1):
+        announce(f"{number} of {len(jobs)}: {job.result.task}, {job.result.encoder}")
+        spectrum = Spectrum(np.asarray(job.embeddings.matrix))
+        shares.setdefault(job.result.encoder, []).append(spectrum.first_share)
+        for check, scores in _checked(job, spectrum, dimension, seed):
+            scored[check].append(
+                replace(job.result, metrics=scores.metrics, items=dict(scores.items), details=dict(scores.details), notes=())
+            )
+    plain = compare([job.result for job in jobs])
+    columns = {
+        check: {column.key: column for column in compare(found).headline_columns()} for check, found in scored.items() if found
+    }
+    conclusions = [
+        _conclusion(column, winner, loser, {check: found.get(column.key) for check, found in columns.items()}, level)
+        for column in plain.headline_columns()
+        for winner in column.tested
+        for loser in column.beaten_by(winner, level)
+    ]
+    encoders = [AuditedEncoder(name, plain.sizes[name], float(np.mean(found))) for name, found in shares.items()]
+    return Audit(tuple(encoders), tuple(conclusions), (*notes, *left_out), dimension)
+
+
+def _checked(job: StoredJob, spectrum: Spectrum, dimension: int, seed: int) -> list[tuple[str, Scores]]:
+    """Return the scores under every check that can be made of a job."""
+    task, settings = job.task, job.settings
+    made: dict[str, Singles | None] = {
+        "unit length": spectrum.unit_length(),
+        "centred": spectrum.centred(),
+        "whitened": spectrum.whitened(),
+        "no top directions": spectrum.without_top(),
+        "projected": spectrum.projected(dimension),
+    }
+    if not task.uses_probe:
+        del made["unit length"]  # the cosine does not see lengths
+    found = [
+        (check, job.score(replace(job.embeddings, matrix=vectors))) for check, vectors in made.items() if vectors is not None
+    ]
+    if task.uses_probe and task.protocol in ("split", "kfold", "nested"):
+        found.append(("nearest neighbours", evaluate_neighbours(task, job.dataset, job.embeddings, settings)))
+    groups = [split.groups for split in job.dataset.splits.values()]
+    if task.protocol in ("kfold", "nested") and all(groups) and not settings.grouped:
+        found.append(("grouped folds", job.score(job.embeddings, settings.with_changes(grouped=True))))
+    if task.protocol in ("kfold", "relatedness"):
+        found.append(("other seed", job.score(job.embeddings, settings.with_changes(seed=settings.seed + 1))))
+    return found
+
+
+def _conclusion(column: Column, winner: str, loser: str, checks: Mapping[str, Column | None], level: float) -> Conclusion:
+    before = column.difference(winner, loser)
+    assert before is not None
+    outcomes: dict[str, Outcome] = dict.fromkeys(checks, "")
+    leads = {}
+    sign = 1 if column.higher_is_better else -1
+    for check, other in checks.items():
+        after = None if other is None else other.difference(winner, loser)
+        if other is None or after is None:
+            continue
+        leads[check] = after.interval.estimate
+        if loser in other.beaten_by(winner, level):
+            outcomes[check] = "holds"
+        else:
+            # A lead at least as large as before is still possible where the interval reaches it.
+            farthest = after.interval.high if sign > 0 else -after.interval.low
+            outcomes[check] = "open" if farthest >= sign * before.interval.estimate else "gone"
+    lead = before.interval.estimate
+    return Conclusion(column.label, column.metric, column.unit, winner, loser, lead, outcomes, leads)

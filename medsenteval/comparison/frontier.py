@@ -1,0 +1,108 @@
+"""The compression frontier: what an encoder's score loses with fewer dimensions and fewer bits, from its cached vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from medsenteval.comparison.compare import compare_results
+from medsenteval.contracts import Result
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.encoders.derived import PRECISIONS, CachedEncoder, DerivedEncoder
+from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.running.stored_jobs import StoredJob, reopen
+
+__all__ = ["Frontier", "FrontierPoint", "compression_frontier", "halved"]
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """One size of vectors: its score, and what it loses against all dimensions in float32, with the paired 95 % interval.
+
+    ``kept`` says that no smaller vectors score as well.
+    """
+
+    dimension: int
+    precision: str
+    size: int
+    score: float
+    loss: float
+    low: float
+    high: float
+    kept: bool = False
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """All sizes of one encoder's vectors on one task, the largest first."""
+
+    task: str
+    encoder: str
+    metric: str
+    unit: str
+    n: int
+    points: tuple[FrontierPoint, ...]
+
+
+def halved(dimension: int) -> tuple[int, ...]:
+    """Return a dimension, its half, and so on down to 16."""
+    found = [dimension]
+    while found[-1] // 2 >= 16:
+        found.append(found[-1] // 2)
+    return tuple(found)
+
+
+def compression_frontier(
+    results: Sequence[Result],
+    root: Path,
+    cache: EmbeddingCache | None = None,
+    *,
+    dimensions: Sequence[int] = (),
+    resamples: int = 2_000,
+    seed: int = 1111,
+) -> tuple[list[Frontier], list[str]]:
+    """Score every dimension at every precision for each result; also say which results could not be scored from the cache."""
+    rounded = [each for each in results if each.input.get("precision", "float32") != "float32"]
+    jobs, left_out = reopen([each for each in results if each not in rounded], root, cache or EmbeddingCache())
+    left_out += [
+        f"{each.encoder}, {each.task}: its vectors are rounded to {each.input['precision']} already" for each in rounded
+    ]
+    if not jobs:
+        raise DataMissingError(f"no result can be scored again from the cache: {'; '.join(left_out[:3])}")
+    return [_frontier(job, dimensions, resamples, seed) for job in jobs], left_out
+
+
+def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int, seed: int) -> Frontier:
+    matrix, width = job.embeddings.matrix, int(job.embeddings.matrix.shape[1])
+    if wrong := [each for each in dimensions if not 1 <= each <= width]:
+        raise SettingsError(f"{job.result.encoder} has {width} dimensions; {wrong[0]} cannot be kept")
+    variants: dict[str, tuple[int, str, int]] = {}
+    scored: list[Result] = []
+    for dimension in sorted({width, *(dimensions or halved(width))}, reverse=True):
+        for precision in PRECISIONS:
+            changed = DerivedEncoder(CachedEncoder("", ""), None if dimension == width else dimension, precision=precision)
+            scores = job.score(replace(job.embeddings, matrix=changed.derive(np.asarray(matrix))))
+            name = f"{dimension} {precision}"
+            variants[name] = (dimension, precision, changed.bytes_per_vector(dimension))
+            told = {"metrics": scores.metrics, "items": dict(scores.items), "details": dict(scores.details), "notes": ()}
+            scored.append(replace(job.result, encoder=name, encoder_identity=name, synthetic=False, **told))
+    (column, *_) = compare_results(scored, resamples=resamples, seed=seed).headline_columns()
+    points = []
+    for name, (dimension, precision, size) in variants.items():
+        found = column.difference(scored[0].encoder, name)
+        if found is None:
+            raise DataMissingError(f"{job.result.task}: {column.untested}, so that no loss can be tested")
+        loss = found.interval
+        points.append(FrontierPoint(dimension, precision, size, column.scores[name].value, loss.estimate, loss.low, loss.high))
+    points.sort(key=lambda point: (-point.size, -point.score))
+    kept = [replace(point, kept=not any(_beats(other, point) for other in points)) for point in points]
+    return Frontier(column.label, job.result.encoder, column.metric, column.unit, column.n_common, tuple(kept))
+
+
+def _beats(one: FrontierPoint, other: FrontierPoint) -> bool:
+    """Whether vectors are no larger, score no worse, and are better in one of the two."""
+    gains = (other.size - one.size, one.score - other.score)
+    return min(gains) >= 0 and max(gains) > 0

@@ -1,0 +1,191 @@
+"""The audit on encoders whose lead is known to be real, or to be one direction; and the compression frontier."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+
+from medsenteval import evaluate
+from medsenteval.cli.main import main
+from medsenteval.comparison.audit import audit_results
+from medsenteval.comparison.frontier import compression_frontier, halved
+from medsenteval.comparison.vector_changes import Spectrum
+from medsenteval.contracts import Result
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.errors import DataMissingError, EncoderError, SettingsError
+from medsenteval.running.result_store import ResultStore, load_results
+from medsenteval.running.stored_jobs import reopen
+
+DIMENSION, PAIRS = 24, 300
+
+
+class FromTable:
+    """Looks texts up, and counts the calls."""
+
+    def __init__(self, name: str, texts: Sequence[str], rows: NDArray[np.floating]) -> None:
+        self.name, self.identity, self.calls = name, f"{name}-1", 0
+        self._rows = dict(zip(texts, rows.astype(np.float32), strict=True))
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls += 1
+        return np.stack([self._rows[text] for text in texts])
+
+
+def _pairs(rng: np.random.Generator, similarity: NDArray[np.float64], noise: float) -> tuple[NDArray[np.float64], ...]:
+    """Return vectors of pairs whose cosine is the similarity but for noise, spread over all directions."""
+    first, other = rng.standard_normal((2, PAIRS, DIMENSION))
+    wanted = np.clip(similarity + noise * rng.standard_normal(PAIRS), -1, 1)[:, None]
+    return first, wanted * first + np.sqrt(1 - wanted**2) * other
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[FromTable]]:
+    """Three encoders on pairs of texts, run with a cache: one really good, one by a single direction, one middling."""
+    folder = tmp_path_factory.mktemp("audit")
+    rng = np.random.default_rng(7)
+    gold = rng.uniform(-0.9, 0.9, PAIRS)
+    texts = [[f"first {i}", f"second {i}"] for i in range(PAIRS)]
+    with (folder / "pairs.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows(
+            [["sentence1", "sentence2", "score"], *([*t, g] for t, g in zip(texts, gold, strict=True))]
+        )
+    flat = [text for side in (0, 1) for text in (pair[side] for pair in texts)]
+    planted = np.concatenate(rng.standard_normal((2, PAIRS, DIMENSION)))
+    planted[:PAIRS, 0], planted[PAIRS:, 0] = 40.0, 40.0 * gold
+    encoders = [
+        FromTable("good", flat, np.concatenate(_pairs(rng, gold, 0.1))),
+        FromTable("planted", flat, planted),
+        FromTable("middling", flat, np.concatenate(_pairs(rng, gold, 0.7))),
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MEDSENTEVAL_CACHE", str(folder / "cache"))
+        evaluate(list(encoders), folder / "pairs.csv", output=folder / "results", name=[each.name for each in encoders])
+    return folder, encoders
+
+
+@pytest.fixture
+def results(audited: tuple[Path, list[FromTable]], monkeypatch: pytest.MonkeyPatch) -> list[Result]:
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(audited[0] / "cache"))
+    return load_results([str(audited[0] / "results")], audited[0])
+
+
+def test_a_lead_of_one_direction_is_flagged_and_a_real_one_is_not(
+    audited: tuple[Path, list[FromTable]], results: list[Result]
+) -> None:
+    folder, encoders = audited
+    calls = [each.calls for each in encoders]
+    found = audit_results(results, folder)
+    leads = {(each.winner, each.loser): each for each in found.conclusions}
+    assert ("planted", "middling") in leads
+    assert "no top directions" in leads["planted", "middling"].gone
+    assert "whitened" in leads["planted", "middling"].gone
+    assert leads["good", "middling"].holds
+    assert set(leads["good", "middling"].outcomes.values()) == {"holds"}
+    shares = {each.name: each.first_share for each in found.encoders}
+    assert shares["planted"] > 0.9
+    assert shares["good"] < 3 / DIMENSION
+    assert not found.left_out
+    assert [each.calls for each in encoders] == calls
+
+
+def test_the_command_shows_which_leads_are_gone_and_names_what_is_not_cached(
+    audited: tuple[Path, list[FromTable]], results: list[Result]
+) -> None:
+    folder, _ = audited
+    store = ResultStore(folder / "more")
+    for result in results:
+        store.save(result)
+    store.save(Result(**{**vars(results[0]), "encoder": "stranger", "encoder_identity": "stranger-1"}))
+    outcome = CliRunner().invoke(main, ["audit", str(folder / "more"), "-d", str(folder), "--quiet"])
+    assert outcome.exit_code == 0, outcome.output
+    assert "planted > middling" in outcome.output
+    assert "good > middling" not in outcome.output
+    assert "Not audited: stranger, file:pairs.csv: not all of its vectors are in the cache" in outcome.output
+    every = CliRunner().invoke(main, ["audit", str(folder / "more"), "-d", str(folder), "--quiet", "--all", "--format", "csv"])
+    assert "good > middling" in every.output
+
+
+def test_an_audit_without_two_encoders_says_why(audited: tuple[Path, list[FromTable]], results: list[Result]) -> None:
+    unknown = [Result(**{**vars(each), "encoder_identity": ""}) for each in results]
+    with pytest.raises(DataMissingError, match=r"two encoders.*no identity"):
+        audit_results(unknown, audited[0])
+
+
+def test_other_settings_than_the_file_tells_are_not_scored_as_if_they_were_the_same(
+    audited: tuple[Path, list[FromTable]], results: list[Result]
+) -> None:
+    other = Result(**{**vars(results[0]), "signature": results[0].signature.replace("|cosine|", "|own-similarity|")})
+    jobs, left_out = reopen([other], audited[0], EmbeddingCache())
+    assert not jobs
+    assert "in a way that its file does not tell" in left_out[0]
+
+
+def test_vectors_are_changed_as_scikit_learn_changes_them() -> None:
+    from sklearn.decomposition import PCA
+
+    rng = np.random.default_rng(0)
+    rows = (rng.standard_normal((200, 12)) @ rng.standard_normal((12, 12)) + 3).astype(np.float32)
+    spectrum, reference = Spectrum(rows), PCA().fit(rows.astype(np.float64))
+    assert spectrum.first_share == pytest.approx(reference.explained_variance_ratio_[0], rel=1e-5)
+    whitened = spectrum.whitened()
+    assert whitened is not None
+    assert np.cov(whitened.T, bias=True) == pytest.approx(np.eye(12), abs=1e-4)
+    assert np.abs(spectrum.projected(3)) == pytest.approx(np.abs(reference.transform(rows)[:, :3]), abs=1e-3)
+    assert spectrum.projected(12) is rows
+    without = spectrum.without_top()
+    assert without @ reference.components_[0] == pytest.approx(np.zeros(200), abs=1e-3)
+    assert np.var(without, axis=0).sum() == pytest.approx(reference.explained_variance_[1:].sum() * 199 / 200, rel=1e-4)
+    assert np.linalg.norm(spectrum.unit_length(), axis=1) == pytest.approx(np.ones(200), abs=1e-6)
+    assert Spectrum(rows[:50]).whitened() is None
+
+
+def test_the_frontier_begins_at_the_stored_score_bit_for_bit_and_calls_no_encoder(
+    audited: tuple[Path, list[FromTable]], results: list[Result]
+) -> None:
+    folder, encoders = audited
+    calls = [each.calls for each in encoders]
+    found, left_out = compression_frontier(results, folder, resamples=500)
+    assert not left_out
+    for frontier, result in zip(found, results, strict=True):
+        full = frontier.points[0]
+        assert (full.dimension, full.precision, full.size) == (DIMENSION, "float32", 4 * DIMENSION)
+        assert full.score == result.metric(frontier.metric).value
+        assert (full.loss, full.low, full.high) == (0.0, 0.0, 0.0)
+        assert {(point.dimension, point.precision): point.size for point in frontier.points} == {
+            (24, "float32"): 96, (24, "int8"): 24, (24, "ubinary"): 3,
+        }  # fmt: skip
+        for point in frontier.points:
+            assert point.loss == pytest.approx(full.score - point.score, abs=1e-12)
+            assert point.low <= point.loss <= point.high
+    assert [each.calls for each in encoders] == calls
+
+
+def test_the_frontier_of_chosen_dimensions_is_printed_and_drawn(
+    audited: tuple[Path, list[FromTable]], results: list[Result]
+) -> None:
+    folder, _ = audited
+    figure = folder / "frontier.svg"
+    arguments = ["frontier", str(folder / "results"), "-d", str(folder), "--dimensions", "12,6", "--figure", str(figure)]
+    outcome = CliRunner().invoke(main, arguments)
+    assert outcome.exit_code == 0, outcome.output
+    assert outcome.output.count("Smallest vectors whose loss cannot be told from none") == 3
+    assert "bytes per vector" in figure.read_text("utf-8")
+    assert halved(384) == (384, 192, 96, 48, 24)
+    with pytest.raises(SettingsError, match="has 24 dimensions; 99 cannot be kept"):
+        compression_frontier(results[:1], folder, dimensions=[99])
+
+
+def test_an_encoder_that_stands_for_the_cache_refuses_to_encode() -> None:
+    from medsenteval.encoders.derived import CachedEncoder, derived_from_cache
+
+    with pytest.raises(EncoderError, match="no encoder is called"):
+        CachedEncoder("x", "y").encode(["a"])
+    derived = derived_from_cache("x", "model-1-first=64-unit-int8")
+    assert (derived.source.identity, derived.identity) == ("model-1", "model-1-first=64-unit-int8")
+    assert derived_from_cache("x", "vectors-unit-norm").source.identity == "vectors-unit-norm"
