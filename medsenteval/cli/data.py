@@ -201,6 +201,58 @@ def quality(names: tuple[str, ...], folder: str | None) -> None:
 
 
 @data.command()
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option("-t", "--tasks", default="sentence", metavar="NAMES", help="Tasks or groups of tasks; default sentence.")
+@_folder
+@click.option("--column", default="", metavar="NAME", help="The column of a table that holds the texts; default text.")
+@click.option("--examples", type=click.IntRange(0), default=3, metavar="N", help="Show N places of each task; default 3.")
+def overlap(corpus: Path, tasks: str, folder: str | None, column: str, examples: int) -> None:
+    """Find tasks' texts in a training corpus, word for word or nearly: what an encoder has seen, it need not understand.
+
+    CORPUS has a text on each line, or is a table (.csv, .jsonl, .parquet, ...); both may be gzipped. Exit code 3 if the data
+    of a task is absent.
+    """
+    from medsenteval import registry
+    from medsenteval.cli.commands import DATA_ABSENT
+    from medsenteval.datasets.locate import data_root, load_dataset
+    from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
+    from medsenteval.datasets.quality import NEAR
+    from medsenteval.errors import DataMissingError
+    from medsenteval.settings import Settings
+
+    of_task: dict[str, list[str]] = {}
+    absent = []
+    for task in registry.select_tasks(tasks):
+        try:
+            dataset = load_dataset(task, data_root(folder), Settings(allow_incomplete=True))
+        except DataMissingError:
+            absent.append(task.name)
+            continue
+        of_task[task.name] = list(dict.fromkeys(dataset.all_texts()))
+    number_of = {
+        text: number for number, text in enumerate(dict.fromkeys(text for texts in of_task.values() for text in texts))
+    }
+    places: dict[int, list[tuple[int, float]]] = {}
+    for each in corpus_overlap(list(number_of), corpus_texts(corpus, column)) if number_of else ():
+        places.setdefault(each.text, []).append((each.line, each.similarity))
+    for name, texts in of_task.items():
+        seen = [(text, places[number_of[text]]) for text in texts if number_of[text] in places]
+        same = sum(max(share for _, share in where) == 1 for _, where in seen)
+        echo(f"{name}: {len(seen):,} of {len(texts):,} texts occur in {corpus.name}, {same:,} of them with the same words")
+        for text, where in seen[:examples]:
+            line, share = max(where, key=lambda place: place[1])
+            more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""
+            echo(f"  line {line:,}{more} (similarity {share:.2f}): {text[:80]}{'…' if len(text) > 80 else ''}")
+    echo(
+        f"\nFound: word sets with a Jaccard similarity of {NEAR} or more, case ignored. A text that is not found may still have"
+    )
+    echo("been seen in other words, or in other data: this says what is in the corpus, and never that an encoder is clean.")
+    if absent:
+        echo(f"Left out, data absent: {', '.join(absent)}", err=True)
+        sys.exit(DATA_ABSENT)
+
+
+@data.command()
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @_target
 @click.option("--offline", is_flag=True, help="Use what was downloaded before and nothing else.")

@@ -29,8 +29,11 @@ def word_set(text: str, text2: str | None = None) -> set[str]:
     return words
 
 
-def near_duplicates(sets: Sequence[set[str]], threshold: float) -> NDArray[np.intp]:
-    """Return the pairs (i, j), i < j, of sets with a Jaccard similarity of at least ``threshold``, as an (n, 2) array."""
+def near_duplicates(sets: Sequence[set[str]], threshold: float, first: int | None = None) -> NDArray[np.intp]:
+    """Return the pairs (i, j), i < j, of sets with a Jaccard similarity of at least ``threshold``, as an (n, 2) array.
+
+    With ``first`` only pairs of one of the first so many sets and one of the others are looked for.
+    """
     if not 0 < threshold <= 1:
         raise ValueError(f"the threshold is {threshold}; it must be above 0 and at most 1")
     filled = np.array([i for i, words in enumerate(sets) if words], dtype=np.intp)
@@ -40,7 +43,8 @@ def near_duplicates(sets: Sequence[set[str]], threshold: float) -> NDArray[np.in
     sizes = np.diff(members.indptr)
     prefixes = _prefixes(members, sizes, threshold)
     found = [np.empty((0, 2), dtype=np.intp)]
-    for left, right in _candidates(prefixes):
+    apart = None if first is None else int(np.searchsorted(filled, first))
+    for left, right in _candidates(prefixes, apart):
         smaller, larger = np.minimum(sizes[left], sizes[right]), np.maximum(sizes[left], sizes[right])
         possible = smaller >= threshold * larger - _SLACK
         left, right = left[possible], right[possible]
@@ -85,15 +89,19 @@ def _prefixes(members: Any, sizes: NDArray[np.int32], threshold: float) -> Any:
     return csr_matrix((members.data[kept], members.indices[kept], starts), shape=members.shape)
 
 
-def _candidates(prefixes: Any) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield pairs of rows that share a word, i < j, each pair once, a bounded number at a time."""
-    transposed = prefixes.T.tocsr()
+def _candidates(prefixes: Any, apart: int | None) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield pairs of rows that share a word, i < j, each pair once, a bounded number at a time; or i < ``apart`` <= j."""
+    skipped = apart or 0
+    transposed = prefixes[skipped:].T.tocsr()
+    prefixes = prefixes[:apart]
+    if not prefixes.shape[0] or not transposed.shape[1]:
+        return
     occurrences = np.diff(transposed.indptr)
     cost = np.add.reduceat(occurrences[prefixes.indices], prefixes.indptr[:-1])
     block_of = np.cumsum(cost, dtype=np.int64) // _BLOCK
     for start, end in zip(*_runs(block_of), strict=True):
         product = (prefixes[start:end] @ transposed).tocoo()
-        left, right = product.row.astype(np.intp) + start, product.col.astype(np.intp)
+        left, right = product.row.astype(np.intp) + start, product.col.astype(np.intp) + skipped
         upper = left < right
         yield left[upper], right[upper]
 

@@ -36,7 +36,11 @@ def brute_force(sets: Sequence[set[str]], threshold: float) -> list[tuple[int, i
     st.sampled_from([0.2, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9, 1.0]),
 )
 def test_near_duplicates_are_those_of_brute_force(sets: list[set[str]], threshold: float) -> None:
-    assert list(map(tuple, near_duplicates(sets, threshold).tolist())) == brute_force(sets, threshold)
+    expected = brute_force(sets, threshold)
+    assert list(map(tuple, near_duplicates(sets, threshold).tolist())) == expected
+    for first in {0, len(sets) // 3, len(sets)}:
+        across = [(i, j) for i, j in expected if i < first <= j]
+        assert list(map(tuple, near_duplicates(sets, threshold, first).tolist())) == across
 
 
 def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:

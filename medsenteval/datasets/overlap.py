@@ -1,0 +1,85 @@
+"""A task's texts in a corpus that an encoder was trained on: word for word, or nearly."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from medsenteval.datasets.near_duplicates import near_duplicates, word_set
+from medsenteval.datasets.quality import NEAR
+from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.support.tables import ENDINGS, ending_of, read_table
+
+__all__ = ["Occurrence", "corpus_overlap", "corpus_texts"]
+
+#: Texts of the corpus that are compared at once.
+_BLOCK: Final = 100_000
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """One of the task's texts (its number), the line of the corpus that holds it, and how alike their word sets are."""
+
+    text: int
+    line: int
+    similarity: float
+
+
+def corpus_texts(path: Path, column: str = "") -> Iterator[tuple[int, str]]:
+    """Yield the texts of a corpus with their line numbers: lines of a text file or a column of a table, gzipped or not."""
+    if not path.is_file():
+        raise DataMissingError(f"{path}: there is no such file")
+    if column or ending_of(path) in ENDINGS:
+        table = read_table(path)
+        name = column or "text"
+        if name not in table.columns:
+            raise SettingsError(f"{path}: no column is called {name!r}; --column can be {', '.join(table.columns)}")
+        for number, cells in table.pick([name]):
+            if not isinstance(cells, str) and isinstance(cells[0], str):
+                yield number, cells[0]
+        return
+    with path.open("rb") as beginning:
+        packed = beginning.read(2) == b"\x1f\x8b"
+    try:
+        # Words are compared, so that a few bytes in another encoding are no reason to stop.
+        with (gzip.open if packed else open)(path, "rt", encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield number, line.strip()
+    except (OSError, EOFError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+def corpus_overlap(texts: Sequence[str], corpus: Iterable[tuple[int, str]], threshold: float = NEAR) -> list[Occurrence]:
+    """Find texts in a corpus by the Jaccard similarity of their word sets, in order of lines; each pair is found once.
+
+    A line of several sentences is compared whole and sentence by sentence.
+    """
+    wanted = [word_set(text) if text.strip() else set() for text in texts]
+    found: dict[tuple[int, int], float] = {}
+    numbers: list[int] = []
+    sets: list[set[str]] = []
+
+    def search() -> None:
+        together = wanted + sets
+        for text, other in near_duplicates(together, threshold, len(wanted)).tolist():
+            place = (text, numbers[other - len(wanted)])
+            shared = len(together[text] & together[other]) / len(together[text] | together[other])
+            found[place] = max(found.get(place, 0.0), shared)
+        numbers.clear()
+        sets.clear()
+
+    for number, text in corpus:
+        sentences = _SENTENCE_END.split(text)
+        for part in dict.fromkeys([text, *sentences] if len(sentences) > 1 else [text]):
+            numbers.append(number)
+            sets.append(word_set(part))
+        if len(sets) >= _BLOCK:
+            search()
+    search()
+    return sorted((Occurrence(*place, share) for place, share in found.items()), key=lambda each: (each.line, each.text))
