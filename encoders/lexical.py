@@ -30,6 +30,7 @@ class LexicalEncoder:
 
         self.name = "lexical"
         self.identity = f"lexical-1-{dimension}"
+        self.trained_on = {"*": "no"}  # on nothing at all
         shared = {"n_features": _BUCKETS, "alternate_sign": False, "norm": "l2", "dtype": np.float32}
         self._views = [
             HashingVectorizer(analyzer="word", ngram_range=(1, 2), token_pattern=r"(?u)\w+|[^\w\s]", **shared),

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from importlib.resources import files as package_files
 from pathlib import Path
 from string import Formatter
 from typing import Any, Final
 
 from medsenteval.embedding.cache import cache_folder
+from medsenteval.encoders.declarations import declared_tasks, parse_toml
 from medsenteval.errors import EncoderError
 
 __all__ = ["PublishedRow", "Recipe", "describe", "models_folder", "parse_recipes", "recipes"]
 
 _REQUIRED: Final = {"title", "kind", "argument", "dimension", "automatic", "source", "licence", "rows"}
-_OPTIONAL: Final = {"aliases", "options", "files", "obtain", "note"}
+_OPTIONAL: Final = {"aliases", "options", "files", "obtain", "note", "trained_on"}
 _UNKNOWN: Final = "unknown"
 
 
@@ -45,7 +44,8 @@ class Recipe:
     """One published encoder: a specification, and for weights that must be fetched by hand what to put where.
 
     ``files`` maps a placeholder of ``argument`` or ``options`` to the file's path below the models folder; several paths are
-    alternatives, the first being what the error asks for. ``dimension`` is None where no source states it.
+    alternatives, the first being what the error asks for. ``dimension`` is None where no source states it. ``trained_on`` says
+    "yes" or "no" of tasks, see ``medsenteval.encoders.declarations``.
     """
 
     name: str
@@ -62,6 +62,7 @@ class Recipe:
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     obtain: str = ""
     note: str = ""
+    trained_on: Mapping[str, str] = field(default_factory=dict)
 
     def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
         """Return kind, argument and options for the loader; ``overrides`` win over the recipe's options.
@@ -116,12 +117,7 @@ def recipes() -> Mapping[str, Recipe]:
 
 def parse_recipes(text: str) -> dict[str, Recipe]:
     """Read recipes from TOML and check them whole; a wrong one raises an EncoderError that names it."""
-    # tomli is the same reader for Python 3.10, which has none.
-    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    try:
-        tables = toml.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise EncoderError(f"recipes.toml: {error}") from error
+    tables = parse_toml(text, "recipes.toml")
     return {name: _recipe(name, table) for name, table in tables.items()}
 
 
@@ -150,6 +146,7 @@ def _recipe(name: str, table: Any) -> Recipe:
             files={key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()},
             obtain=table.get("obtain", ""),
             note=table.get("note", ""),
+            trained_on=declared_tasks(table.get("trained_on", {}), where),
         )
     except (TypeError, AttributeError) as error:
         raise EncoderError(f"{where}: {error}") from error
@@ -180,5 +177,6 @@ def describe(recipe: Recipe) -> str:
     for row in recipe.rows:
         options = "".join(f", {key}={value}" for key, value in row.options.items())
         lines.append(("Published", f"{row}{options}{f' (but: {row.doubt})' if row.doubt else ''}"))
+    lines.append(("Trained on", "; ".join(f"{task}: {said}" for task, said in recipe.trained_on.items())))
     lines.append(("Note", recipe.note))
     return "\n".join(f"{key + ':':<12}{value}" for key, value in lines if value)

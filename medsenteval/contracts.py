@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from medsenteval.settings import Settings
 
 __all__ = [
-    "CUT_MARK",
     "CUT_NOTE",
-    "LITTLE_KNOWN_MARK",
     "LITTLE_KNOWN_NOTE",
+    "MARK_NOTES",
     "SCHEMA",
+    "TRAINED_NOTE",
     "Dataset",
     "Embeddings",
     "Encoder",
@@ -33,6 +34,7 @@ __all__ = [
     "TokenEncoder",
     "TokenVectors",
     "has_word_vectors",
+    "training_note",
 ]
 
 #: Raised whenever the meaning of a stored field changes.
@@ -50,6 +52,7 @@ class Encoder(Protocol):
     otherwise than other texts has ``for_use(task, role)``, which returns the Encoder to use (``role`` is "", "query" or
     "document"); its own identity names all of them. ``sees`` is a dictionary of what it makes of a text (prompt, max_length,
     pooling, dtype), and ``token_counts(texts)`` returns the tokens of each text before it is cut to ``max_length``.
+    ``trained_on`` maps names of tasks to "yes" or "no": whether it was trained on their data; all others are unknown.
     """
 
     name: str
@@ -352,12 +355,20 @@ class Task:
 
 #: The protocol under which a caller's own similarity replaces the cosine.
 OWN_SIMILARITY: Final = "own-similarity"
-#: Stands behind every score of an encoder that knows less than half of a task's words, with the note below the table.
-LITTLE_KNOWN_MARK: Final = "‡"
+#: Stand behind scores that are to be read with care, with the notes below the table.
 LITTLE_KNOWN_NOTE: Final = "‡ the encoder knows less than half of this task's words"
-#: Stands behind every score of an encoder that saw only the beginning of more than 1 % of a task's texts.
-CUT_MARK: Final = "§"
 CUT_NOTE: Final = "§ more than 1 % of the texts were longer than the encoder reads, and cut"
+TRAINED_NOTE: Final = "¶ the encoder was trained on this task's data, as declared"
+MARK_NOTES: Final = {note[0]: note for note in (LITTLE_KNOWN_NOTE, CUT_NOTE, TRAINED_NOTE)}
+
+
+def training_note(declared: Iterable[str]) -> str:
+    """Say of how many scores it is declared whether the encoder was trained on the task's data; unknown is not clean."""
+    counts = Counter(declared)
+    return (
+        f"Trained on the task's data: {counts['yes']} score(s) yes, {counts['no']} no, "
+        f"{counts['unknown']} unknown, which does not mean no"
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -408,15 +419,18 @@ class Result:
         return f"<Result of {self.encoder} on {self.task}: {scores}, n {self.n_test:,}{synthetic}>"
 
     @property
-    def little_known(self) -> bool:
-        """Whether the encoder knows less than half of the tokens of this task; tables then carry LITTLE_KNOWN_MARK."""
-        return self.coverage.get("tokens", 1.0) < 0.5
+    def marks(self) -> str:
+        """The marks behind this score: few words known, more than 1 % of the texts cut, trained on the task's data."""
+        little, cut, trained = MARK_NOTES
+        share = self.input.get("texts_cut_share", 0.0)
+        found = little if self.coverage.get("tokens", 1.0) < 0.5 else ""
+        return found + cut * (isinstance(share, float) and share > 0.01) + trained * (self.trained_on == "yes")
 
     @property
-    def much_cut(self) -> bool:
-        """Whether more than 1 % of the texts were cut at the encoder's length limit; tables then carry CUT_MARK."""
-        share = self.input.get("texts_cut_share", 0.0)
-        return isinstance(share, float) and share > 0.01
+    def trained_on(self) -> str:
+        """Whether the encoder was trained on this task's data: "yes" and "no" as it declares, else "unknown"."""
+        declared = self.input.get("trained_on")
+        return declared if declared in ("yes", "no") else "unknown"
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}

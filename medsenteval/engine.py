@@ -31,7 +31,7 @@ from medsenteval.support.memory import peak_memory_mb, return_freed_memory
 from medsenteval.support.progress import Progress
 from medsenteval.tasks.probe_rows import stacked_parts
 
-__all__ = ["SE", "Workers", "evaluate_task", "make_result", "signature_of", "texts_in_roles"]
+__all__ = ["SE", "Workers", "declared_training", "evaluate_task", "make_result", "signature_of", "texts_in_roles"]
 
 _log: Final = logging.getLogger(__name__)
 
@@ -306,8 +306,14 @@ def make_result(
         details=scores.details,
         senteval=scores.senteval,
         made=datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-        input=seen or {},
+        input={**(seen or {}), "trained_on": declared_training(encoder, task)},
     )
+
+
+def declared_training(encoder: Encoder, task: Task) -> str:
+    """Return "yes" or "no" if the encoder declares whether it was trained on the task's data ("*": on any), else "unknown"."""
+    declared: Mapping[str, str] = getattr(encoder, "trained_on", {})
+    return declared.get(task.name, declared.get("*", "unknown"))
 
 
 class SE:

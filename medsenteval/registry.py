@@ -61,6 +61,9 @@ class PublishedEncoder(Protocol):
     @property
     def aliases(self) -> tuple[str, ...]: ...
 
+    @property
+    def trained_on(self) -> Mapping[str, str]: ...
+
     def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
         """Return kind, argument and options, ``overrides`` winning over the recipe's own."""
         ...
@@ -325,14 +328,18 @@ def load_encoder(spec: str) -> Encoder:
     """Load the encoder that a specification such as ``vectors:glove.txt,case=lower`` names.
 
     A recipe's name such as ``biobert`` loads that published encoder; options after it win over the recipe's own.
-    Every kind takes the options ``name``, under which the encoder then appears in tables, and ``precision`` (float32, int8 or
-    ubinary), to which its vectors are rounded after encoding.
+    Every kind takes the options ``name``, under which the encoder then appears in tables, ``precision`` (float32, int8 or
+    ubinary), to which its vectors are rounded after encoding, and ``trained_on``, a file that declares what it was trained on.
 
     >>> medsenteval.registry.load_encoder("lexical,dimension=64,name=small").name
     'small'
     """
     kind, argument, options = parse_encoder_spec(spec)
     name, precision = options.pop("name", ""), options.pop("precision", "float32")
+    declaration = options.pop("trained_on", "")
+    declared: Mapping[str, str] = (
+        _import("medsenteval.encoders.declarations:read_declaration")(declaration) if declaration else {}
+    )
     try:
         kind, recipe = encoder_name(kind)
     except UnknownNameError as error:
@@ -346,6 +353,7 @@ def load_encoder(spec: str) -> Encoder:
         if argument:
             raise EncoderError(f"{kind!r} is a published encoder and takes no argument, only options: {kind},OPTION=VALUE")
         name = name or recipe.name
+        declared = {**recipe.trained_on, **declared}
         kind, argument, options = recipe.resolve(options)
     loader = encoder_loader(kind)
     try:
@@ -355,7 +363,7 @@ def load_encoder(spec: str) -> Encoder:
         wrong = re.search(r"unexpected keyword argument '(\w+)'", str(error))
         if wrong is None:
             raise
-        known = ", ".join([*list(inspect.signature(loader).parameters)[1:], "name", "precision"])
+        known = ", ".join([*list(inspect.signature(loader).parameters)[1:], "name", "precision", "trained_on"])
         raise EncoderError(f"the encoder kind {kind!r} has no option {wrong[1]!r} (in {spec!r}); it has {known}") from error
     if not isinstance(encoder, Encoder):
         raise EncoderError(f"{spec!r} loaded a {type(encoder).__name__} that has no name, identity and encode")
@@ -363,4 +371,6 @@ def load_encoder(spec: str) -> Encoder:
         encoder = _import("medsenteval.encoders.derived:DerivedEncoder")(encoder, precision=precision)
     if name:
         encoder.name = name
+    if declared:
+        encoder.trained_on = declared  # type: ignore[attr-defined]
     return encoder

@@ -273,13 +273,13 @@ def test_an_encoder_that_knows_next_to_nothing_is_not_scored() -> None:
     some = as_encoder(dict(zip(words[::3], rows[::3], strict=True)))
     result = evaluate_task(biosses, dataset, some, Settings(resamples=100))
     assert 0.05 <= result.coverage["tokens"] < 0.5
-    assert result.little_known
+    assert "‡" in result.marks
     whole = evaluate_task(biosses, dataset, as_encoder(dict(zip(words, rows, strict=True))), Settings(resamples=100))
-    assert not whole.little_known
+    assert "‡" not in whole.marks
 
 
 def test_an_encoder_without_a_vocabulary_is_scored_and_not_marked() -> None:
     biosses = task("BIOSSES")
     dataset = load_dataset(biosses, sample_root(), Settings())
     result = evaluate_task(biosses, dataset, as_encoder(lambda texts: np.array([[len(t), 1.0] for t in texts])), Settings())
-    assert not result.little_known
+    assert "‡" not in result.marks

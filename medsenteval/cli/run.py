@@ -14,7 +14,7 @@ from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
     from medsenteval.contracts import Task
-    from medsenteval.running.suite import SuiteOutcome
+    from medsenteval.running.suite import Suite, SuiteOutcome
     from medsenteval.settings import Settings
 
 __all__ = ["run"]
@@ -139,7 +139,7 @@ def run(
             announce=lambda message: None if quiet else echo(message, err=True),
         )
         if plan_only:
-            echo(to_run.describe(to_run.plan()).table())
+            _show_plan(to_run, folder)
             continue
         outcome = to_run.run()
         together.results += outcome.results
@@ -177,14 +177,26 @@ def _parts_of_training(
     return [common]
 
 
+def _show_plan(suite: Suite, folder: Path) -> None:
+    """Print every job with what it is going to take, and how small a difference its items could show."""
+    from medsenteval.comparison.detectable import planned_differences
+    from medsenteval.running.result_store import ResultStore
+
+    jobs = suite.plan()
+    tasks = {job.task.name: (job.task, 0 if job.dataset.synthetic else job.n_items) for job in jobs}
+    stored = [result for result in ResultStore(folder).results() if result.task in tasks] if folder.is_dir() else []
+    echo(suite.describe(jobs).table(planned_differences(tasks, stored)))
+
+
 def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
     """Print the tables, with what is to be said of each data set."""
+    from medsenteval.comparison.detectable import shown_differences
     from medsenteval.running.score_table import detail_table, score_table
     from medsenteval.support.escaping import for_terminal
 
     if outcome.results:
         echo()
-        echo(detail_table(outcome.results))
+        echo(detail_table(outcome.results, shown_differences(outcome.results)))
         echo()
         echo(score_table(outcome.results))
         for note in dict.fromkeys(f"{result.task}: {note}" for result in outcome.results for note in result.notes):

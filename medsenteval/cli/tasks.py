@@ -21,6 +21,7 @@ __all__ = ["tasks"]
 def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None:
     """List the tasks and whether their data is there; with NAME, say what to cite, the licence and how to get the data."""
     from medsenteval import registry
+    from medsenteval.comparison.detectable import published_items, smallest_published
     from medsenteval.datasets.locate import data_root, locate
     from medsenteval.errors import DataMissingError
     from medsenteval.support.text_table import text_table
@@ -38,7 +39,10 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
         where = folder or f"absent ({task.access})"
         options = " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items())
         classes = str(len(task.labels)) if task.labels else ""
-        rows.append([task.name, task.family, classes, task.protocol, "/".join(task.metrics), options, where])
+        n = published_items(task)
+        shows = smallest_published(task, n)
+        power = [f"{n:,}" if n else "-", shows]
+        rows.append([task.name, task.family, classes, task.protocol, "/".join(task.metrics), *power, options, where])
         records.append(
             {
                 "name": task.name,
@@ -46,6 +50,8 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
                 "labels": task.labels,
                 "protocol": task.protocol,
                 "metrics": task.metrics,
+                "items": n or None,
+                "shows": None if shows == "-" else float(shows),
                 "options": dict(task.options),
                 "access": task.access,
                 "data": folder,
@@ -54,8 +60,10 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
     if as_json:
         echo_json(records)
         return
-    header = ["Task", "Family", "Classes", "Protocol", "Metrics", "Options", "Data"]
-    echo(text_table(header, rows, [False, False, True, False, False, False, False], line_width(wide)))
+    header = ["Task", "Family", "Classes", "Protocol", "Metrics", "Items", "Shows", "Options", "Data"]
+    echo(text_table(header, rows, [False, False, True, False, False, True, True, False, False], line_width(wide)))
+    echo("\nShows: the smallest difference of the first metric between two encoders of the published median score that the")
+    echo("published number of items would show in four of five experiments (points; correlations as fractions).")
 
 
 def _describe(task: Task) -> str:

@@ -19,9 +19,9 @@ import numpy as np
 from medsenteval import registry
 from medsenteval.comparison.pairing import align_items, weighted_score
 from medsenteval.comparison.published.numbers import PublishedNumber
-from medsenteval.contracts import CUT_MARK, LITTLE_KNOWN_MARK, Metric, Result
+from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
-from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job
 from medsenteval.statistics import (
     FriedmanOutcome,
     Interval,
@@ -74,8 +74,8 @@ class Column:
 
     ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
     ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test, and is
-    empty where there is one. Scores on synthetic data are neither tested nor called best. ``little_known`` are the encoders
-    that know less than half of the task's words, ``much_cut`` those that read more than 1 % of its texts only in part.
+    empty where there is one. Scores on synthetic data are neither tested nor called best. ``marked`` has the
+    marks of scores that are to be read with care, ``trained_on`` whether encoders declare to know the data from training.
     """
 
     task: str
@@ -94,14 +94,14 @@ class Column:
     corrected: Floats = field(default_factory=lambda: np.ones((0, 0)))
     untested: str = ""
     label: str = ""
-    little_known: frozenset[str] = frozenset()
-    much_cut: frozenset[str] = frozenset()
+    marked: Mapping[str, str] = field(default_factory=dict)
+    trained_on: Mapping[str, str] = field(default_factory=dict)
     weighted: WeightedScore | None = None
     _interval: Callable[[int, int, float], Interval] | None = None
 
     def marks(self, encoder: str) -> str:
         """Return what stands behind a score that is to be read with care."""
-        return LITTLE_KNOWN_MARK * (encoder in self.little_known) + CUT_MARK * (encoder in self.much_cut)
+        return self.marked.get(encoder, "")
 
     @property
     def higher_is_better(self) -> bool:
@@ -322,8 +322,8 @@ def _columns(
             scores={name: found for name, found in scores.items() if found is not None},
             label=label,
             synthetic=any(result.synthetic for result in group),
-            little_known=frozenset(name for name, found in by_encoder.items() if any(r.little_known for r in found)),
-            much_cut=frozenset(name for name, found in by_encoder.items() if any(r.much_cut for r in found)),
+            marked={name: joined_marks(found) for name, found in by_encoder.items()},
+            trained_on={name: found[0].trained_on for name, found in by_encoder.items()},
         )
         if column.synthetic:
             column.untested = "synthetic sample data"

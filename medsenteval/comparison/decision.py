@@ -20,7 +20,7 @@ from medsenteval.statistics.power import (
 )
 from medsenteval.statistics.verdicts import RankInterval, Verdict, rank_intervals, verdict
 
-__all__ = ["Decision", "decide", "ranks_with_intervals", "smallest_shown"]
+__all__ = ["Decision", "decide", "items_to_decide", "ranks_with_intervals", "smallest_shown"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +97,12 @@ def _power(column: Column, first: str, second: str, level: float) -> tuple[float
     error = difference_error(score, i, j)
     gap = float((score(np.ones((1, score.n)))[0])[i] - (score(np.ones((1, score.n)))[0])[j])
     return smallest_difference(error, level=level), items_for_difference(gap, error, score.n, level=level)
+
+
+def items_to_decide(column: Column, first: str, second: str, level: float) -> int | None:
+    """Return how many items would show an undecided pair's difference four times in five; None for decided or equal pairs."""
+    i, j = column.tested.index(first), column.tested.index(second)
+    return None if column.corrected[i, j] < level else _power(column, first, second, level)[1]
 
 
 def smallest_shown(column: Column, level: float) -> float | None:

@@ -10,8 +10,9 @@ from html import escape
 from typing import Final
 
 from medsenteval.comparison.compare import Column, Comparison, ranking, without_hope
+from medsenteval.comparison.decision import items_to_decide, smallest_shown
 from medsenteval.comparison.published.numbers import PublishedNumber
-from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE
+from medsenteval.contracts import MARK_NOTES, training_note
 from medsenteval.errors import SettingsError
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.statistics import FriedmanOutcome
@@ -20,9 +21,13 @@ from medsenteval.support.text_table import text_table
 
 __all__ = ["FORMATS", "TableOptions", "escape_cell", "framed", "lettered", "render_comparison", "render_table"]
 
-_LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"): r"\S{}"}
+_LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"): r"\S{}", ord("¶"): r"\P{}"}
 
 FORMATS: Final = ("text", "markdown", "latex", "csv")
+_POWER: Final = (
+    "They show: the smallest difference of the two best that the items would show in four of five experiments.\n"
+    "To decide: how many items would show, as often, the difference of a pair that is not significant."
+)
 
 _ESCAPES: Final[dict[str, Callable[[str], str]]] = {
     "text": for_terminal,
@@ -73,7 +78,10 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     if comparison.synthetic:
         notes.append(SYNTHETIC_WARNING)
     if style == "text":
-        parts = [_scores(comparison, style, options), _paragraph(_legend(comparison, options))]
+        legend = _legend(comparison, options)
+        if any(column.tested for column in comparison.columns):
+            legend.append(_POWER)
+        parts = [_scores(comparison, style, options), _paragraph(legend)]
         parts += [_differences(comparison, style, options), _summary(comparison), _paragraph(notes)]
         return "\n\n".join(filter(None, parts))
     table = _differences(comparison, style, options) if asked else _scores(comparison, style, options)
@@ -85,7 +93,7 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     seen = (
         below
         if options.notes
-        else [line for line in below if line in (f"{LITTLE_KNOWN_NOTE}.", f"{CUT_NOTE}.", SYNTHETIC_WARNING)]
+        else [line for line in below if line == SYNTHETIC_WARNING or line.removesuffix(".") in MARK_NOTES.values()]
     )
     comments = [_comment(line, style) for line in below if line not in seen]
     gap = [""] if comments and style == "markdown" else []
@@ -147,11 +155,20 @@ def _scores(comparison: Comparison, style: str, options: TableOptions) -> str:
         rows.append(["†", escape_cell(name, style), "", *cells])
     baselines = [_number(column.baseline, column.unit, digits=options.digits) for column in columns]
     rows.append(["", "constant answer", "", *baselines])
+    if style == "text" and any(column.tested for column in columns):
+        found = [smallest_shown(column, comparison.level) for column in columns]
+        shows = ["-" if each is None else _number(each, column.unit) for each, column in zip(found, columns, strict=True)]
+        rows.append(["", "items", "", *(f"{_items(column):,}" for column in columns)])
+        rows.append(["", "they show", "", *shows])
     if not options.transpose:
         return render_table(header, rows, [False, False, *[True] * (len(columns) + 1)], style, last_apart=True)
     names = [Markup(f"{row[0]} {row[1]}".strip()) for row in rows]
     turned = [[title, *(row[place + 3] for row in rows)] for place, title in enumerate(header[3:])]
     return render_table(["Task", *names], turned, [False, *[True] * len(rows)], style)
+
+
+def _items(column: Column) -> int:
+    return column.n_common or max(score.n for score in column.scores.values())
 
 
 def _cell(column: Column, encoder: str, comparison: Comparison, style: str, digits: int) -> str:
@@ -199,10 +216,12 @@ def _legend(comparison: Comparison, options: TableOptions) -> list[str]:
         lines.append(
             f"Letters: significantly better than these encoders at {comparison.level:g} ({' and '.join(tests)}, {corrected})."
         )
-    if any(column.little_known for column in _shown_columns(comparison, options)):
-        lines.append(f"{LITTLE_KNOWN_NOTE}.")
-    if any(column.much_cut for column in _shown_columns(comparison, options)):
-        lines.append(f"{CUT_NOTE}.")
+    shown = _shown_columns(comparison, options)
+    marks = {mark for column in shown for encoder in column.scores for mark in column.marks(encoder)}
+    lines += [f"{note}." for mark, note in MARK_NOTES.items() if mark in marks]
+    if not comparison.synthetic:
+        told = {(column.key, encoder): declared for column in shown for encoder, declared in column.trained_on.items()}
+        lines.append(f"{training_note(told.values())}.")
     if comparison.published:
         lines.append("† published: no per-item predictions, so not testable and not ranked; ? suspect (see below).")
     return lines
@@ -226,11 +245,13 @@ def _differences(comparison: Comparison, style: str, options: TableOptions) -> s
             names = [escape_cell(text, style) for text in (column.label, column.metric, first, second)]
             difference = _number(found.interval.estimate, column.unit, True, options.digits)
             p_values = [_p(found.p_value), _p(found.corrected)]
-            rows.append([*names, difference, f"[{low}, {high}]", *p_values, found.test, f"{column.n_common:,}"])
+            needed = items_to_decide(column, first, second, comparison.level)
+            items = [f"{column.n_common:,}", "-" if needed is None else f"{needed:,}"]
+            rows.append([*names, difference, f"[{low}, {high}]", *p_values, found.test, *items])
     if not rows:
         return ""
-    header = ["Task", "Metric", "First", "Second", "Difference", "95 % interval", "p", "corrected", "Test", "n"]
-    return render_table(header, rows, [False, False, False, False, True, True, True, True, False, True], style)
+    header = ["Task", "Metric", "First", "Second", "Difference", "95 % interval", "p", "corrected", "Test", "n", "To decide"]
+    return render_table(header, rows, [False, False, False, False, True, True, True, True, False, True, True], style)
 
 
 def _summary(comparison: Comparison) -> str:
@@ -353,9 +374,7 @@ def _csv(comparison: Comparison, options: TableOptions) -> str:
             p_values = [column.corrected[column.tested.index(encoder), column.tested.index(other)] for other in others]
             beaten = column.beaten_by(encoder, comparison.level)
             lists = ["; ".join(others), "; ".join(f"{p:.4g}" for p in p_values), "; ".join(beaten)]
-            little = LITTLE_KNOWN_NOTE if encoder in column.little_known else ""
-            cut = CUT_NOTE if encoder in column.much_cut else ""
-            note = "; ".join(filter(None, (column.untested, little, cut)))
+            note = "; ".join(filter(None, (column.untested, *(MARK_NOTES[mark] for mark in column.marks(encoder)))))
             rows.append([*place, *values, int(encoder in best), *lists, note])
     for numbers in _published_rows(comparison, options).values():
         for number in numbers.values():

@@ -17,7 +17,7 @@ from medsenteval.comparison.compare import Column, Comparison, compare_results, 
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals, smallest_shown
 from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, subset_scores
-from medsenteval.contracts import Metric, Result
+from medsenteval.contracts import Metric, Result, training_note
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.charts.interval_chart import number
@@ -157,6 +157,14 @@ class Page:
     @property
     def letters(self) -> dict[str, str]:
         return self.comparison.letters()
+
+    @property
+    def training(self) -> str:
+        """Of how many scores it is known whether the encoder was trained on the task's data; empty for synthetic data."""
+        told = {
+            (c.key, encoder): said for c in self.comparison.columns for encoder, said in c.trained_on.items() if not c.synthetic
+        }
+        return training_note(told.values()) if told else ""
 
     def payload(self) -> dict[str, Any]:
         """Return what the page's script needs: confusion matrices, every pair's difference, and the table to take away.

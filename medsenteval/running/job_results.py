@@ -10,15 +10,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from medsenteval.contracts import Result
+from medsenteval.contracts import MARK_NOTES, Result
 
-__all__ = ["comparability", "one_for_each_job"]
+__all__ = ["comparability", "joined_marks", "one_for_each_job"]
 
 
 def comparability(result: Result) -> str:
     """Return the part of a signature that must be equal for two scores to be comparable: all but encoder, seed and versions."""
     before = result.signature.split("|encoder=", 1)[0]
     return re.sub(r"\|seed=\d+", "", before)
+
+
+def joined_marks(results: Sequence[Result]) -> str:
+    """Return the marks that any of the results has."""
+    return "".join(mark for mark in MARK_NOTES if any(mark in result.marks for result in results))
 
 
 def one_for_each_job(results: Sequence[Result]) -> tuple[list[Result], list[str]]:

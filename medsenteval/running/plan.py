@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from medsenteval.running.estimate import Estimate, in_words
@@ -11,7 +12,10 @@ __all__ = ["Plan", "PlannedJob"]
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """One job: "stored", "failed before" or "to run", its distinct texts, those not encoded yet, and the time it may take."""
+    """One job: "stored", "failed before" or "to run", its distinct texts, those not encoded yet, and the time it may take.
+
+    ``n_items`` are those that are scored.
+    """
 
     encoder: str
     task: str
@@ -20,6 +24,7 @@ class PlannedJob:
     n_texts: int = 0
     n_missing: int = 0
     estimate: Estimate = field(default_factory=Estimate)
+    n_items: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,8 +54,8 @@ class Plan:
         unknown = len(known) - len(guessed)
         return f"{total}, and unknown for {unknown} job(s)" if unknown else total
 
-    def table(self) -> str:
-        """Return a line for each job, and the summary below."""
+    def table(self, shows: Mapping[str, str] | None = None) -> str:
+        """Return a line for each job, and the summary below; ``shows`` is the smallest difference that each task could show."""
         from medsenteval.support.text_table import text_table
 
         rows = []
@@ -58,6 +63,9 @@ class Plan:
             counts = ["", ""] if job.state != "to run" else [f"{job.n_texts:,}", f"{job.n_missing:,}"]
             seconds = job.estimate.seconds
             time = "" if job.state != "to run" else "unknown" if seconds is None else in_words(seconds)
-            rows.append([job.encoder, job.task, str(job.seed), job.state, *counts, time])
-        header = ["Encoder", "Task", "Seed", "State", "Texts", "To encode", "Time"]
-        return f"{text_table(header, rows, [False, False, True, False, True, True, True])}\n\n{self}"
+            items = [f"{job.n_items:,}", (shows or {}).get(job.task, "-")]
+            rows.append([job.encoder, job.task, str(job.seed), *items, job.state, *counts, time])
+        header = ["Encoder", "Task", "Seed", "Items", "Shows", "State", "Texts", "To encode", "Time"]
+        table = text_table(header, rows, [False, False, True, True, True, False, True, True, True])
+        said = "Shows: the smallest difference between two encoders that the items would show in four of five experiments."
+        return f"{table}\n{said}\n\n{self}"

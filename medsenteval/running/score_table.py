@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
-from medsenteval.contracts import CUT_MARK, CUT_NOTE, LITTLE_KNOWN_MARK, LITTLE_KNOWN_NOTE, Metric, Result
-from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.contracts import MARK_NOTES, Metric, Result, training_note
+from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job
+from medsenteval.statistics.power import smallest_expected
 from medsenteval.support.text_table import text_table
 
-__all__ = ["SYNTHETIC_WARNING", "detail_table", "score_rows", "score_table"]
+__all__ = ["SYNTHETIC_WARNING", "as_points", "detail_table", "score_rows", "score_table"]
 
 _EXPLANATION = (
     "[low, high]: 95 % interval over items (analogies: over relations; concepts: over concepts). "
     "Baseline: the best constant answer.\n"
-    "! not above the baseline    ? above it, but the interval reaches down to it"
+    "! not above the baseline    ? above it, but the interval reaches down to it\n"
+    "Shows: the smallest difference to another encoder that these items would show in four of five experiments."
 )
 _DRAWS = "\nProtocols with draws: mean over draws of training rows; the interval is over draws and items."
 SYNTHETIC_WARNING = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
@@ -70,8 +72,11 @@ def _titles(results: Sequence[Result]) -> list[str]:
     return titles
 
 
-def detail_table(results: Sequence[Result]) -> str:
-    """Return a line for every score: value, interval, baseline, number of items, protocol."""
+def detail_table(results: Sequence[Result], shown: Mapping[tuple[str, str], str] | None = None) -> str:
+    """Return a line for every score: value, interval, baseline, number of items and what they could show, protocol.
+
+    ``shown`` has for (comparability, metric) what the disagreement of encoders gives; without it the score and n say it.
+    """
     rows = []
     several_seeds = len({result.seed for result in results}) > 1
     for result in results:
@@ -86,17 +91,31 @@ def detail_table(results: Sequence[Result]) -> str:
                 result.encoder,
                 metric.name,
                 score,
-                ("" if result.synthetic else _mark(metric))
-                + LITTLE_KNOWN_MARK * result.little_known
-                + CUT_MARK * result.much_cut,
+                ("" if result.synthetic else _mark(metric)) + result.marks,
                 f"[{low}, {high}]",
                 baseline,
             ]
-            rows.append([*row, f"{metric.n:,}", how])
-    header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Protocol"]
-    right = [False, False, False, True, False, True, True, True, False]
+            rows.append(
+                [*row, f"{metric.n:,}", (shown or {}).get((comparability(result), metric.name)) or _shows(result, metric), how]
+            )
+    header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Shows", "Protocol"]
+    right = [False, False, False, True, False, True, True, True, True, False]
     drawn = any("-draws-" in result.protocol for result in results)
     return "\n".join([text_table(header, rows, right), _EXPLANATION + (_DRAWS if drawn else ""), *_notes(results)])
+
+
+def as_points(difference: float | None, unit: str) -> str:
+    """Return a difference as tables print it, "-" for none."""
+    return "-" if difference is None else f"{difference:.1f}" if unit == "percent" else f"{difference:.3f}"
+
+
+def _shows(result: Result, metric: Metric) -> str:
+    """Return what the items would show between this encoder and one that scores about the same."""
+    if result.synthetic:
+        return "-"
+    scale = 100.0 if metric.unit == "percent" else 1.0
+    found = smallest_expected(metric.name, metric.value / scale, metric.n)
+    return as_points(None if found is None else found * scale, metric.unit)
 
 
 def _cell(results: Sequence[Result], field: str) -> str:
@@ -107,13 +126,7 @@ def _cell(results: Sequence[Result], field: str) -> str:
         metric = results[0].metric(name)
         spread = f"±{_number(stdev(values), metric)}" if len(values) > 1 else ""
         shown.append(_number(fmean(values), metric) + spread)
-    return "/".join(shown) + (_marks(results) if field == "value" else "")
-
-
-def _marks(results: Sequence[Result]) -> str:
-    """Return the marks of scores to be read with care."""
-    little = LITTLE_KNOWN_MARK * any(result.little_known for result in results)
-    return little + CUT_MARK * any(result.much_cut for result in results)
+    return "/".join(shown) + (joined_marks(results) if field == "value" else "")
 
 
 def _number(value: float, metric: Metric) -> str:
@@ -127,6 +140,8 @@ def _mark(metric: Metric) -> str:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    little = [f"{LITTLE_KNOWN_NOTE}."] if any(result.little_known for result in results) else []
-    cut = [f"{CUT_NOTE}."] if any(result.much_cut for result in results) else []
-    return little + cut + ([SYNTHETIC_WARNING] if any(result.synthetic for result in results) else [])
+    marks = joined_marks(results)
+    notes = [f"{note}." for mark, note in MARK_NOTES.items() if mark in marks]
+    if any(result.synthetic for result in results):
+        return [*notes, SYNTHETIC_WARNING]
+    return [*notes, f"{training_note(result.trained_on for result in results)}."]

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import in_order, store_for
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.token_budget import TokenBudget
-from medsenteval.engine import evaluate_task, signature_of, texts_in_roles
+from medsenteval.engine import declared_training, evaluate_task, signature_of, texts_in_roles
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
 from medsenteval.running.encoding_order import EncodingOrder
 from medsenteval.running.estimate import estimate_job
@@ -56,6 +56,11 @@ class Job:
     @property
     def title(self) -> str:
         return for_terminal(f"{self.task.name}: {self.encoder.name}")
+
+    @property
+    def n_items(self) -> int:
+        """How many items are scored: those of the test split, or all of them."""
+        return len(self.dataset.splits.get("test", ())) or len(self.dataset)
 
 
 @dataclass
@@ -148,9 +153,9 @@ class Suite:
         return Plan(tuple(map(self._planned, jobs)), worker_count(self.executor))
 
     def _planned(self, job: Job) -> PlannedJob:
-        names = (job.encoder.name, job.task.name, job.settings.seed)
+        names, items = (job.encoder.name, job.task.name, job.settings.seed), job.n_items
         if job.stored is not None:
-            return PlannedJob(*names, "stored" if isinstance(job.stored, Result) else "failed before")
+            return PlannedJob(*names, "stored" if isinstance(job.stored, Result) else "failed before", n_items=items)
         n_texts = missing = 0
         for part in texts_in_roles(job.task, job.dataset.for_encoder(job.encoder), job.encoder):
             n_texts += (n_distinct := len(order := in_order(part.texts)))
@@ -161,7 +166,7 @@ class Suite:
         probe = job.settings.probe if job.task.uses_probe else "none"
         identity, name = job.encoder.identity, job.encoder.name
         estimate = estimate_job(earlier, identity, name, job.task.name, probe, n_texts, missing)
-        return PlannedJob(*names, "to run", n_texts, missing, estimate)
+        return PlannedJob(*names, "to run", n_texts, missing, estimate, items)
 
     def run(self) -> SuiteOutcome:
         """Run what is left to do; each result is stored as soon as it exists.
@@ -302,7 +307,13 @@ class Suite:
         if isinstance(stored, Failure):
             announce(f"{job.title}: failed before ({stored.error}); --retry-failed tries it again")
             return _Done(MedSentEvalError(stored.error))
-        return None if stored is None else _Done(stored, reused=True)
+        if stored is None:
+            return None
+        declared = declared_training(job.encoder, job.task)
+        if declared != stored.trained_on and self.store is not None:  # declared since: no score depends on it
+            stored = replace(stored, input={**stored.input, "trained_on": declared})
+            self.store.save(stored)
+        return _Done(stored, reused=True)
 
     def _stored(self, encoder: Encoder, task: Task, settings: Settings, signature: str) -> Result | Failure | None:
         # Two encoders without an identity, or two own similarities, cannot be told apart, so nothing stored can be trusted.

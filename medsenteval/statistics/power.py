@@ -29,6 +29,7 @@ __all__ = [
     "normal_power",
     "smallest_accuracy_difference",
     "smallest_difference",
+    "smallest_expected",
     "typical_accuracy_disagreement",
     "typical_correlation_error",
 ]
@@ -160,3 +161,17 @@ def typical_correlation_error(correlation: float, n: int, agreement: float = 0.7
     own = (1 - r * r) ** 2
     shared = k * (1 - 2 * r * r) - 0.5 * r * r * (1 - 2 * r * r - k * k)
     return math.sqrt(max(2 * (own - shared), 0.0) / n)
+
+
+def smallest_expected(metric: str, score: float, n: int) -> float | None:
+    """Return the smallest difference that n items would show between two encoders that both score about ``score``.
+
+    For accuracies and correlations as fractions, with the typical agreement between encoders; None for all other metrics,
+    and where no difference could be shown.
+    """
+    kind = metric.partition("_")[0]
+    if kind == "acc":
+        return smallest_accuracy_difference(n, typical_accuracy_disagreement(score)) if 0 < score < 1 else None
+    if kind in ("pearson", "spearman") and n > 3:
+        return smallest_difference(typical_correlation_error(score, n))
+    return None

@@ -1,0 +1,54 @@
+"""What encoders were trained on: yes or no for each task that a recipe or a user's file names, unknown for all others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from medsenteval.errors import EncoderError
+from medsenteval.registry import select_tasks
+
+__all__ = ["declared_tasks", "parse_toml", "read_declaration"]
+
+
+def parse_toml(text: str, where: str) -> dict[str, Any]:
+    """Return what a TOML text holds, or an EncoderError that says where it breaks off."""
+    # tomli is the same reader for Python 3.10, which has none.
+    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        found: dict[str, Any] = toml.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise EncoderError(f"{where}: {error}") from error
+    return found
+
+
+def declared_tasks(table: Any, where: str) -> dict[str, str]:
+    """Read ``yes = ["SNLI"]`` and ``no = ["sentence"]`` into a word for each task; a task that has both is an error.
+
+    Yes means that the training data held the task's texts, with labels or without. ``no = ["*"]`` is for encoders that were
+    trained on nothing, or on nothing that any task has.
+    """
+    if not isinstance(table, Mapping) or set(table) - {"yes", "no"}:
+        raise EncoderError(f"{where}: trained_on holds lists of tasks called yes and no, and nothing else")
+    declared: dict[str, str] = {}
+    for said, names in table.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise EncoderError(f"{where}: trained_on: {said} is {names!r}; expected a list of names of tasks")
+        for name in names:
+            tasks = [name] if name == "*" or ":" in name else [task.name for task in select_tasks(name)]
+            for task in tasks:
+                if declared.setdefault(task, said) != said:
+                    raise EncoderError(f"{where}: trained_on says both yes and no of {task}")
+    return declared
+
+
+def read_declaration(file: str) -> dict[str, str]:
+    """Read a TOML file of an encoder's own: ``yes`` and ``no``, each a list of tasks or groups of tasks."""
+    try:
+        text = Path(file).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise EncoderError(f"{file}: cannot be read: {error}; trained_on names a TOML file with lists yes and no") from error
+    return declared_tasks(parse_toml(text, file), file)
