@@ -39,7 +39,8 @@ class Spectrum:
 
     @cached_property
     def mean(self) -> Floats:
-        return self.vectors.mean(axis=0, dtype=np.float64)
+        mean: Floats = self.vectors.mean(axis=0, dtype=np.float64)
+        return mean
 
     @property
     def first_share(self) -> float:

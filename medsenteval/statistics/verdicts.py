@@ -93,7 +93,8 @@ def _drawn_together(observed: Floats, resampled: Floats) -> Floats:
     error, spread = float(apart.var(axis=0).sum()), float((centred**2).sum())
     share = max(1 - error / spread, 0.0) if k > 1 and spread > 0 else 0.0
     # Rounded: two encoders with the same resamples are tied.
-    return np.round(share**0.5 * centred + noise, 12)
+    together: Floats = np.round(share**0.5 * centred + noise, 12)
+    return together
 
 
 def _middle(ranks: Floats, confidence: float) -> tuple[float, float]:
