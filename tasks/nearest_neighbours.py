@@ -58,7 +58,8 @@ def neighbour_shares(features: Features, labels: Labels, n_classes: int, train: 
         votes = 1.0 + 1e-4 * near
         place = np.arange(len(nearest))[:, None]
         np.add.at(shares[block], (place, labels[train][nearest]), votes)
-    return shares / shares.sum(axis=1, keepdims=True)
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
