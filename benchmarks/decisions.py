@@ -72,7 +72,7 @@ def _discordant(score: WeightedScore) -> tuple[int, int]:
     return int(np.sum(right[0] & ~right[1])), int(np.sum(~right[0] & right[1]))
 
 
-def share_equivalent(metric: str, n: int, experiments: int, resamples: int = 1_000) -> float:
+def share_equivalent(metric: str, n: int, experiments: int, resamples: int = 500) -> float:
     """Return how often a pair whose true difference is the margin itself is called equivalent."""
     rng = np.random.default_rng([n, METRICS.index(metric)])
     margin = abs(true_difference(metric, SECOND[n]))
@@ -83,7 +83,7 @@ def share_equivalent(metric: str, n: int, experiments: int, resamples: int = 1_0
     return sum(each == "equivalent" for each in said) / experiments
 
 
-def simulated_power(metric: str, n: int, experiments: int, resamples: int = 1_000) -> tuple[float, float]:
+def simulated_power(metric: str, n: int, experiments: int, resamples: int = 500) -> tuple[float, float]:
     """Return the predicted power, from the truth and the formulas, and the share of experiments that found the difference."""
     rng = np.random.default_rng([n, METRICS.index(metric), 7])
     second = SECOND[n]
@@ -134,7 +134,7 @@ def _table(title: str, cell: Callable[[str, int], str]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["equivalence", "power", "ranks"])
-    parser.add_argument("--experiments", type=int, default=4_000)
+    parser.add_argument("--experiments", type=int, default=2_000)
     options = parser.parse_args()
     if "equivalence" in options.what:
         count = min(options.experiments, 1_000)

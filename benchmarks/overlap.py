@@ -82,9 +82,7 @@ def main() -> None:
     hits = sum(planted_lines.get(each.line) == each.text for each in found)
     false = sorted({each.line for each in found} - set(planted_lines))
     print(f"{len(texts)} BIOSSES sentences against {own:,} others and 50 near copies: {seconds:.1f} s")
-    print(f"{hits} of 50 near copies found; {len(false)} other line(s) found")
-    for line in false[:10]:
-        print(f"  line {line}")
+    print(f"{hits} of 50 near copies found; {len(false)} other line(s) found {false[:10] or ''}".strip())
 
 
 if __name__ == "__main__":

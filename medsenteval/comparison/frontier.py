@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -87,7 +88,12 @@ def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int, seed: i
             scores = job.score(replace(job.embeddings, matrix=changed.derive(np.asarray(matrix))))
             name = f"{dimension} {precision}"
             variants[name] = (dimension, precision, changed.bytes_per_vector(dimension))
-            told = {"metrics": scores.metrics, "items": dict(scores.items), "details": dict(scores.details), "notes": ()}
+            told: dict[str, Any] = {
+                "metrics": scores.metrics,
+                "items": dict(scores.items),
+                "details": dict(scores.details),
+                "notes": (),
+            }
             scored.append(replace(job.result, encoder=name, encoder_identity=name, synthetic=False, **told))
     (column, *_) = compare_results(scored, resamples=resamples, seed=seed).headline_columns()
     points = []

@@ -91,10 +91,11 @@ def test_a_stored_result_learns_of_a_later_declaration_without_being_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path / "cache"))
-    (first,) = evaluate("lexical,dimension=16", "BIOSSES", output=tmp_path / "results")
+    first = evaluate("lexical,dimension=16", "BIOSSES", output=tmp_path / "results")["BIOSSES"]
     assert first.trained_on == "no"  # it is trained on nothing
     (tmp_path / "mine.toml").write_text('yes = ["BIOSSES"]\n', "utf-8")
-    (again,) = evaluate(f"lexical,dimension=16,trained_on={tmp_path / 'mine.toml'}", "BIOSSES", output=tmp_path / "results")
+    spec = f"lexical,dimension=16,trained_on={tmp_path / 'mine.toml'}"
+    again = evaluate(spec, "BIOSSES", output=tmp_path / "results")["BIOSSES"]
     assert (again.trained_on, again.made) == ("yes", first.made)
     (stored,) = load_results([str(tmp_path / "results")], tmp_path)
     assert stored.trained_on == "yes"
