@@ -262,24 +262,31 @@ def encode_batches(
     limited: Callable[[], AbstractContextManager[object]] = nullcontext if _keeps_threads(encoder) else one_thread_per_product
     count: Callable[[list[str]], Any] | None = getattr(encoder, "token_counts", None)
 
-    def encode(number: int) -> Encoded:
+    def encode(number: int) -> tuple[int, Encoded]:
         batch = list(texts[number * batch_size : (number + 1) * batch_size])
         with limited():
             rows = checked_rows(encoder.encode(batch), len(batch), None, f"{task_name}, batch {number}")
         counts = np.zeros(len(batch)) if count is None else count(batch)
-        return Encoded(rows, np.asarray(counts, dtype=np.uint32))
+        return number, Encoded(rows, np.asarray(counts, dtype=np.uint32))
 
     n_batches = -(-len(texts) // batch_size)
     threads = min(available_cores(), n_batches) if getattr(encoder, "concurrent_batches", False) else 1
+    done = 0
     with limited():
-        for number, found in enumerate(_side_by_side(encode, n_batches, threads)):
+        for number, found in _side_by_side(encode, n_batches, threads):
+            if number != done:
+                break
             if width is not None and found.rows.shape[1] != width:
                 raise EncoderError(_other_width(f"{task_name}, batch {number}", found.rows.shape[1], width))
             width = found.rows.shape[1]
+            done += 1
             yield found
+    if done != n_batches:
+        # Rows after it would belong to other texts, without a sign of it.
+        raise EncoderError(f"{task_name}: batch {done} of {n_batches} was not encoded in its turn; this is a bug, report it")
 
 
-def _side_by_side(encode: Callable[[int], Encoded], count: int, threads: int) -> Iterator[Encoded]:
+def _side_by_side(encode: Callable[[int], tuple[int, Encoded]], count: int, threads: int) -> Iterator[tuple[int, Encoded]]:
     """Yield what is encoded for each number in order, on so many threads, which go on while results are taken."""
     # The first batch goes alone: what a library sets up at its first call is set up by one thread.
     yield encode(0)
@@ -287,7 +294,7 @@ def _side_by_side(encode: Callable[[int], Encoded], count: int, threads: int) ->
         yield from map(encode, range(1, count))
         return
     pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[Encoded]] = deque()
+    waiting: deque[Future[tuple[int, Encoded]]] = deque()
     try:
         for number in range(1, count):
             waiting.append(pool.submit(encode, number))
