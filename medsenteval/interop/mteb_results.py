@@ -153,18 +153,31 @@ def to_mteb(result: Result) -> dict[str, Any]:
 
 
 def export_results(results: Iterable[Result], folder: Path) -> list[Path]:
-    """Write results as mteb lays them out: MODEL/REVISION/TASK.json and a model_meta.json beside them."""
-    written = []
-    for result in results:
+    """Write results as mteb lays them out: MODEL/REVISION/TASK.json and a model_meta.json beside them.
+
+    mteb has one file for a task. Another seed, protocol or option of the same task goes to a revision of its own, so that no
+    result replaces another, except by the same job's with other versions of libraries.
+    """
+    written: list[Path] = []
+    for result in sorted(results, key=lambda result: ("|limit=" in result.signature, result.seed)):
         name, revision = file_name_of(result.encoder), file_name_of(result.encoder_identity or "no-identity")
         content = to_mteb(result)
-        path = folder / f"medsenteval__{name}" / revision / f"{file_name_of(content['task_name'])}.json"
+        file = f"{file_name_of(content['task_name'])}.json"
+        path = folder / f"medsenteval__{name}" / revision / file
+        if path.is_file() and any(_job(score.signature) != _job(result.signature) for score in read_mteb_result(path)):
+            revision = file_name_of(f"{revision} {_job(result.signature)}")
+            path = folder / f"medsenteval__{name}" / revision / file
         path.parent.mkdir(parents=True, exist_ok=True)
         meta = {**_UNKNOWN_TO_US, "name": f"medsenteval/{name}", "revision": revision, "embed_dim": result.dimension}
         write_atomically(path.parent / "model_meta.json", json.dumps(meta, indent=2))
         write_atomically(path, json.dumps(content, indent=2, allow_nan=False))
         written.append(path)
     return written
+
+
+def _job(signature: str) -> str:
+    """Return the part of a signature that tells a task's results of one encoder apart."""
+    return signature.partition("|encoder=")[0]
 
 
 def read_mteb_result(path: Path) -> list[MtebScore]:

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -359,3 +360,20 @@ def test_no_name_in_a_result_leaves_the_folder(tmp_path: Path, name: str) -> Non
 def test_identities_that_begin_alike_are_two_folders(tmp_path: Path) -> None:
     results = [accuracy_result("RQE", "e", [0, 1], [0, 1], encoder_identity="i" * 80 + end) for end in "ab"]
     assert len(set(export_results(results, tmp_path))) == 2
+
+
+def test_no_result_of_a_task_replaces_another(tmp_path: Path) -> None:
+    """mteb has one file for a task of a model, and we have results of several seeds, protocols and parts of the data."""
+    results = [
+        accuracy_result("TREC", "e", [0, 1] * 10, [0] * n + [1] * (20 - n), seed=seed, encoder_identity="i",
+                        how=f"TREC@1|kfold-10|{probe}|seed={seed}{limit}|data=abc")
+        for n, (seed, probe, limit) in enumerate(product((7, 1111), ("exact", "sklearn"), ("|limit=9", "")))
+    ]  # fmt: skip
+    written = export_results(results, tmp_path)
+    assert len(set(written)) == len(results)
+    read = {score.signature: score.scores["accuracy"] for path in written for score in read_mteb_result(path)}
+    assert read == {result.signature: result.metrics[0].value / 100 for result in results}
+    # The whole data and the first seed have the place where mteb looks.
+    (plain,) = read_mteb_result(tmp_path / "medsenteval__e" / "i" / "TREC.json")
+    assert "seed=7|data" in plain.signature
+    assert export_results(results, tmp_path) == written
