@@ -432,5 +432,10 @@ class Result:
         declared = self.input.get("trained_on")
         return declared if declared in ("yes", "no") else "unknown"
 
+    @property
+    def cautions(self) -> list[str]:
+        """What the score is to be read with, for tables that say it in words."""
+        return [note[2:] for note, holds in ((LITTLE_KNOWN_NOTE, self.little_known), (CUT_NOTE, self.much_cut)) if holds]
+
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}

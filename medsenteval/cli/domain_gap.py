@@ -44,7 +44,7 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
         echo()
         echo(render_paired_gaps(paired_gaps(gaps, general.strip(), in_domain.strip()), style))
     if any(result.synthetic for result in results):
-        echo(SYNTHETIC_WARNING)
+        echo(SYNTHETIC_WARNING, err=style == "csv")
     if figure is not None:
         draw_gaps(gaps, figure)
         echo(f"drawn: {figure}", err=True)

@@ -27,11 +27,15 @@ def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) 
     from medsenteval.report.comparison_table import FORMATS
     from medsenteval.report.learning_curve_table import curve_points, draw_curves, render_curves
     from medsenteval.running.result_store import load_results
+    from medsenteval.running.score_table import SYNTHETIC_WARNING
 
     if style not in FORMATS:
         raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
-    points = curve_points(settled(load_results(what, folder)))
+    results = settled(load_results(what, folder))
+    points = curve_points(results)
     echo(render_curves(points, style))
+    if any(result.synthetic for result in results):
+        echo(SYNTHETIC_WARNING, err=style == "csv")
     if figure is not None:
         draw_curves(points, figure)
         echo(f"drawn: {figure}", err=True)

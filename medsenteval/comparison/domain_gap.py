@@ -138,6 +138,7 @@ def _gap(encoder: str, biomedical: Result, general: Sequence[Result], wanted: Se
         notes.append(f"protocols {', '.join(sorted(kinds))}")
     if any(result.synthetic != biomedical.synthetic for result in general):
         notes.append("synthetic beside real data")
+    notes += [f"{result.task}: {caution}" for result in (biomedical, *general) for caution in result.cautions]
     gap = fmean(share.value for share in shares) - ours.value
     # The mean of k independent scores has 1/k of the sum of squares under the root.
     half = math.hypot(

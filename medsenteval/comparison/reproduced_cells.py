@@ -73,6 +73,7 @@ def simple_key(text: str) -> str:
 
 def filled(cell: Cell, result: Result) -> Cell:
     """Add our number to a cell."""
+    cell = replace(cell, remark="; ".join([*filter(None, [cell.remark]), *result.cautions]))
     decimals = len(cell.number.printed.partition(".")[2])
     rounding = 0.5 * 10.0**-decimals * (cell.number.value / float(cell.number.printed) if float(cell.number.printed) else 1.0)
     if cell.relation:

@@ -11,6 +11,7 @@ from typing import Final
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
 from medsenteval.report.comparison_table import escape_cell, render_table
+from medsenteval.running.job_results import comparability
 
 __all__ = ["CurvePoint", "curve_points", "draw_curves", "render_curves"]
 
@@ -27,31 +28,47 @@ class CurvePoint:
     part: str
     n_train: int
     metric: Metric
+    cautions: str
 
 
 def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
-    """Return the points of all curves in order of size, a result on all training rows as the last point of its curve."""
-    points = []
-    curves = set()
-    for result in results:
-        match = _PART.match(result.protocol)
-        if match is not None:
-            protocol = match["whole"] or "mteb"
-            curves.add((result.encoder, result.task, protocol))
-            part = f"{match['kind']} {match['size']}"
-            points.append(_point(result, protocol, part))
-    if not points:
+    """Return the points of all curves in order of size, a result on all training rows as the last point of its curve.
+
+    Where a task's results differ in more than the part, in seed or probe for one, each way is a curve of its own.
+    """
+    points = [
+        CurvePoint(
+            result.encoder,
+            result.task,
+            _curve_name(result, [other for other in results if other.task == result.task]),
+            f"{match['kind']} {match['size']}" if match else "all",
+            result.n_train,
+            result.metric(result.headline[0]),
+            "; ".join([*result.cautions, *(["synthetic sample data"] if result.synthetic else [])]),
+        )
+        for result, match in ((result, _PART.match(result.protocol)) for result in results)
+    ]
+    curves = {(point.encoder, point.task, point.protocol) for point in points if point.part != "all"}
+    if not curves:
         raise SettingsError("no result on a part of the training rows; make some with run --train-fraction or run --shots")
-    points.extend(
-        _point(result, result.protocol, "all")
-        for result in results
-        if _PART.match(result.protocol) is None and (result.encoder, result.task, result.protocol) in curves
-    )
+    points = [point for point in points if (point.encoder, point.task, point.protocol) in curves]
     return sorted(points, key=lambda point: (point.task, point.encoder, point.protocol, point.n_train))
 
 
-def _point(result: Result, protocol: str, part: str) -> CurvePoint:
-    return CurvePoint(result.encoder, result.task, protocol, part, result.n_train, result.metric(result.headline[0]))
+def _curve_name(result: Result, others: Sequence[Result]) -> str:
+    """Return the protocol on the whole training set, with all that tells it from other results of the task but the part."""
+    common = set.intersection(*(set(_ways(other)) for other in others))
+    return ", ".join([_whole(result), *(way for way in _ways(result) if way not in common)])
+
+
+def _whole(result: Result) -> str:
+    match = _PART.match(result.protocol)
+    return result.protocol if match is None else match["whole"] or "mteb"
+
+
+def _ways(result: Result) -> list[str]:
+    ways = [way for way in comparability(result).split("|")[1:] if way != result.protocol]
+    return [*ways, f"seed={result.seed}"]
 
 
 def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
@@ -64,14 +81,19 @@ def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
             point.part,
             f"{point.n_train:,}",
             point.metric.name,
-            f"{point.metric.value:.2f}",
-            f"[{point.metric.low:.2f}, {point.metric.high:.2f}]",
-            f"{point.metric.baseline:.2f}",
+            _number(point.metric.value, point.metric),
+            f"[{_number(point.metric.low, point.metric)}, {_number(point.metric.high, point.metric)}]",
+            _number(point.metric.baseline, point.metric),
+            point.cautions,
         ]
         for point in points
     ]
-    header = ["Task", "Encoder", "Protocol", "Part", "Training rows", "Metric", "Score", "95 % interval", "Baseline"]
-    return render_table(header, rows, [False, False, False, False, True, False, True, True, True], style)
+    header = ["Task", "Encoder", "Protocol", "Part", "Training rows", "Metric", "Score", "95 % interval", "Baseline", ""]
+    return render_table(header, rows, [False, False, False, False, True, False, True, True, True, False], style)
+
+
+def _number(value: float, metric: Metric) -> str:
+    return f"{value:.2f}" if metric.unit == "percent" else f"{value:.3f}"
 
 
 def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.domain_gap import COUNTERPARTS, domain_gaps, paired_gaps
-from medsenteval.contracts import Metric, Result
+from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, Metric, Result
 from medsenteval.errors import SettingsError
 from medsenteval.report.domain_gap_table import render_gaps
 from medsenteval.running.result_store import ResultStore
@@ -74,6 +75,10 @@ def test_what_differs_is_noted() -> None:
     assert gap.notes == ("protocols kfold, split", "synthetic beside real data")
     for style in ("markdown", "latex", "csv"):
         assert "+0.400" in render_gaps([gap], style)
+    unknown = replace(results[1], coverage={"tokens": 0.4}, input={"texts_cut_share": 0.02})
+    (gap,) = domain_gaps([results[0], unknown])
+    assert gap.notes[2:] == (f"MRPC: {LITTLE_KNOWN_NOTE[2:]}", f"MRPC: {CUT_NOTE[2:]}")
+    assert "knows less than half" in render_gaps([gap], "csv")
 
 
 def test_only_whole_training_sets_count_and_several_protocols_are_noted() -> None:

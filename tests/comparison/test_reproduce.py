@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -85,11 +86,11 @@ def test_a_stand_in_runs_on_the_sample(tmp_path: Path) -> None:
     assert "SYNTHETIC" in shown
 
 
-def judged(value: float, low: float, high: float) -> Cell:
+def judged(value: float, low: float, high: float, **changes: Any) -> Cell:
     (number,) = [n for n in select_numbers(table="medsenteval-3", task="RQE", encoder="GloVe_840B") if n.metric == "acc"]
     result = accuracy_result("RQE", "e", [0, 1], [0, 1])
     metric = Metric("acc", value, low, high, 50.0, "percent", 302)
-    return filled(Cell(number, "RQE", "acc"), replace(result, metrics=(metric,)))
+    return filled(Cell(number, "RQE", "acc"), replace(result, metrics=(metric,), **changes))
 
 
 def test_the_allowance_is_shown_and_agreement_is_not_claimed() -> None:
@@ -106,6 +107,8 @@ def test_the_allowance_is_shown_and_agreement_is_not_claimed() -> None:
     assert "is ±5.61 to ±5.61 points." in shown
     assert judged(66.54, 60.94, 72.14).within is False
     assert judged(66.53, 60.93, 72.13).within is True
+    unknown = judged(58.0, 52.4, 63.6, coverage={"tokens": 0.4})
+    assert "Differs, GloVe_840B RQE: the encoder knows less than half" in render_reproduction(replace(plan, cells=(unknown,)))
 
 
 def test_one_bad_encoder_does_not_take_the_others_with_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from medsenteval.report.learning_curve_table import curve_points, draw_curves, r
 from medsenteval.settings import Settings
 from medsenteval.statistics import share_interval
 from medsenteval.tasks.learning_curve import _accuracy, _mean_f1, mteb_experiments, part_of_rows
+from tests.comparison.simulated import accuracy_result
 from tests.conftest import CountingEncoder
 
 
@@ -154,6 +156,41 @@ def test_curves(counting: CountingEncoder, tmp_path: Path) -> None:
     assert (tmp_path / "curve.png").stat().st_size > 5_000
     with pytest.raises(SettingsError, match="run --train-fraction"):
         curve_points(results[2:])
+
+
+def test_every_way_of_scoring_is_a_curve_of_its_own() -> None:
+    """Points of two probes or seeds on one line would be a curve of neither."""
+
+    def point(value: float, part: str, n_train: int, seed: int = 1, probe: str = "exact", **changes: Any) -> Result:
+        protocol = f"split{part}"
+        how = f"RQE@1|{protocol}|{probe}|seed={seed}|data=abc"
+        result = accuracy_result(
+            "RQE", "e", [0, 1], [0, 1], protocol=protocol, probe=probe, seed=seed, how=how, n_train=n_train
+        )
+        return replace(result, metrics=(replace(result.metrics[0], value=value),), **changes)
+
+    shots = "-shots-2-draws-3"
+    results = [
+        point(61.0, shots, 4),
+        point(70.0, "", 90),
+        point(62.0, shots, 4, probe="sklearn"),
+        point(63.0, shots, 4, seed=2, coverage={"tokens": 0.3}, synthetic=True),
+        point(73.0, "", 90, seed=2),
+        point(99.0, "", 90, seed=3),
+    ]
+    points = curve_points(results)
+    assert [(point.protocol, point.part, point.metric.value) for point in points] == [
+        ("split, exact, seed=1", "shots 2", 61.0),
+        ("split, exact, seed=1", "all", 70.0),
+        ("split, exact, seed=2", "shots 2", 63.0),
+        ("split, exact, seed=2", "all", 73.0),
+        ("split, sklearn, seed=1", "shots 2", 62.0),
+    ]
+    assert {point.protocol for point in curve_points(results[:2])} == {"split"}
+    assert [bool(point.cautions) for point in points] == [False, False, True, False, False]
+    assert "knows less than half of this task's words; synthetic sample data" in render_curves(points, "csv")
+    correlation = replace(results[0].metrics[0], unit="fraction", value=0.6125, low=0.5, high=0.7)
+    assert "0.613  [0.500, 0.700]" in render_curves(curve_points([replace(results[0], metrics=(correlation,))]))
 
 
 def test_the_commands(tmp_path: Path) -> None:
