@@ -1,10 +1,10 @@
-"""Draw mutants of the product's files and run for each the tests that mirror its file.
+"""Draw mutants of the product's files and run for each the tests of its file.
 
     python -m tests.mutation --sample 80 --seed 1 [--only medsenteval/statistics ...] [--list]
 
-Each mutant is written into a copy of the repository. A test that fails, an error while tests are collected, or a run beyond the
-limit means that it was noticed. Tests marked ``slow`` run only where the others noticed nothing. What survives is printed: it
-is a hole in the tests, or a change that no test can see.
+Each mutant is written into a copy of the repository. A test that fails and passes without the mutant, an error while tests are
+collected, or a run beyond the limit means that it was noticed. Tests marked ``slow`` run only where the others noticed nothing.
+What survives is a hole in the tests, or a change that no test can see.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import multiprocessing
 import os
 import random
-import re
 import resource
 import shutil
 import signal
@@ -21,37 +20,23 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from queue import Queue
 
 from tests.mutation.mutants import Mutant, mutants_of
+from tests.mutation.selection import tests_for
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ROOMS = ("medsenteval", "tasks", "encoders")
 _UNWANTED = shutil.ignore_patterns("__pycache__", ".git", ".*_cache", ".venv", "site")
 
 
-def tests_for(file: Path, repository: Path) -> list[Path]:
-    """Return the test files that mirror a file: of its name, else those of its folder that import it, else all of the folder.
+def _run_tests(tree: str, paths: list[str], marked: str, limit: int, failed: str) -> None:
+    """Run tests in this process, which was forked from one that has imported the large libraries.
 
-    A folder without tests is covered by those of the folder above.
+    What failed first is written to a file, if any test did.
     """
-    inner = file.relative_to("medsenteval") if file.parts[0] == "medsenteval" else file
-    dotted = ".".join(["medsenteval", *inner.with_suffix("").parts]).removesuffix(".__init__")
-    folder = repository / "tests" / inner.parent
-    while True:
-        below = sorted(folder.glob("test_*.py")) if folder.is_dir() else []
-        package, _, module = dotted.rpartition(".")
-        imports = re.compile(rf"\b{re.escape(dotted)}\b|from {re.escape(package)} import [^\n]*\b{re.escape(module)}\b")
-        named = [path for path in below if path.stem == f"test_{inner.stem}"]
-        chosen = named + [path for path in below if path not in named and imports.search(path.read_text("utf-8"))] or below
-        if chosen or folder == repository / "tests":
-            return chosen
-        folder = folder.parent
-
-
-def _run_tests(tree: str, paths: list[str], marked: str, limit: int) -> None:
-    """Run tests in this process, which was forked from one that has imported the large libraries."""
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     os.chdir(tree)
     os.environ["PYTHONPATH"] = tree
@@ -63,27 +48,49 @@ def _run_tests(tree: str, paths: list[str], marked: str, limit: int) -> None:
         del sys.modules[name]
     import pytest
 
+    class First:
+        def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+            if report.failed:
+                Path(failed).write_text(report.nodeid, "utf-8")
+
     # No test collected is as good as passed.
-    code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", marked, *paths]))
+    code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", marked, *paths], plugins=[First()]))
     os._exit(0 if code == 5 else code)
 
 
-def _noticed(tree: Path, mutant: Mutant, limit: int) -> str:
-    """Say how the tests noticed a mutant that is in place, or return nothing."""
-    paths = [str(path.relative_to(tree)) for path in tests_for(mutant.file, tree)]
+def _failure(tree: Path, paths: list[str], marked: str, limit: int) -> str:
+    """Return the first test that fails, "collection", "time", or nothing where all pass."""
+    failed = tree / "failed.txt"
+    failed.unlink(missing_ok=True)
+    arguments = (str(tree), paths, marked, limit, str(failed))
+    process = multiprocessing.get_context("fork").Process(target=_run_tests, args=arguments)
+    process.start()
+    # The limit is one of processor time, which a busy machine does not shorten; what waits for ever is stopped, too.
+    process.join(20 * limit)
+    if process.is_alive() or process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
+        process.kill()
+        process.join()
+        return "time"
+    if not process.exitcode:
+        return ""
+    return failed.read_text("utf-8") if failed.is_file() else "collection"
+
+
+def _verdict(tree: Path, mutant: Mutant, source: str, limit: int) -> str:
+    """Put a mutant in place and say how the tests noticed it; a test that fails without it, too, has noticed nothing."""
+    paths = [str(path.relative_to(REPOSITORY)) for path in tests_for(mutant.file, REPOSITORY)]
     usual = "not browser and not install"
-    for marked in (f"not slow and {usual}", f"slow and {usual}"):
-        process = multiprocessing.get_context("fork").Process(target=_run_tests, args=(str(tree), paths, marked, limit))
-        process.start()
-        # The limit is one of processor time, which a busy machine does not shorten; what waits for ever is stopped, too.
-        process.join(20 * limit)
-        if process.is_alive() or process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
-            process.kill()
-            process.join()
-            return "ran too long"
-        if process.exitcode:
-            return "noticed" if "not slow" in marked else "noticed by slow tests"
-    return ""
+    for marked, how in ((f"not slow and {usual}", "noticed"), (f"slow and {usual}", "noticed by slow tests")):
+        (tree / mutant.file).write_text(mutant.apply(source), "utf-8")
+        try:
+            found = _failure(tree, paths, marked, limit)
+        finally:
+            (tree / mutant.file).write_text(source, "utf-8")
+        if found and found != "collection" and _failure(tree, paths if found == "time" else [found], marked, limit):
+            return f"UNJUDGED ({found})"
+        if found:
+            return f"{how} ({found})"
+    return "SURVIVED"
 
 
 def main(arguments: list[str]) -> int:
@@ -93,6 +100,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", nargs="*", default=[], help="files or folders to draw from")
     parser.add_argument("--limit", type=int, default=300, help="seconds of processor time for the tests of one mutant")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--again", nargs="*", default=[], metavar="MUTANT", help="of the sample, only these, as they were printed"
+    )
     parser.add_argument("--list", action="store_true", help="print the sample and the tests for it, and run nothing")
     chosen = parser.parse_args(arguments)
     sources = {
@@ -102,7 +112,9 @@ def main(arguments: list[str]) -> int:
         if not chosen.only or any(path.is_relative_to(REPOSITORY / only) for only in chosen.only)
     }
     everything = [mutant for file, source in sources.items() for mutant in mutants_of(file, source)]
-    sample = random.Random(chosen.seed).sample(everything, min(chosen.sample, len(everything)))
+    random.Random(chosen.seed).shuffle(everything)
+    drawn = list(islice((mutant for mutant in everything if mutant.compiles(sources[mutant.file])), chosen.sample))
+    sample = [mutant for mutant in drawn if not chosen.again or mutant.describe(sources[mutant.file]) in chosen.again]
     print(f"{len(sample)} of {len(everything)} mutants of {len(sources)} files, seed {chosen.seed}", flush=True)
     if chosen.list:
         for mutant in sample:
@@ -110,6 +122,7 @@ def main(arguments: list[str]) -> int:
         return 0
     # Imported here once, so that no fork has to.
     import hypothesis  # noqa: F401
+    import numba  # noqa: F401
     import scipy.stats  # noqa: F401
     import sklearn.linear_model  # noqa: F401
 
@@ -121,21 +134,19 @@ def main(arguments: list[str]) -> int:
         for number in range(chosen.jobs):
             trees.put(Path(shutil.copytree(REPOSITORY, Path(place) / str(number), ignore=_UNWANTED)))
 
-        def judge(mutant: Mutant) -> bool:
+        def judge(mutant: Mutant) -> str:
             tree, source, started = trees.get(), sources[mutant.file], time.monotonic()
-            (tree / mutant.file).write_text(mutant.apply(source), "utf-8")
             try:
-                how = _noticed(tree, mutant, chosen.limit)
+                how = _verdict(tree, mutant, source, chosen.limit)
             finally:
-                (tree / mutant.file).write_text(source, "utf-8")
                 trees.put(tree)
-            seconds = time.monotonic() - started
-            print(f"{how or 'SURVIVED':21} {seconds:4.0f} s  {mutant.describe(source)}", flush=True)
-            return bool(how)
+            print(f"{time.monotonic() - started:4.0f} s  {mutant.describe(source)}: {how}", flush=True)
+            return how
 
         with ThreadPoolExecutor(chosen.jobs) as pool:
-            noticed = sum(pool.map(judge, sample))
-    print(f"{noticed} of {len(sample)} noticed: {noticed / len(sample):.1%}")
+            verdicts = list(pool.map(judge, sample))
+    noticed, judged = sum("noticed" in how for how in verdicts), sum("UNJUDGED" not in how for how in verdicts)
+    print(f"{noticed} of {judged} noticed: {noticed / max(judged, 1):.1%}")
     return 0
 
 

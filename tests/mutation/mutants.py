@@ -29,12 +29,19 @@ class Mutant:
     def apply(self, source: str) -> str:
         return source[: self.start] + self.replacement + source[self.end :]
 
+    def compiles(self, source: str) -> bool:
+        try:
+            compile(self.apply(source), str(self.file), "exec")
+        except SyntaxError:
+            return False
+        return True
+
     def describe(self, source: str) -> str:
         return f"{self.file}:{self.line}: {source[self.start : self.end]!r} became {self.replacement!r}"
 
 
 def mutants_of(file: Path, source: str) -> Iterator[Mutant]:
-    """Yield every mutant of a file that compiles; annotations, docstrings, texts and lists of public names stay as they are."""
+    """Yield every mutant of a file, some of which do not compile; annotations, docstrings and texts stay as they are."""
     tree = ast.parse(source)
     starts = [0]
     for line in source.splitlines(keepends=True):
@@ -80,12 +87,7 @@ def mutants_of(file: Path, source: str) -> Iterator[Mutant]:
             start, end = place(node)
             changed = not node.value if isinstance(node.value, bool) else node.value + 1
             found.append(Mutant(file, node.lineno, start, end, repr(changed)))
-        for mutant in found:
-            try:
-                compile(mutant.apply(source), str(file), "exec")
-            except SyntaxError:
-                continue
-            yield mutant
+        yield from (mutant for mutant in found if mutant.replacement != source[mutant.start : mutant.end])
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
