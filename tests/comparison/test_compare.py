@@ -514,6 +514,15 @@ def test_the_command_in_every_format(stored: Path, tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(run(str(stored), "--format", "csv", "-t", "RQE"))))
     assert {row["encoder"] for row in rows} == {"good", "poor_one", "middling", "fair"}
     assert next(row["best"] for row in rows if row["encoder"] == "good") == "1"
+    for result in load_results([str(stored)], stored):
+        extra = replace(result.metrics[0], name="other")
+        items = {
+            **result.items,
+            "other": [float(g == p) for g, p in zip(result.items["gold"], result.items["predicted"], strict=True)],
+        }
+        ResultStore(tmp_path / "more").save(replace(result, metrics=(*result.metrics, extra), headline=("acc",), items=items))
+    rows = list(csv.DictReader(io.StringIO(run(str(tmp_path / "more"), "--format", "csv", "-t", "RQE"))))
+    assert {row["metric"] for row in rows if row["tested"]} == {"acc", "other"}
     output = tmp_path / "out.md"
     run("good", "poor_one", "-r", str(stored), "--format", "markdown", "-o", str(output))
     assert output.read_text("utf-8").count("\n| ") >= 3

@@ -95,6 +95,10 @@ def test_rows_are_needed() -> None:
     none = np.arange(0)
     with pytest.raises(ProbeError, match="0 and 50"):
         fit_ridge(features, none, scores[none], SPLIT[1], scores[SPLIT[1]], SPLIT[2])
+    one, two = SPLIT[1][:1], SPLIT[1][:2]
+    with pytest.raises(ProbeError, match="150 and 1"):
+        fit_ridge(features, SPLIT[0], scores[SPLIT[0]], one, scores[one], SPLIT[2])
+    assert abs(fit_ridge(features, SPLIT[0], scores[SPLIT[0]], two, scores[two], SPLIT[2]).dev_pearson) == pytest.approx(1)
 
 
 def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,11 @@ def test_heat_map() -> None:
     assert boxes[1].title == "bad, MedNLI: 10.00 (not above the constant answer)"
     assert boxes[1].y > boxes[0].y
     assert boxes[2].x > boxes[1].x
+    texts = {shape.text: shape for shape in drawing.shapes if isinstance(shape, Text)}
+    for box in boxes:
+        encoder, task = box.title.partition(":")[0].split(", ")
+        assert box.x < texts[task].x < box.x + box.width
+        assert box.y < texts[encoder].y < box.y + box.height
     assert [ramp_step(share) for share in (-1.0, 0.0, 0.12, 0.999, 1.0, 2.0)] == [0, 0, 1, 8, 8, 8]
 
 
@@ -197,6 +202,12 @@ def test_gap_panels() -> None:
     assert len(squares) == len(dots) == 8
     assert squares[0].title.startswith("one, MedNLI: gap +0.500")
     assert squares[0].x > dots[0].x
+    # Each task's name stands beside its dots, and nothing beyond the edge.
+    texts = [shape for shape in drawing.shapes if isinstance(shape, Text)]
+    for dot in dots:
+        task = dot.title.partition(":")[0].split(", ")[1]
+        assert any(text.text == task and text.y == pytest.approx(dot.y + 4) and text.x < dot.x for text in texts)
+    assert max(text.x for text in texts) < drawing.width
 
 
 def test_analogy_bars() -> None:

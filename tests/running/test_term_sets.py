@@ -66,6 +66,9 @@ def test_only_pairs_that_all_encoders_know_count(tmp_path: Path) -> None:
     assert result.coverage["pairs_known"] == pytest.approx(5 / 6)
     assert result.metric("auc").value == roc_auc_score(result.items["gold"], result.items["similarity"])
     assert result.metric("acc").baseline == pytest.approx(200 / 3)
+    assert result.senteval["acc"] == round(result.metric("acc").value, 2)
+    right = np.array(result.items["gold"]) == np.array(result.items["predicted"])
+    assert result.metric("acc").value == pytest.approx(100 * right.mean())
     assert [stored.task for stored in store.results()] == [f"terms-{NAME}"] * 2
     assert "all 2 encoders" in " ".join(result.notes)
     assert "fuzzy_jaccard" in outcome_table([outcome])

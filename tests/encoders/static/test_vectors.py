@@ -417,6 +417,9 @@ def test_rows_in_any_order_and_tables_with_more_rows_than_words() -> None:
     assert encoder.identity == ""
     copy = pickle.loads(pickle.dumps(encoder))
     assert copy.encode(["c a", "b"]).tolist() == [[2, 2], [0, 0]], "workers get encoders without a name as pickles"
+    for rows in ([[1.0]], [[1.0], [2.0], [3.0]], [1.0, 2.0]):
+        with pytest.raises(EncoderError, match=r"2 words with an array of shape .*: expected one vector a word"):
+            from_table("v", ["a", "b"], rows)
     with pytest.raises(EncoderError, match="hold a word twice"):
         from_table("v", ["a", "a"], [[1.0], [2.0]])
 

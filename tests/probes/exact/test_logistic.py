@@ -375,6 +375,29 @@ def test_unconverged_fits_are_counted() -> None:
     assert report.worst_gradient > 1e-9
 
 
+def test_what_float32_leaves_short_is_fitted_again_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second of three folds fails in float32: it alone is fitted again, and the others stay as they are."""
+    x, y = make_rows(31, 120, 10, 3)
+    features, rows = Features.from_array(x), np.arange(120)
+    folds = [Fold(np.setdiff1d(rows, part), part) for part in np.array_split(rows, 3)]
+    expected, _ = ExactBackend(1e-4).predict(features, y, 3, folds, [0.5, 2.0, 8.0])
+    solve, solved = Batch.solve, []
+
+    def failing(batch: Batch, pool: Any, tolerance: float, passes: int) -> Any:
+        fits = solve(batch, pool, tolerance, passes)
+        solved.append((batch.coordinates.dtype, len(fits.errors), passes))
+        if batch.coordinates.dtype is np.float32:
+            fits.points[1], fits.errors[1] = 100.0, 1.0
+        return fits
+
+    monkeypatch.setattr(Batch, "solve", failing)
+    found, report = ExactBackend(1e-4, max_passes=1234).predict(features, y, 3, folds, [0.5, 2.0, 8.0])
+    assert solved == [(np.float32, 3, 400), (np.float64, 1, 1234)]
+    assert (report.n_fits, report.n_unconverged) == (3, 0)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-3)
+
+
 def test_constant_features_give_class_frequencies() -> None:
     y = np.array([0, 0, 0, 1] * 10)
     fold = Fold(np.arange(40), np.arange(4))

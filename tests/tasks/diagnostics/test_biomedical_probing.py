@@ -16,6 +16,7 @@ from medsenteval.contracts import Dataset
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
 from medsenteval.settings import Settings
+from medsenteval.tasks.diagnostics.biomedical_probing import _evened
 from medsenteval.tasks.diagnostics.properties import (
     has_abbreviation,
     has_number,
@@ -31,6 +32,22 @@ Write = Callable[..., Path]
 
 def read(name: str, root: Path | None = None) -> Dataset:
     return load_dataset(registry.task(name), root or sample_root(), Settings(allow_incomplete=True))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "kept"),
+    [((10, 50), 1000, (10, 10)), ((10, 50, 29), 1000, (10, 30, 29)), ((10, 50, 29), 60, (10, 20, 20)), ((0, 5), 9, (0, 4))],
+)
+def test_large_classes_are_cut(sizes: tuple[int, ...], most: int, kept: tuple[int, ...]) -> None:
+    """To the size of the smaller of two, to three times the smallest of several, and to an even part of the most."""
+    labels = tuple("abc"[: len(sizes)])
+    rows = {
+        label: [(Path(label), 3 * number, label) for number in range(size)] for label, size in zip(labels, sizes, strict=True)
+    }
+    chosen = _evened(rows, labels, most)
+    assert tuple(Counter(label for label, _ in chosen)[label] for label in labels) == kept
+    assert all(label == text for label, (_, _, text) in chosen)
+    assert [place for _, (_, place, _) in chosen] == sorted(place for _, (_, place, _) in chosen)
 
 
 @pytest.mark.parametrize("name", BIO_PROBING_TASKS)
