@@ -10,6 +10,7 @@ __all__ = ["TABLES", "read_table"]
 #: File -> what it holds.
 TABLES = {
     "medsenteval_table3": "Tawfik and Spruit 2020, Table 3: 18 encoders on the ten sentence tasks",
+    "medsenteval_table4": "Tawfik and Spruit 2020, Table 4: what six encoders made of three examples",
     "senteval_general": "general-domain SentEval numbers, each with its source and protocol",
     "biosim_tables": "Chiu et al. 2018 (Bio-SimVerb, Bio-SimLex), Tables 5 to 11",
     "bmass_tables": "Newman-Griffis et al. 2017 (BMASS), Tables 2 to 5",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -100,7 +102,7 @@ def published_numbers() -> tuple[PublishedNumber, ...]:
     about = _about()
     return tuple(
         _annotate(row, about)
-        for read in (_medsenteval, _senteval, _biosim, _bmass, _medisim)
+        for read in (_medsenteval, _diagnostics, _senteval, _biosim, _bmass, _medisim)
         for row in read()
     )  # fmt: skip
 
@@ -169,8 +171,10 @@ def _annotate(row: dict[str, str], about: Mapping[str, Any]) -> PublishedNumber:
     )
 
 
-def _matches(entry: Mapping[str, str], row: Mapping[str, str]) -> bool:
-    return all(row.get(name, "") == text for name, text in entry.items() if name != "reason")
+def _matches(entry: Mapping[str, str | list[str]], row: Mapping[str, str]) -> bool:
+    """Whether a row is one that an entry means: of each field it names a pattern, or several of which one must fit."""
+    wanted = {name: [text] if isinstance(text, str) else text for name, text in entry.items() if name != "reason"}
+    return all(any(fnmatchcase(row.get(name, ""), text) for text in texts) for name, texts in wanted.items())
 
 
 def _medsenteval() -> Iterator[dict[str, str]]:
@@ -186,6 +190,11 @@ def _medsenteval() -> Iterator[dict[str, str]]:
             "unit": "percent" if row["metric"] in ("acc", "f1") else "fraction",
             "protocol": _MEDSENTEVAL_PROTOCOLS[row["task"]],
         }
+
+
+def _diagnostics() -> Iterator[dict[str, str]]:
+    for row in read_table("medsenteval_table4"):
+        yield {"table": "medsenteval-4", "domain": "biomedical", "unit": "fraction", "protocol": "", **row}
 
 
 def _senteval() -> Iterator[dict[str, str]]:
@@ -253,10 +262,22 @@ def _bmass() -> Iterator[dict[str, str]]:
 
 #: Similarity in Table 4 -> name of the protocol; the cosine of mean vectors is that of texts.
 _MEASURE_PROTOCOLS: Final = {"avg_cos": "cosine", "avg_r": "avg_r", "tau": "avg_tau"}
+_COUNTS: Final = dict.fromkeys(
+    ("n_pairs", "vocabulary_size", "dimension", "window", "measures_outperformed", "measures_that_outperform"), "count"
+)
+#: Tables that name measures by cell and leave cells empty, with the cells of a row.
+_TABLES_OF_MEASURES: Final = {
+    **dict.fromkeys(("B.2", "B.3", "B.4", "B.5"), 11),
+    **dict.fromkeys(("C.4", "C.5", "C.6", "C.7", "C.8"), 10),
+}
 
 
 def _medisim() -> Iterator[dict[str, str]]:
-    for row in read_table("medisim_tables"):
+    rows = read_table("medisim_tables")
+    filled: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+    for row in rows:
+        filled[row["table"], row["embedding"]].add((row["dataset"], row["split"]))
+    for row in rows:
         paper = "medisim" if row["version"] == "arxiv" else "medisim-aaai"
         setting = ", ".join(part for part in (row["split"], row["neg_sampling"], row["similarity"]) if part)
         significance = [
@@ -264,13 +285,16 @@ def _medisim() -> Iterator[dict[str, str]]:
             for column, word in (("n_sig_better", "better"), ("n_sig_worse", "worse"))
             if row[column]
         ]
+        if len(filled[row["table"], row["embedding"]]) < _TABLES_OF_MEASURES.get(row["table"], 0):
+            significance.append("column as in a copy of the paper in which empty cells may have moved")
+        percent = row["metric"].startswith(("accuracy", "relative_overlap", "pct"))
         yield {
             "table": f"{paper}-{row['table'].lower()}",
             "encoder": row["embedding"],
             "task": row["dataset"],
             "metric": row["metric"],
             "value": row["value"],
-            "unit": "percent" if row["metric"].startswith(("accuracy", "relative_overlap")) else "fraction",
+            "unit": "percent" if percent else _COUNTS.get(row["metric"], "fraction"),
             "protocol": _MEASURE_PROTOCOLS.get(row["similarity"], "") if row["metric"] == "spearman" else "",
             "setting": setting,
             "note": "; ".join([*significance, *([f"pairs used {row['subset_size']}"] if row["subset_size"] else [])]),

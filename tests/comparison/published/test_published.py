@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +15,9 @@ from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.published import TABLES, read_table
 from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers
+from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.errors import UnknownNameError
+from medsenteval.settings import Settings
 
 
 def table3() -> dict[tuple[str, str, str], PublishedNumber]:
@@ -136,6 +139,87 @@ def test_the_measures_of_table_4_are_those_of_section_5_1_not_of_its_caption() -
     assert agreeing == {"cos": [13, 14], "fJ": [13, 19]}
 
 
+def cells_of_measures() -> dict[tuple[str, str, str, str], dict[str, list[PublishedNumber]]]:
+    """The cells of medisim's tables B.2 to B.5 and C.4 to C.8: (table, encoder, set, easy or hard) -> metric -> numbers."""
+    cells: dict[tuple[str, str, str, str], dict[str, list[PublishedNumber]]] = {}
+    for number in select_numbers(table="medisim"):
+        if number.metric in ("measures_outperformed", "measures_that_outperform"):
+            split = number.setting.rpartition(", ")[0].removesuffix(", levenshtein")
+            cell = cells.setdefault((number.table, number.encoder, number.task, split), {})
+            cell.setdefault(number.metric, []).append(number)
+    return cells
+
+
+def test_a_measure_that_wins_makes_another_lose() -> None:
+    """In a cell, wins and losses are as many; where they are not, the cell is suspect, and no other cell is."""
+    cells = cells_of_measures()
+    tables = {*(f"medisim-b.{i}" for i in range(2, 6)), *(f"medisim-c.{i}" for i in range(4, 9))}
+    assert {table for table, *_ in cells} == tables
+    uneven = set()
+    for (table, encoder, task, split), cell in cells.items():
+        wins, losses = (sum(n.value for n in cell.get(f"measures_{way}", ())) for way in ("outperformed", "that_outperform"))
+        flagged = {"must be as many" in n.suspect for numbers in cell.values() for n in numbers}
+        assert flagged == {wins != losses}, (table, encoder, task, split, wins, losses)
+        if wins != losses:
+            uneven.add((encoder, task, int(wins), int(losses)))
+            assert f"{wins:.0f} and {losses:.0f}" in next(iter(cell.values()))[0].suspect
+    assert ("BioNLP PM", "SYN_SYN", 36, 37) in uneven
+    assert len(uneven) == 4
+
+
+def test_mimic_has_cells_of_its_twin_in_the_column_before() -> None:
+    """On the pairs that all embeddings know, MIMIC and MIMIC M are the same vectors."""
+
+    def printed(table: str, encoder: str, task: str, split: str) -> set[tuple[str, str, str]]:
+        cell = cells_of_measures()[table, encoder, task, split]
+        return {(n.metric, n.setting.rpartition(", ")[2], n.printed) for numbers in cell.values() for n in numbers}
+
+    for ours, theirs in (
+        (("replaced_by", "easy"), ("possibly_equivalent_to", "hard")),
+        (("replaced_by", "hard"), ("replaced_by", "easy")),
+    ):
+        assert printed("medisim-c.6", "MIMIC", *ours) == printed("medisim-c.7", "MIMIC M", *theirs)
+    flagged = {(n.encoder, n.task) for n in select_numbers(table="medisim-c.6", suspect=True)}
+    assert flagged == {("MIMIC", "replaced_by")}
+
+
+def test_averages_of_vocabulary_overlaps() -> None:
+    numbers = [n for n in select_numbers(table="medisim-a.2") if n.table == "medisim-a.2"]
+    cells = {(n.encoder, n.task.removeprefix("vocabulary of ")): n for n in numbers}
+    names = list(dict.fromkeys(encoder for encoder, _ in cells))
+    assert len(numbers) == 12 * 11 + 24
+    medical = [name for name in names if name not in ("GloVe", "Fastt Wiki", "Fastt Crawl")]
+    for name in names:
+        for columns, printed in ((names, "all vocabularies"), (medical, "medical vocabularies")):
+            values = [cells[name, column].value for column in columns if column != name]
+            # Both the average and what it is made of are printed with two digits.
+            right = abs(sum(values) / len(values) - cells[name, printed].value) < 0.0101
+            assert right != bool(cells[name, printed].suspect), (name, printed)
+            if not right:
+                assert sum(values) / 8 == pytest.approx(cells[name, printed].value, abs=0.0101)
+
+
+def test_table_4_contradicts_its_text() -> None:
+    cosines = {n.encoder: n for n in select_numbers(table="medsenteval-4", task="FunctionWords")}
+    assert len(cosines) == 6
+    for encoder, number in cosines.items():
+        assert bool(number.suspect) == (number.value < 0.93 and encoder != "GloVe")
+    after = [n for n in select_numbers(table="medsenteval-4", task="Abbreviations") if n.metric == "correct_after"]
+    assert {n.encoder for n in after if n.value} == {"FastText", "BERT", "InferSent"}
+
+
+@pytest.mark.realdata
+def test_sizes_and_scales_of_the_existing_sets_are_those_of_the_files(realdata: Path) -> None:
+    """medisim's Table 1: pairs and the largest score; the scale of MayoSRS is the one that its file contradicts."""
+    for number in select_numbers(table="medisim-1"):
+        if number.table == "medisim-1" and number.metric in ("n_pairs", "scale_max"):
+            dataset = load_dataset(registry.task(number.task), data_root(realdata), Settings())
+            scores = [float(score) for split in dataset.splits.values() for score in split.scores]
+            found = len(scores) if number.metric == "n_pairs" else max(scores)
+            fits = found == number.value if number.metric == "n_pairs" else found <= number.value
+            assert fits != bool(number.suspect), (number.task, number.metric, found)
+
+
 def test_selection_by_name() -> None:
     assert {n.table for n in select_numbers(table="medisim")} > {"medisim-4", "medisim-aaai-5", "medisim-c.1"}
     assert {n.encoder for n in select_numbers(task="sick-e", encoder="randlstm")} == {"RandLSTM"}
@@ -162,5 +246,5 @@ def test_the_command() -> None:
     assert "Differs from a run of this toolkit, RQE: one pair dropped" in run("-t", "RQE")
     assert run("-e", "no such encoder") == "No published number matches.\n"
     rows = list(csv.DictReader(io.StringIO(run("--suspect", "--csv"))))
-    assert len(rows) == 35
+    assert len(rows) == 115
     assert all(row["suspect"] for row in rows)
