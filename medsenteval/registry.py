@@ -64,6 +64,9 @@ class PublishedEncoder(Protocol):
     @property
     def trained_on(self) -> Mapping[str, str]: ...
 
+    @property
+    def dimension(self) -> int | None: ...
+
     def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
         """Return kind, argument and options, ``overrides`` winning over the recipe's own."""
         ...
@@ -340,6 +343,7 @@ def load_encoder(spec: str) -> Encoder:
     declared: Mapping[str, str] = (
         _import("medsenteval.encoders.declarations:read_declaration")(declaration) if declaration else {}
     )
+    chosen = options
     try:
         kind, recipe = encoder_name(kind)
     except UnknownNameError as error:
@@ -354,7 +358,7 @@ def load_encoder(spec: str) -> Encoder:
             raise EncoderError(f"{kind!r} is a published encoder and takes no argument, only options: {kind},OPTION=VALUE")
         name = name or recipe.name
         declared = {**recipe.trained_on, **declared}
-        kind, argument, options = recipe.resolve(options)
+        kind, argument, options = recipe.resolve(chosen)
     loader = encoder_loader(kind)
     try:
         encoder = loader(argument, **options)
@@ -367,6 +371,14 @@ def load_encoder(spec: str) -> Encoder:
         raise EncoderError(f"the encoder kind {kind!r} has no option {wrong[1]!r} (in {spec!r}); it has {known}") from error
     if not isinstance(encoder, Encoder):
         raise EncoderError(f"{spec!r} loaded a {type(encoder).__name__} that has no name, identity and encode")
+    # Other layers than the recipe's may well have another width.
+    if recipe is not None and recipe.dimension is not None and not chosen.keys() & {"layer", "layers"}:
+        width = getattr(encoder, "dimension", None) or len(encoder.encode(["."])[0])
+        if width != recipe.dimension:
+            raise EncoderError(
+                f"the recipe {recipe.name!r} stands for vectors of {recipe.dimension} numbers, and {argument} gives {width}: "
+                f"these are other weights. Name them by their kind instead ({kind}:{argument}), or fetch the recipe's"
+            )
     if precision != "float32":
         encoder = _import("medsenteval.encoders.derived:DerivedEncoder")(encoder, precision=precision)
     if name:

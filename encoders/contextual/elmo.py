@@ -72,22 +72,22 @@ class ElmoEncoder:
         self.name = name
         self.identity = f"{identity}-tokenizer={tokenizer}-pooling={pooling}"
         self._word_vectors = word_vectors
-        self._dimension = dimension
+        self.dimension = dimension
         self._split = TOKENIZERS[tokenizer]
         self._pooling = pooling
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        rows = np.empty((len(texts), self._dimension), dtype=np.float32)
+        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         for places, tokens in self._batches(texts):
             rows[places] = pool(tokens, self._pooling)
         return rows
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
-        blocks: list[NDArray[np.float32]] = [np.empty((0, self._dimension), dtype=np.float32)] * len(texts)
+        blocks: list[NDArray[np.float32]] = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
         for places, tokens in self._batches(texts):
             for number, place in enumerate(places):
                 blocks[place] = tokens.values[tokens.offsets[number] : tokens.offsets[number + 1]]
-        values = np.concatenate([np.empty((0, self._dimension), dtype=np.float32), *blocks])
+        values = np.concatenate([np.empty((0, self.dimension), dtype=np.float32), *blocks])
         return TokenVectors(values, _offsets(map(len, blocks)), np.ones(len(values), dtype=np.bool_))
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], TokenVectors]]:

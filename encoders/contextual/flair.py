@@ -131,13 +131,14 @@ class FlairEncoder:
     def __init__(self, models: Sequence[LanguageModel], name: str, pooling: str = "mean") -> None:
         self.name = name
         self.identity = f"flair-{'+'.join(model.fingerprint[:32] for model in models)}-pooling={pooling}"
+        self.dimension = sum(model.dimension for model in models)
         self._models = models
         self._pooling = pooling
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one pooled row for each text."""
         if not texts:
-            return np.empty((0, sum(model.dimension for model in self._models)), dtype=np.float32)
+            return np.empty((0, self.dimension), dtype=np.float32)
         return pool(self.encode_tokens(texts), self._pooling)
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:

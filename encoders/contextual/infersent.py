@@ -125,13 +125,13 @@ class InferSentEncoder:
         self._model = model
         self._matrix = matrix
         self._reader = reader
-        self._dimension = 2 * model.enc_lstm.hidden_size
+        self.dimension = 2 * model.enc_lstm.hidden_size
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
 
         sentences = self._reader.read(texts)
-        encoded = np.zeros((len(texts), self._dimension), dtype=np.float32)
+        encoded = np.zeros((len(texts), self.dimension), dtype=np.float32)
         device = next(self._model.parameters()).device
         with torch.inference_mode():
             for places in _batches(sentences):

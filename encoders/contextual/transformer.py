@@ -88,6 +88,10 @@ class TransformerEncoder:
         return Reading(**{**found, "layers": tuple(found["layers"])})
 
     @property
+    def dimension(self) -> int:
+        return int(self._lazy.facts["dimension"])
+
+    @property
     def sees(self) -> dict[str, Any]:
         """What of a text the model sees, and how."""
         reading = self._reading
@@ -132,7 +136,7 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one pooled row for each text."""
-        width = self._model.config.hidden_size * len(self._reading.layers)
+        width = self.dimension
         rows = np.empty((len(texts), width), dtype=np.float32)
         for places, batch, hidden, inside in self._passes(texts):
             if self._reading.pooling == "cls":
@@ -306,7 +310,8 @@ def load(
 
 
 def _facts(model: Any, reading: Reading, identity: str) -> dict[str, Any]:
-    return {"identity": identity, "reading": asdict(reading), "dtype": str(model.dtype).removeprefix("torch.")}
+    known = {"identity": identity, "reading": asdict(reading), "dtype": str(model.dtype).removeprefix("torch.")}
+    return {**known, "dimension": model.config.hidden_size * len(reading.layers)}
 
 
 def from_model(model: Any, tokenizer: Any = None) -> TransformerEncoder:
