@@ -32,6 +32,7 @@ __all__ = ["BOUNDARIES", "VERSIONS", "InferSentEncoder", "Reading", "SentenceRea
 #: The words that stand before and after every sentence, by version of InferSent.
 VERSIONS: Final = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}
 BOUNDARIES: Final = ("required", "if-known")
+PADDINGS: Final = ("ignored", "zeros")
 
 #: Words whose states are held at once: each takes 16 kB in the official models.
 _WORDS_AT_ONCE: Final = 8192
@@ -119,9 +120,11 @@ class InferSentEncoder:
         model: SentenceEncoder,
         matrix: NDArray[np.float32],
         reader: SentenceReader,
+        padding: str = "ignored",
     ) -> None:
         self.name = name
         self.identity = identity
+        self._padding = padding
         self._model = model
         self._matrix = matrix
         self._reader = reader
@@ -138,7 +141,7 @@ class InferSentEncoder:
                 wanted = np.concatenate([sentences[place] for place in places])
                 words = torch.from_numpy(np.asarray(self._matrix[wanted], dtype=np.float32)).to(device)
                 encoded[places] = self._model(words, [len(sentences[place]) for place in places]).cpu().numpy()
-        return encoded
+        return np.maximum(encoded, 0) if self._padding == "zeros" else encoded
 
     def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the share of tokens, of distinct tokens and of texts that have a vector."""
@@ -165,6 +168,7 @@ def load(
     case: str = "exact",
     pooling: str = "max",
     boundaries: str = "required",
+    padding: str = "ignored",
     device: str = "auto",
     member: str = "",
     layout: str = "",
@@ -176,11 +180,16 @@ def load(
     ``version`` is 1 (sentences between <s> and </s>; GloVe) or 2 (<p> and </p>; fastText). ``tokenizer`` is words, which splits
     punctuation off, or whitespace, which SentEval's script and hence the paper used. ``case`` is exact, as in the original,
     lower or exact-then-lower. ``pooling`` is max or mean. ``boundaries`` says what happens when the vectors lack the version's
-    boundary words: required refuses them, if-known does without. ``device`` is auto, cpu or cuda. ``member``, ``layout``,
+    boundary words: required refuses them, if-known does without. ``padding`` zeros compares
+    states with the zeros that pad a batch in the official code of version 1, as though each sentence stood beside a longer
+    one: there a sentence's vector depends on its batch, since the longest ones of a batch are not padded; here it does not.
+    ``device`` is auto, cpu or cuda. ``member``, ``layout``,
     ``vocab`` and ``rows`` say of the vectors what they say in ``vectors:``.
     """
     reading = Reading(version, tokenizer, case, boundaries)
     check_pooling(pooling)
+    if padding not in PADDINGS or (padding == "zeros" and pooling != "max"):
+        raise EncoderError(f"infersent: padding is {padding!r}; it can be ignored, or zeros with pooling=max")
     weights_path, vectors_path = _two_files(argument)
     _check_kind(weights_path)
     try:
@@ -210,9 +219,9 @@ def load(
     # The option boundaries is no part of it: where both of its values load, they give the same vectors.
     identity = (
         f"infersent-{hash_state_dict(state)[:32]}-vectors={table.sha256[:32]}"
-        f"-version={version}-tokenizer={tokenizer}-case={case}-pooling={pooling}"
+        f"-version={version}-tokenizer={tokenizer}-case={case}-pooling={pooling}{'-padding=zeros' * (padding == 'zeros')}"
     )
-    return InferSentEncoder(weights_path.stem, identity, model, table.matrix, reader)
+    return InferSentEncoder(weights_path.stem, identity, model, table.matrix, reader, padding)
 
 
 def check_pooling(pooling: str) -> None:

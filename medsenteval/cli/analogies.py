@@ -1,4 +1,4 @@
-"""``medsenteval analogies generate | figures``: make analogies from relations, draw what they scored."""
+"""``medsenteval analogies generate | figures | errors``: make analogies, draw what they scored, say what was answered wrong."""
 
 from __future__ import annotations
 
@@ -78,6 +78,55 @@ def generate(
         echo("Note: without --frequencies rare terms are in it, of which an encoder may know nothing")
     echo("The paper's authors then kept only relations that a pair says something about; summary.tsv is for that")
     echo(f"Score it with: medsenteval run -t BMASS -d {output} --allow-incomplete -e ENCODER")
+
+
+@analogies.command()
+@click.option("-e", "--encoder", required=True, metavar="SPEC", help="The encoder, as in `medsenteval run`.")
+@click.option("-t", "--task", default="BMASS", show_default=True, help="The analogy task.")
+@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the task: setting=all-info")
+@click.option("--allow-incomplete", is_flag=True, help="Take a data set that is not the published one.")
+@click.option("--examples", type=int, default=1, show_default=True, metavar="N", help="Wrong answers shown of each kind.")
+def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], allow_incomplete: bool, examples: int) -> None:
+    """Count what wrong answers are: of the same relation, of the same type, spelt alike (the paper's section 5.6)."""
+    from medsenteval import registry
+    from medsenteval.datasets.locate import data_root, load_dataset
+    from medsenteval.embedding.cache import EmbeddingCache
+    from medsenteval.embedding.embed import embed_texts
+    from medsenteval.errors import SettingsError
+    from medsenteval.running.score_table import SYNTHETIC_WARNING
+    from medsenteval.settings import Settings
+    from medsenteval.support.text_table import text_table
+    from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
+    from medsenteval.tasks.analogy.analogy_errors import KINDS, count_kinds, wrong_answers
+
+    found = registry.task(task)
+    if found.family != "analogy":
+        raise SettingsError(f"{found.name} is no task of analogies")
+    chosen = dict(option.partition("=")[::2] for option in options)
+    settings = Settings(allow_incomplete=allow_incomplete, task_options={found.name: chosen})
+    loaded = registry.load_encoder(encoder)
+    dataset = load_dataset(found, data_root(data), settings).for_encoder(loaded)
+    assert isinstance(dataset, AnalogyDataset)
+    texts = list(dataset.all_texts())
+    embeddings = embed_texts(loaded, texts, batch_size=settings.batch_size, task_name=found.name, cache=EmbeddingCache())
+    asked, wrong = wrong_answers(dataset, embeddings)
+    columns = [*KINDS, "none of these"]
+    rows = []
+    for relation in [*asked, ""]:
+        counts = count_kinds(each for each in wrong if relation in ("", each.analogy.relation))
+        shares = [f"{100 * counts[kind] / counts['wrong']:.0f} %" if counts["wrong"] else "-" for kind in columns]
+        total = asked[relation] if relation else sum(asked.values())
+        rows.append([relation or "all", f"{total:,}", f"{counts['wrong']:,}", *shares])
+    header = ["Relation", "Asked", "Wrong", *(name.capitalize() for name in columns)]
+    echo(text_table(header, rows, [False, *([True] * (len(header) - 1))]))
+    for kind, meaning in KINDS.items():
+        echo(f"{kind}: {meaning}.")
+        for each in [each for each in wrong if kind in each.kinds][: max(examples, 0)]:
+            a, b, c, d = each.analogy.a, " | ".join(each.analogy.b), each.analogy.c, " | ".join(each.analogy.d)
+            echo(f"  {a} : {b} :: {c} : {each.guess} (right: {d})")
+    if dataset.synthetic:
+        echo(SYNTHETIC_WARNING)
 
 
 @analogies.command()

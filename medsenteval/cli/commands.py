@@ -33,6 +33,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
         "medsenteval.cli.published:published",
         "Show the literature's numbers, with source, protocol and doubts.",
     ),
+    "ratings": ("medsenteval.cli.ratings:ratings", "Measure how far annotators of word pairs agree; make scores of ratings."),
     "report": ("medsenteval.cli.report:report", "Make one page of results that opens offline."),
     "reproduce": ("medsenteval.cli.reproduce:reproduce", "Run a published table again and show the differences."),
     "results": ("medsenteval.cli.result_bundles:results", "Pack results for others, verify theirs, add them to a folder."),
@@ -53,7 +54,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 COMMAND_GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "Every day": ("run", "compare", "report", "data", "tasks", "encoders"),
     "Results": ("audit", "frontier", "figures", "gap", "curve", "correlate", "export", "results"),
-    "Words and terms": ("terms", "analogies", "subsets"),
+    "Words and terms": ("terms", "analogies", "subsets", "ratings"),
     "Papers": ("published", "reproduce"),
     "Housekeeping": ("doctor", "cache", "train-infersent"),
 }

@@ -49,12 +49,20 @@ TABLES: Final[dict[str, tuple[str, Settings]]] = {
     "biosim-6": ("biosim_tables", Settings()),
     "biosim-7": ("biosim_tables", Settings()),
     "biosim-8": ("biosim_tables", Settings()),
+    "biosim-9": ("biosim_tables", Settings()),
+    "bmass-3": ("bmass_tables", Settings()),
     "bmass-4": ("bmass_tables", Settings()),
     "bmass-5": ("bmass_tables", Settings()),
     **{table: ("medisim_tables", Settings()) for table in (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)},
 }
-#: Tables of correlations between two kinds of column of another table, over its models.
-DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7"}
+#: Tables of correlations between two kinds of column of another table, over its models; that under Table 9 was not printed.
+DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7", "biosim-9": "biosim-9-scores"}
+#: Columns of BMASS's Table 3 -> the options that make them; Uni_M ranks phrases where Uni ranks words.
+_UNIGRAMS: Final = {
+    "Uni": {"terms": "unigrams", "candidates": "vocabulary"},
+    "Uni_M": {"terms": "unigrams", "candidates": "file"},
+    "MWE": {"terms": "all", "candidates": "file"},
+}
 
 
 def plan_table(
@@ -65,7 +73,7 @@ def plan_table(
     if name not in TABLES:
         raise UnknownNameError(f"no plan for the table {table!r}; there are {', '.join(TABLES)}")
     source = DERIVED.get(name, name)
-    numbers = [number for number in select_numbers(table=source) if number.table == source]
+    numbers = _source_numbers(source)
     rows = dict.fromkeys(number.encoder for number in numbers)
     for row in stand_ins or {}:
         if row not in rows:
@@ -143,13 +151,45 @@ def _with(plan: Reproduction, ran: Ran, failures: Sequence[str] = ()) -> Reprodu
     return replace(plan, cells=tuple(ran.cells), failures=failed, synthetic=ran.synthetic, variances=ran.variances)
 
 
+def _source_numbers(table: str) -> list[PublishedNumber]:
+    """Return the numbers that a plan makes anew; of the scores behind Bio-SimVerb's Table 9 only the names are known."""
+    if table != DERIVED["biosim-9"]:
+        return [number for number in select_numbers(table=table) if number.table == table]
+    printed = [number for number in select_numbers(table="biosim-9") if number.table == "biosim-9"]
+    columns = {n.encoder: ("spearman", "fraction", "cosine") for n in printed} | {
+        n.task: ("f1", "percent", "ner") for n in printed
+    }
+    models = [
+        entry.row
+        for recipe in recipes().values()
+        for entry in recipe.rows
+        if (entry.file, entry.table) == ("biosim_tables", "9")
+    ]
+    return [
+        replace(
+            printed[0],
+            table=table,
+            encoder=model,
+            task=task,
+            metric=metric,
+            unit=unit,
+            protocol=protocol,
+            value=np.nan,
+            printed="nan",
+        )
+        for model in models
+        for task, (metric, unit, protocol) in columns.items()
+    ]
+
+
 def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> tuple[str, bool, tuple[str, ...], str]:
     """Return the encoder for a printed row, whether it stands in for it, what is missing, and how it may differ."""
     if row in stand_ins:
         return stand_ins[row], True, (), f"{stand_ins[row]} stands in for {row}"
     printed = row.removeprefix("window ")
-    number = table.rsplit("-", 1)[1]
-    for recipe in recipes().values():
+    number = table.split("-")[1]
+    # Of two recipes for a row, weights that the user has put in place come before those that are fetched.
+    for recipe in sorted(recipes().values(), key=lambda each: each.automatic or not each.present):
         for entry in recipe.rows:
             if entry.file == file and entry.row == printed and entry.table in ("", number):
                 specification = ",".join([recipe.name, *(f"{key}={value}" for key, value in entry.options.items())])
@@ -187,6 +227,7 @@ def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> C
     task, options, relation, remark = number.task, {}, "", ""
     metric = number.metric
     if paper == "biosim" and number.metric == "spearman":
+        task = {"SimLex": "SimLex-999", "SimVerb": "SimVerb-3500"}.get(task, task)
         options = {"multiword": "skip"}
     elif paper == "biosim" and number.metric == "f1":
         options = {"preset": "paper"}
@@ -194,9 +235,12 @@ def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> C
         task, metric = "BMASS", {"Acc_R": "acc", "MAP": "map", "MRR": "mrr"}.get(metric, metric)
         # As the authors ran it: b among All-Info's candidates, Single-Answer's unanswerable questions wrong. Their words are of
         # unit length before the mean, which recipes say of their rows.
-        options = {"setting": number.setting}
+        options = _UNIGRAMS.get(number.setting, {}) | {"setting": number.setting}
         remark = "published with words of unit length before the mean (vectors: pooling=unit-mean)"
-        if number.setting == "All-Info":
+        if number.setting in _UNIGRAMS:
+            options["setting"] = "All-Info"
+            remark += "; the paper does not say in which setting, All-Info is the one whose 606 unigram analogies it counts"
+        elif number.setting == "All-Info":
             options["legacy_exclusion"] = "yes"
         elif number.setting == "Single-Answer":
             options["legacy_unanswerable"] = "yes"

@@ -79,7 +79,9 @@ def filled(cell: Cell, result: Result) -> Cell:
     if cell.relation:
         relations = result.senteval.get("relations", {})
         wanted = {simple_key(cell.relation), simple_key(cell.relation.partition(" ")[2])}
-        matching = [values for label, values in relations.items() if simple_key(label) in wanted and cell.metric in values]
+        # BMASS's files put the kind of relation before its name: "RO: has_tradename".
+        spellings = {label: {simple_key(label), simple_key(label.rpartition(":")[2])} for label in relations}
+        matching = [values for label, values in relations.items() if spellings[label] & wanted and cell.metric in values]
         if len(matching) != 1:
             return replace(cell, missing=(f"the relation {cell.relation} is not in our results",))
         return replace(cell, ours=float(matching[0][cell.metric]))

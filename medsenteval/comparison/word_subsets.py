@@ -17,7 +17,7 @@ from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.statistics import Correlation, correlation, correlation_interval
 
-__all__ = ["SubsetScore", "Subsets", "read_word_values", "subset_scores"]
+__all__ = ["PairSubsets", "SubsetScore", "Subsets", "pair_subsets", "read_word_values", "subset_scores"]
 
 #: A correlation of fewer pairs is not shown.
 _FEWEST_PAIRS = 5
@@ -36,18 +36,15 @@ class SubsetScore:
 
 
 @dataclass(frozen=True, eq=False)
-class Subsets:
-    """Scores of several encoders on subsets of one task's pairs.
+class PairSubsets:
+    """Which subset each pair belongs to, -1 for none.
 
     Subset i holds values above ``limits[i - 1]`` up to ``limits[i]``. ``mixed`` pairs have words in different subsets,
-    ``without`` pairs have a word without a value; neither is in any subset. Encoders may know different pairs, so each score
-    has its n.
+    ``without`` pairs have a word without a value; neither is in any subset.
     """
 
-    task: str
-    metric: Correlation
     limits: tuple[float, ...]
-    scores: tuple[SubsetScore, ...]
+    subset_of: tuple[int, ...]
     mixed: int
     without: int
 
@@ -62,6 +59,15 @@ class Subsets:
         if subset == len(self.limits):
             return f"above {self.limits[-1]:,.10g}"
         return f"{self.limits[subset - 1]:,.10g} to {self.limits[subset]:,.10g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Subsets(PairSubsets):
+    """Scores of several encoders on subsets of one task's pairs. Encoders may know different pairs, so each score has its n."""
+
+    task: str
+    metric: Correlation
+    scores: tuple[SubsetScore, ...]
 
 
 def read_word_values(path: Path) -> dict[str, float]:
@@ -118,29 +124,16 @@ def subset_scores(
         raise DataError(f"subsets are made of one task's pairs; got {', '.join(tasks) or 'no results'}")
     if any(not {"first", "second", "gold", "predicted"} <= result.items.keys() for result in results):
         raise DataError(f"{tasks[0]}: the results do not keep the words of each pair; run a word similarity task")
-    pairs: dict[str, tuple[float | None, float | None]] = {}
+    pairs: dict[str, tuple[str, str]] = {}
     for result in results:
-        for item, first, second in zip(result.items["id"], result.items["first"], result.items["second"], strict=True):
-            pairs[item] = _value(first, values), _value(second, values)
-    words = {word for result in results for side in ("first", "second") for word in result.items[side]}
-    known = [value for word in words if (value := _value(word, values)) is not None]
-    edges = _limits(known, limits, groups, tasks[0])
-    subset_of: dict[str, int] = {}
-    mixed = without = 0
-    for item, (first, second) in pairs.items():
-        if first is None or second is None:
-            without += 1
-            continue
-        places = np.searchsorted(edges, [first, second], side="left")
-        if places[0] == places[1]:
-            subset_of[item] = int(places[0])
-        else:
-            mixed += 1
+        pairs |= zip(result.items["id"], zip(result.items["first"], result.items["second"], strict=True), strict=True)
+    found = pair_subsets(list(pairs.values()), values, limits=limits, groups=groups, name=tasks[0])
+    subset_of = dict(zip(pairs, found.subset_of, strict=True))
     scores = []
     for result in results:
-        subsets = np.array([subset_of.get(item, -1) for item in result.items["id"]])
+        subsets = np.array([subset_of[item] for item in result.items["id"]])
         gold, predicted = (np.array(result.items[name], dtype=np.float64) for name in ("gold", "predicted"))
-        for subset in range(len(edges) + 1):
+        for subset in range(found.n_subsets):
             rows = subsets == subset
             value = low = high = math.nan
             if rows.sum() >= _FEWEST_PAIRS:
@@ -154,7 +147,28 @@ def subset_scores(
                     rng=np.random.default_rng(seed),
                 )
             scores.append(SubsetScore(result.encoder, subset, int(rows.sum()), value, low, high))
-    return Subsets(tasks[0], metric, tuple(edges), tuple(scores), mixed, without)
+    return Subsets(**vars(found), task=tasks[0], metric=metric, scores=tuple(scores))
+
+
+def pair_subsets(
+    pairs: Sequence[tuple[str, str]],
+    values: Mapping[str, float],
+    *,
+    limits: Sequence[float] = (),
+    groups: int = 3,
+    name: str = "",
+) -> PairSubsets:
+    """Put pairs into subsets by the values of their words; ``name`` is what errors call the data set."""
+    known = [value for word in {word for pair in pairs for word in pair} if (value := _value(word, values)) is not None]
+    edges = _limits(known, limits, groups, name)
+    subset_of, mixed, without = [], 0, 0
+    for pair in pairs:
+        found = [value for word in pair if (value := _value(word, values)) is not None]
+        places = set(np.searchsorted(edges, found, side="left").tolist()) if len(found) == 2 else set()
+        without += len(found) < 2
+        mixed += len(places) == 2
+        subset_of.append(places.pop() if len(places) == 1 else -1)
+    return PairSubsets(tuple(edges), tuple(subset_of), mixed, without)
 
 
 def _value(word: str, values: Mapping[str, float]) -> float | None:

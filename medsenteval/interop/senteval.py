@@ -11,7 +11,8 @@ and a GPU unless ``usepytorch`` is False; docs/general-tasks.md lists them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, Final
 
@@ -34,6 +35,19 @@ __all__ = ["UpstreamEvaluation", "engine"]
 #: Any setting whose probe follows SentEval in the order of rows and of pair features.
 _PARITY: Final = Settings(probe="sklearn")
 
+_NO_GPU: Final = (
+    "there is no GPU; set usepytorch to False, or let senteval/tools/classifier.py use the device 'cpu' and no .cuda()"
+)
+#: What upstream says when it breaks on current versions -> why, and the patch.
+_BREAKAGES: Final = {
+    "inhomogeneous shape": "NumPy 1.24 and later make no array of lists of different lengths; in senteval/sts.py write "
+    "np.array([s.split() for s in sent1], dtype=object), and likewise for sent2",
+    "getargspec": "Python 3.11 has no inspect.getargspec; in senteval/utils.py write inspect.getfullargspec",
+    "compiled with CUDA": _NO_GPU,
+    "NVIDIA driver": _NO_GPU,
+    "torch.cuda required": "its regression of SICK-R and STSBenchmark needs a GPU; ours runs on the CPU (run -t SICK-R)",
+}
+
 Batcher = Callable[[Any, list[list[str]]], NDArray[np.floating]]
 
 
@@ -49,14 +63,16 @@ def engine(params: Mapping[str, Any], batcher: Batcher, prepare: Callable[[Any, 
                 self.results = {each: self.eval(each) for each in name}
                 return self.results
             if name in self.list_tasks:
-                return super().eval(name)
+                with _readable_breakages():
+                    return super().eval(name)
             task = registry.task(name)
             chosen = Settings(allow_incomplete=bool(self.params.get("allow_incomplete")))
             dataset = load_dataset(task, data_root(self.params.task_path), chosen)
             self.evaluation = UpstreamEvaluation(task, dataset, self.params.seed)
             self.params.current_task = name
             self.evaluation.do_prepare(self.params, self.prepare)
-            self.results = self.evaluation.run(self.params, self.batcher)
+            with _readable_breakages():
+                self.results = self.evaluation.run(self.params, self.batcher)
             return self.results
 
     return Engine(params, batcher, prepare)
@@ -69,6 +85,43 @@ def _upstream(module: str) -> Any:
         raise SettingsError(
             f"upstream SentEval cannot be imported ({error}); put a clone of facebookresearch/SentEval on PYTHONPATH"
         ) from error
+
+
+@contextmanager
+def _readable_breakages() -> Iterator[None]:
+    """Turn errors of upstream's own code on current versions into what to do about them; others pass."""
+    try:
+        yield
+    except (ValueError, AttributeError, AssertionError, RuntimeError) as error:
+        patch = next((patch for said, patch in _BREAKAGES.items() if said in str(error)), "")
+        if not patch:
+            raise
+        raise SettingsError(f"upstream SentEval breaks here ({type(error).__name__}: {error}): {patch}") from error
+
+
+@contextmanager
+def _recorded(validation: Any) -> Iterator[list[tuple[Any, Any]]]:
+    """Keep labels and predictions of whatever upstream's classifiers are asked to score; its nested folds return none."""
+    kept: list[tuple[Any, Any]] = []
+    originals = {name: getattr(validation, name) for name in ("LogisticRegression", "MLP") if hasattr(validation, name)}
+
+    def recording(base: Any) -> Any:
+        class Recording(base):  # type: ignore[misc]
+            def score(self, X: Any, y: Any) -> Any:
+                # In its training loop upstream scores tensors; those are no folds.
+                if isinstance(X, np.ndarray):
+                    kept.append((np.asarray(y), np.ravel(self.predict(X))))
+                return super().score(X, y)
+
+        return Recording
+
+    for name, base in originals.items():
+        setattr(validation, name, recording(base))
+    try:
+        yield kept
+    finally:
+        for name, base in originals.items():
+            setattr(validation, name, base)
 
 
 class UpstreamEvaluation:
@@ -104,8 +157,12 @@ class UpstreamEvaluation:
         }
         if self.task.protocol == "nested":
             (rows,), (targets,) = inputs.values(), labels.values()
-            dev, accuracy = validation.InnerKFoldClassifier(rows, targets, config).run()
-            return {"devacc": dev, "acc": accuracy, "ndev": len(targets), "ntest": len(targets)}
+            with _recorded(validation) as kept:
+                dev, accuracy = validation.InnerKFoldClassifier(rows, targets, config).run()
+            result = {"devacc": dev, "acc": accuracy, "ndev": len(targets), "ntest": len(targets)}
+            if self.task.positive_label is not None:
+                result["f1"] = result["F1score"] = self._nested_f1(kept, len(targets), params.kfold)
+            return result
         if self.task.protocol == "kfold":
             train, test = ({"X": inputs[name], "y": labels[name]} for name in ("train", "test"))
             dev, accuracy, predicted = validation.KFoldClassifier(train, test, config).run()
@@ -121,6 +178,16 @@ class UpstreamEvaluation:
             config=config,
         ).run()
         return {"devacc": dev, "acc": accuracy, "ndev": len(labels["dev"]), "ntest": len(labels["test"])}
+
+    def _nested_f1(self, kept: list[tuple[Any, Any]], n: int, folds: int) -> float:
+        """Return the mean of the outer folds' F1, as MedSentEval reports it; each is scored after its inner folds."""
+        positive = self.label_names.index(self.task.positive_label or "")
+        outer = kept[len(kept) // folds - 1 :: len(kept) // folds] if len(kept) >= folds else []
+        if len(outer) != folds or sum(len(gold) for gold, _ in outer) != n:
+            raise SettingsError(
+                f"{self.task.name}: this version of SentEval does not score {folds} outer folds in turn, so F1 is unknown"
+            )
+        return round(float(np.mean([_f1(gold == positive, predicted == positive) for gold, predicted in outer])), 2)
 
     def _run_similarity(self, params: Any, batcher: Batcher) -> dict[str, Any]:
         """Score each split as upstream scores a subset of STS12 to STS16."""

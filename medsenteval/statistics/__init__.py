@@ -1,6 +1,6 @@
 """The statistics that every comparison in the toolkit rests on; docs/statistics.md says in plain words which to use when."""
 
-from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement
+from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement, rater_agreement
 from medsenteval.statistics.association import Association, associate
 from medsenteval.statistics.clustered import ClusteredMeans
 from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
@@ -98,6 +98,7 @@ __all__ = [
     "permutation_correlation",
     "permutation_f1",
     "permutation_mean",
+    "rater_agreement",
     "share_interval",
     "smallest_wilcoxon_p",
     "steiger_disjoint_test",

@@ -15,7 +15,7 @@ from medsenteval.statistics.intervals import correlation
 from medsenteval.statistics.weighted import Correlation
 from medsenteval.support.arrays import Floats
 
-__all__ = ["agreement_with_others", "krippendorff_alpha", "pairwise_agreement"]
+__all__ = ["agreement_with_others", "krippendorff_alpha", "pairwise_agreement", "rater_agreement"]
 
 Level = Literal["nominal", "ordinal", "interval"]
 
@@ -49,25 +49,51 @@ def krippendorff_alpha(ratings: ArrayLike, level: Level = "nominal") -> float:
     return 1.0 - float((coincidences * distance).sum()) / expected
 
 
-def pairwise_agreement(ratings: ArrayLike, kind: Correlation = "spearman") -> float:
-    """Return the mean correlation over all pairs of annotators, on the items that both rated (IAA-1)."""
-    matrix = _ratings(ratings)
-    n = len(matrix)
-    found = [_common_correlation(matrix[i], matrix[j], kind) for i in range(n) for j in range(i + 1, n)]
-    return _mean(found)
+def pairwise_agreement(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> float:
+    """Return the mean correlation over pairs of annotators with ``common`` items or more in common, on these items (IAA-1)."""
+    correlations = _pairwise(_ratings(ratings), kind, common)
+    return _mean(correlations[np.triu_indices(len(correlations), 1)])
 
 
-def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman") -> float:
-    """Return the mean over annotators of the correlation with the mean rating of all others (IAA-2)."""
+def rater_agreement(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> Floats:
+    """Return each annotator's mean correlation with every other who rated ``common`` of the same items; NaN without any."""
+    correlations = _pairwise(_ratings(ratings), kind, common)
+    measured = ~np.isnan(correlations)
+    sums, counts = np.where(measured, correlations, 0.0).sum(axis=1), measured.sum(axis=1)
+    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    return means
+
+
+def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> float:
+    """Return the mean over annotators of the correlation with the mean rating of the others (IAA-2).
+
+    The others are those with ``common`` items or more in common, which is how groups that rated other items stay apart.
+    """
     matrix = _ratings(ratings)
+    together = _together(matrix) >= common
+    np.fill_diagonal(together, False)
     found = []
     for i in range(len(matrix)):
-        others = np.delete(matrix, i, axis=0)
+        others = matrix[together[i]]
         rated = ~np.isnan(others)
         sums, n_others = np.where(rated, others, 0.0).sum(axis=0), rated.sum(axis=0)
         means = np.divide(sums, n_others, out=np.full(len(sums), np.nan), where=n_others > 0)
         found.append(_common_correlation(matrix[i], means, kind))
-    return _mean(found)
+    return _mean(np.array(found))
+
+
+def _pairwise(matrix: Floats, kind: Correlation, common: int) -> Floats:
+    """Return the correlation of every two annotators, NaN where they have too few items in common and on the diagonal."""
+    correlations = np.full((len(matrix), len(matrix)), np.nan)
+    for i, j in np.argwhere(np.triu(_together(matrix) >= max(common, 3), 1)):
+        correlations[i, j] = correlations[j, i] = _common_correlation(matrix[i], matrix[j], kind)
+    return correlations
+
+
+def _together(matrix: Floats) -> Floats:
+    """Return how many items every two annotators both rated."""
+    rated = (~np.isnan(matrix)).astype(np.float64)
+    return rated @ rated.T
 
 
 def _ratings(ratings: ArrayLike) -> Floats:
@@ -88,16 +114,13 @@ def _distances(values: Floats, totals: Floats, level: Level) -> Floats:
     return squares
 
 
-def _common_correlation(first: Floats, second: Floats, kind: Correlation) -> float | None:
+def _common_correlation(first: Floats, second: Floats, kind: Correlation) -> float:
     common = ~np.isnan(first) & ~np.isnan(second)
-    if common.sum() < 3:
-        return None
-    return correlation(kind, first[common], second[common])[0]
+    return correlation(kind, first[common], second[common])[0] if common.sum() >= 3 else np.nan
 
 
-def _mean(found: list[float | None]) -> float:
-    """Average what could be measured; pairs of annotators who share fewer than three items could not."""
-    measured = [value for value in found if value is not None]
-    if not measured:
-        raise SettingsError("no two annotators rated three items in common: agreement cannot be measured")
-    return float(np.mean(measured))
+def _mean(found: Floats) -> float:
+    """Average what could be measured; pairs of annotators who share too few items could not."""
+    if np.isnan(found).all():
+        raise SettingsError("no two annotators rated enough items in common: agreement cannot be measured")
+    return float(np.nanmean(found))

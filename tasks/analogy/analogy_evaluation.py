@@ -20,7 +20,7 @@ from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import METRICS, Measures, constant_measures, summarise
 from medsenteval.words.analogies.questions import Questions, Ragged
 
-__all__ = ["OPTIONS", "PROTOCOL_OPTIONS", "evaluate_analogies"]
+__all__ = ["OPTIONS", "PROTOCOL_OPTIONS", "Posed", "evaluate_analogies", "pose"]
 
 _NO_YES: Final = ("no", "yes")
 #: Options of every analogy task. ``scale`` unit brings whole terms to length 1; legacy flags repeat the released code.
@@ -60,23 +60,11 @@ def evaluate_analogies(task: Task, dataset: Dataset, embeddings: Embeddings, set
     questions: candidates by how often they are right.
     """
     assert isinstance(dataset, AnalogyDataset)
-    assert dataset.candidates is not None
-    options = dataset.options
-    terms = np.ascontiguousarray(embeddings.matrix, dtype=np.float32)
-    known = ~embeddings.zero_rows
-    if options["scale"] == "unit":
-        lengths = np.linalg.norm(terms.astype(np.float64), axis=1, keepdims=True)
-        terms = (terms / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-    listed = embeddings.rows(dataset.candidates)
-    rows = listed[known[listed]]
+    posed = pose(dataset, embeddings)
+    options, questions, terms, rows = dataset.options, posed.questions, posed.terms, posed.rows
+    compiled = worth_compiling(len(questions.answers.values) * len(rows))
     candidate_of = np.full(len(terms), -1, dtype=np.intp)
     candidate_of[rows] = np.arange(len(rows))
-    posed = _pose(dataset, embeddings, terms, known, candidate_of)
-    posed.coverage.candidates, posed.coverage.candidates_unknown = len(rows), len(listed) - len(rows)
-    if not posed.ids:
-        raise DataError(f"{task.name}: no analogy can be asked: {_reasons(posed.coverage)}")
-    questions = posed.questions
-    compiled = worth_compiling(len(questions.answers.values) * len(rows))
     own_rows = candidate_of[questions.query_terms].tolist()
     asked, measures, where = solve(
         options["score"], questions, Candidates.of(terms[rows], compiled=compiled), terms,
@@ -86,24 +74,33 @@ def evaluate_analogies(task: Task, dataset: Dataset, embeddings: Embeddings, set
 
 
 @dataclass(frozen=True, eq=False)
-class _Posed:
-    """The questions that can be asked, their ids, the names of relations, and what was left out."""
+class Posed:
+    """The questions that can be asked, their ids, the names of relations, and what was left out.
+
+    ``terms`` are the vectors of all terms, ``rows`` those of them that are candidates.
+    """
 
     questions: Questions
     ids: tuple[str, ...]
     names: tuple[str, ...]
     coverage: _Coverage
     unanswerable: NDArray[np.intp]
+    terms: NDArray[np.float32]
+    rows: NDArray[np.intp]
 
 
-def _pose(
-    dataset: AnalogyDataset,
-    embeddings: Embeddings,
-    terms: NDArray[np.float32],
-    known: NDArray[np.bool_],
-    candidate_of: NDArray[np.intp],
-) -> _Posed:
+def pose(dataset: AnalogyDataset, embeddings: Embeddings) -> Posed:
     """Turn analogies into questions; one without a vector for a, b or c, or without an answer that can be found, is dropped."""
+    assert dataset.candidates is not None
+    terms = np.ascontiguousarray(embeddings.matrix, dtype=np.float32)
+    known = ~embeddings.zero_rows
+    if dataset.options["scale"] == "unit":
+        lengths = np.linalg.norm(terms.astype(np.float64), axis=1, keepdims=True)
+        terms = (terms / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+    listed = embeddings.rows(dataset.candidates)
+    rows = listed[known[listed]]
+    candidate_of = np.full(len(terms), -1, dtype=np.intp)
+    candidate_of[rows] = np.arange(len(rows))
     keeps_b = dataset.options["legacy_exclusion"] == "yes" and dataset.options["setting"] == "all-info"
     needs_direction = dataset.options["score"] == "pairwise-distance"
     needs_length = dataset.options["score"] in ("3cosmul", "lrcos")
@@ -142,6 +139,9 @@ def _pose(
             ids.append(item)
             columns.append((numbers, right, excluded))
     coverage.asked = len(ids)
+    coverage.candidates, coverage.candidates_unknown = len(rows), len(listed) - len(rows)
+    if not ids:
+        raise DataError(f"{dataset.name}: no analogy can be asked: {_reasons(coverage)}")
     numbers_array = np.array([numbers for numbers, _, _ in columns], dtype=np.intp).reshape(-1, 3)
     questions = Questions(
         relations=np.ascontiguousarray(numbers_array[:, 0]),
@@ -153,7 +153,7 @@ def _pose(
         exemplar_b=Ragged.of([b for _, b in exemplars]),
         query_terms=np.array(list(queries), dtype=np.intp),
     )
-    return _Posed(questions, tuple(ids), tuple(relations), coverage, np.array(unanswerable, dtype=np.intp))
+    return Posed(questions, tuple(ids), tuple(relations), coverage, np.array(unanswerable, dtype=np.intp), terms, rows)
 
 
 def _has_direction(terms: NDArray[np.float32], a: int, b: tuple[int, ...], offset: bool, length: bool) -> bool:
@@ -170,7 +170,7 @@ def _reasons(coverage: _Coverage) -> str:
 
 def _scores(
     dataset: AnalogyDataset,
-    posed: _Posed,
+    posed: Posed,
     asked: Questions,
     measures: Measures,
     where: NDArray[np.intp],

@@ -33,7 +33,7 @@ def letters(params: Any, batch: list[list[str]]) -> NDArray[np.float32]:
 def _score(C: float, train: tuple[Any, Any], test: tuple[Any, Any]) -> tuple[float, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = LogisticRegression(C=C, random_state=1111).fit(*train)
+        model = VALIDATION.LogisticRegression(C=C, random_state=1111).fit(*train)
     return float(model.score(*test)), model.predict(test[0])
 
 
@@ -94,6 +94,11 @@ class _Engine:
         return SE(dict(self.params), self.batcher).eval(name)
 
 
+VALIDATION = SimpleNamespace(
+    InnerKFoldClassifier=_Nested, KFoldClassifier=_KFold, SplitClassifier=_Split, LogisticRegression=LogisticRegression
+)
+
+
 @pytest.fixture(params=["rewritten", "upstream"])
 def upstream(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """SentEval itself where MEDSENTEVAL_SENTEVAL names a checkout of it, and always the parts above in its place."""
@@ -103,12 +108,11 @@ def upstream(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
             pytest.skip("MEDSENTEVAL_SENTEVAL names no checkout of facebookresearch/SentEval")
         monkeypatch.syspath_prepend(named)
         return
-    validation = SimpleNamespace(InnerKFoldClassifier=_Nested, KFoldClassifier=_KFold, SplitClassifier=_Split)
     modules = {
         "senteval": SimpleNamespace(),
         "senteval.engine": SimpleNamespace(SE=_Engine),
         "senteval.tools": SimpleNamespace(),
-        "senteval.tools.validation": validation,
+        "senteval.tools.validation": VALIDATION,
         "senteval.utils": SimpleNamespace(cosine=lambda u, v: np.dot(u, v) / (np.linalg.norm(u) * np.linalg.norm(v))),
     }
     for name, module in modules.items():
@@ -123,7 +127,7 @@ def test_upstreams_classifiers_on_our_tasks_equal_our_engine(upstream: None) -> 
 
     theirs = interop.engine(PARAMS, letters, prepare)
     ours = SE(PARAMS, letters)
-    names = ["PubMed20K", "MedNLI", "RQE", "CitationSA", "BIOSSES", "ClinicalSTS"]
+    names = ["PubMed20K", "MedNLI", "RQE", "CitationSA", "BioC", "BioASQ", "BIOSSES", "ClinicalSTS"]
     results = theirs.eval(names)
     assert seen == names
     for name in names:
@@ -133,6 +137,8 @@ def test_upstreams_classifiers_on_our_tasks_equal_our_engine(upstream: None) -> 
                 assert value["pearson"][0] == pytest.approx(expected[key]["pearson"][0], abs=1e-6)
             elif not isinstance(value, dict):
                 assert value == expected[key], (name, key)
+    assert {"f1", "F1score"} <= results["BioC"].keys()
+    assert "f1" in results["BioASQ"]
     # Upstream's own names stay upstream's.
     expected = {key: value for key, value in ours.eval("TREC").items() if not key.startswith("n_")}
     assert {key: value for key, value in theirs.eval("TREC").items() if not key.startswith("n_")} == expected
@@ -143,6 +149,33 @@ def test_what_upstream_cannot_run_is_said(upstream: None) -> None:
         interop.engine(PARAMS, letters).eval("stsb")
     with pytest.raises(UnknownNameError):
         interop.engine(PARAMS, letters).eval("NoTask")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(ValueError("The detected shape was (750,) + inhomogeneous shape"), "senteval/sts.py"),
+     (AttributeError("module 'inspect' has no attribute 'getargspec'"), "getfullargspec"),
+     (AssertionError("Torch not compiled with CUDA enabled"), "usepytorch to False"),
+     (AssertionError("torch.cuda required for Relatedness"), "ours runs on the CPU")],
+)  # fmt: skip
+def test_where_upstream_itself_breaks_the_patch_is_named(error: Exception, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: _Engine, name: str) -> Any:
+        raise error
+
+    monkeypatch.setattr(_Engine, "eval", broken)
+    monkeypatch.setitem(sys.modules, "senteval.engine", SimpleNamespace(SE=_Engine))
+    with pytest.raises(SettingsError, match=said):
+        interop.engine(PARAMS, letters).eval("TREC")
+
+
+def test_other_errors_of_upstream_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: _Engine, name: str) -> Any:
+        raise ValueError("something else")
+
+    monkeypatch.setattr(_Engine, "eval", broken)
+    monkeypatch.setitem(sys.modules, "senteval.engine", SimpleNamespace(SE=_Engine))
+    with pytest.raises(ValueError, match="something else"):
+        interop.engine(PARAMS, letters).eval("TREC")
 
 
 def test_a_missing_upstream_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

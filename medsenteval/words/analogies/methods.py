@@ -22,7 +22,7 @@ from medsenteval.words.analogies.candidate_scores import (
 from medsenteval.words.analogies.metrics import Measures, measure
 from medsenteval.words.analogies.questions import Questions, Ragged, joined_by_query
 
-__all__ = ["METHODS", "solve"]
+__all__ = ["METHODS", "mean_vectors", "solve"]
 
 
 METHODS: Final = ("3cosadd", "pairwise-distance", "3cosmul", "3cosavg", "lrcos", "only-b", "only-c")
@@ -45,7 +45,7 @@ def solve(
     """
     unchanged = np.arange(len(questions), dtype=np.intp)
     a = terms[questions.exemplar_a].astype(np.float64)
-    b = _means(terms, questions.exemplar_b)
+    b = mean_vectors(terms, questions.exemplar_b)
     c = terms[questions.query_terms].astype(np.float64)
     score: Score
     if method == "3cosadd":
@@ -76,7 +76,7 @@ def solve(
     return questions, measure(score, questions), unchanged
 
 
-def _means(terms: NDArray[np.float32], lists: Ragged) -> Floats:
+def mean_vectors(terms: NDArray[np.float32], lists: Ragged) -> Floats:
     """Average the vectors of each list; lists are never empty."""
     means: Floats = np.add.reduceat(terms[lists.values].astype(np.float64), lists.offsets[:-1], axis=0)
     return means / lists.lengths[:, None]

@@ -121,6 +121,25 @@ def test_version_1_words_and_max_are_the_defaults_and_padding_never_wins(spec: s
     assert (rows[1] < 0).any()
 
 
+def official_batch(texts: list[str]) -> NDArray[np.float64]:
+    """A batch as the official code of version 1 pools it: the maximum sees the zeros below all but the longest sentences."""
+    lengths = [2 + sum(word in WORDS for word in TOKENIZERS["words"](text)) for text in texts]
+    alone = [slow_vector(text) for text in texts]
+    return np.array([np.maximum(row, 0) if length < max(lengths) else row for row, length in zip(alone, lengths, strict=True)])
+
+
+def test_zero_padding_is_that_of_a_batch_with_a_longer_sentence(spec: str) -> None:
+    padded = load_encoder(f"{spec},padding=zeros")
+    longer = max(TEXTS, key=len) + " " + " ".join(WORDS)
+    assert padded.encode(TEXTS) == pytest.approx(official_batch([*TEXTS, longer])[:-1], abs=1e-5)
+    # The longest sentence of an official batch is the one that differs.
+    assert np.abs(padded.encode([longer]) - official_batch([longer])).max() > 0.01
+    assert padded.identity == f"{load_encoder(spec).identity}-padding=zeros"
+    for wrong in ("padding=zeros,pooling=mean", "padding=none"):
+        with pytest.raises(EncoderError, match="zeros with pooling=max"):
+            load_encoder(f"{spec},{wrong}")
+
+
 def test_both_formats_of_torch_give_the_same_encoder(folder: Path, spec: str) -> None:
     new = load_encoder(f"infersent:{folder / 'new.pkl'}+{folder / 'glove.txt'}")
     assert new.identity == load_encoder(spec).identity

@@ -1,0 +1,113 @@
+"""``medsenteval ratings``: how far annotators of word pairs agree, who does not, and the scores that their ratings make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from medsenteval.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from medsenteval.words.ratings import Ratings
+
+__all__ = ["ratings"]
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--words", metavar="A,B", help="The columns of the two words; default the first two.")
+@click.option("--raters", metavar="NAMES", help="The annotators' columns, as names or patterns (rater_*); default all others.")
+@click.option("--common", type=click.IntRange(min=3), default=3, show_default=True, metavar="N",
+              help="Compare only annotators who rated N of the same pairs: keeps groups apart.")  # fmt: skip
+@click.option("--outliers", "deviations", type=float, default=2.0, show_default=True, metavar="SD",
+              help="How far below the others' mean agreement an annotator is called an outlier.")  # fmt: skip
+@click.option("--drop-outliers", is_flag=True, help="Leave outliers out of all that follows.")
+@click.option("--scale", default="0,6,0,10", show_default=True, metavar="LOW,HIGH,LOW,HIGH",
+              help="The raters' scale, and that of the scores.")  # fmt: skip
+@click.option("--by", "tables", multiple=True, type=click.Path(path_type=Path), metavar="TABLE",
+              help="Words and their values (frequency, number of subjects): spread of ratings by subset.")  # fmt: skip
+@click.option("--limits", metavar="A,B,...", help="Where subsets end; default: groups of equally many words.")
+@click.option("--groups", type=int, default=3, show_default=True, metavar="N", help="How many groups without --limits.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the pairs with their scores.")
+def ratings(
+    file: Path,
+    words: str | None,
+    raters: str | None,
+    common: int,
+    deviations: float,
+    drop_outliers: bool,
+    scale: str,
+    tables: tuple[Path, ...],
+    limits: str | None,
+    groups: int,
+    output: Path | None,
+) -> None:
+    """Measure how far the annotators of a FILE of word pairs agree: IAA-1, IAA-2, outliers, spread by subset.
+
+    FILE has a row for each pair: two words and one rating by each annotator, empty or -1 where there is none.
+    """
+    from medsenteval.support.atomic_files import write_atomically
+    from medsenteval.words.ratings import agreement, outliers, read_ratings
+
+    found = read_ratings(file, _names(words), _names(raters))
+    measured = agreement(found, common)
+    odd = outliers(measured, deviations)
+    fewest, most = found.counts.min(), found.counts.max()
+    echo(f"{len(found.pairs):,} pairs, {len(found.raters):,} annotators, {fewest:.0f} to {most:.0f} a pair")
+    for name in odd:
+        echo(f"Outlier: {name}, mean correlation with the others {measured.by_rater[name]:.3f}")
+    if not odd:
+        echo(f"No annotator agrees with the others by {deviations:g} standard deviations less than they do among themselves.")
+    if drop_outliers and odd:
+        found = found.without(odd)
+        measured = agreement(found, common)
+        echo(f"Without {'it' if len(odd) == 1 else 'them'}: {len(found.pairs):,} pairs, {len(found.raters):,} annotators")
+    echo(f"IAA-1 (two annotators)               {measured.pairwise:.3f}")
+    echo(f"IAA-2 (one and the mean of the rest) {measured.with_others:.3f}")
+    numbers = _numbers("--scale", scale)
+    if len(numbers) != 4:
+        raise click.UsageError(f"--scale is {scale!r}; expected four numbers")
+    scores = found.scaled((numbers[0], numbers[1]), (numbers[2], numbers[3]))
+    for table in tables:
+        echo(_spread(found, table, limits, groups))
+    if output is not None:
+        rows = [f"{first}\t{second}\t{score:.10g}\n" for (first, second), score in zip(found.pairs, scores, strict=True)]
+        write_atomically(output, "".join(rows))
+        echo(f"Scores from {numbers[2]:g} to {numbers[3]:g}: {output}")
+
+
+def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str:
+    """Return the mean standard deviation of ratings for each subset of pairs (Chiu et al. 2018, Tables 10 and 11)."""
+    import numpy as np
+
+    from medsenteval.comparison.word_subsets import pair_subsets, read_word_values
+    from medsenteval.support.text_table import text_table
+
+    edges = () if limits is None else _numbers("--limits", limits)
+    subsets = pair_subsets(found.pairs, read_word_values(table), limits=edges, groups=groups, name=table.stem)
+    deviations, places = found.deviations, np.array(subsets.subset_of)
+    means, rows = [], []
+    for number in range(subsets.n_subsets):
+        inside = deviations[(places == number) & ~np.isnan(deviations)]
+        means.append(float(inside.mean()) if len(inside) else np.nan)
+        rows.append([subsets.label(number), f"{len(inside):,}", f"{means[-1]:.4f}" if len(inside) else "-"])
+    rows.append(["mean of the subsets", "", f"{np.mean(means):.4f}"])
+    left_out = (
+        f"Left out: {subsets.mixed:,} pairs with words in different subsets, {subsets.without:,} with a word without a value."
+    )
+    return "\n".join(
+        [f"By {table.name}", text_table(["Both words", "Pairs", "Mean sd of ratings"], rows, [False, True, True]), left_out]
+    )
+
+
+def _names(text: str | None) -> list[str]:
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
+def _numbers(option: str, text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise click.UsageError(f"{option} is {text!r}; expected numbers separated by commas") from error

@@ -1,0 +1,124 @@
+"""What wrong answers to analogies are: of the same relation, of the same kind, or merely spelt alike.
+
+Newman-Griffis, Lai and Fosler-Lussier 2017 describe in section 5.6 what they saw among the guesses of 3CosAdd: words of b or c,
+variants of b that outweigh c, neighbours of c whatever a and b are, and terms related to the answer. Here each is counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from medsenteval.contracts import Embeddings
+from medsenteval.errors import SettingsError
+from medsenteval.tasks.analogy.analogy_dataset import Analogy, AnalogyDataset
+from medsenteval.tasks.analogy.analogy_evaluation import Posed, pose
+from medsenteval.words.analogies.candidate_scores import Candidates
+from medsenteval.words.analogies.methods import mean_vectors
+
+__all__ = ["KINDS", "WrongAnswer", "count_kinds", "wrong_answers"]
+
+#: Kind of a wrong answer -> what it means; one answer may be of several kinds.
+KINDS: Final = {
+    "same relation": "an object of the relation, right for another subject",
+    "same type": "a term of another relation of the same category",
+    "like b": "spelt like an exemplar object",
+    "like c": "spelt like the query",
+    "like an answer": "spelt like a right answer",
+}
+#: Guesses whose scores differ by less are ties, and the earlier candidate is taken.
+_TIE: Final = 1e-12
+#: Words that begin with as many equal letters are spelt alike; shorter words must be equal, and the shortest do not count.
+_STEM: Final = 5
+_SHORTEST: Final = 3
+
+
+@dataclass(frozen=True)
+class WrongAnswer:
+    """An analogy whose best candidate other than a, b and c is not right, and what kinds of wrong it is."""
+
+    item: str
+    analogy: Analogy
+    guess: str
+    kinds: frozenset[str]
+
+
+def wrong_answers(dataset: AnalogyDataset, embeddings: Embeddings) -> tuple[dict[str, int], list[WrongAnswer]]:
+    """Guess every analogy by 3CosAdd; returns how many of each relation were asked, and those that were guessed wrong."""
+    if dataset.options["score"] != "3cosadd":
+        raise SettingsError(
+            f"wrong answers are those of 3cosadd, which the paper reports; score is {dataset.options['score']!r}"
+        )
+    posed = pose(dataset, embeddings)
+    analogies = dict(dataset.chosen())
+    text_of = {row: text for text, row in embeddings.row_of.items()}
+    objects: dict[str, set[str]] = defaultdict(set)
+    members: dict[str, set[str]] = defaultdict(set)
+    for analogy in analogies.values():
+        objects[analogy.relation].update(analogy.b, analogy.d)
+        members[analogy.relation].update((analogy.a, analogy.c, *analogy.b, *analogy.d))
+    kin = {
+        relation: set().union(
+            *(
+                members[other]
+                for other in members
+                if other != relation
+                and dataset.categories.get(other)
+                and dataset.categories[other] == dataset.categories[relation]
+            )
+        )
+        for relation in members
+    }
+    asked: dict[str, int] = defaultdict(int)
+    wrong = []
+    for question, guess in _guesses(posed):
+        item = posed.ids[question]
+        analogy = analogies[item]
+        asked[analogy.relation] += 1
+        if guess in posed.questions.answers[question]:
+            continue
+        text = text_of[int(posed.rows[guess])]
+        found = {
+            "same relation": text in objects[analogy.relation],
+            "same type": text in kin[analogy.relation],
+            "like b": _alike(text, analogy.b),
+            "like c": _alike(text, (analogy.c,)),
+            "like an answer": _alike(text, analogy.d),
+        }
+        wrong.append(WrongAnswer(item, analogy, text, frozenset(kind for kind, is_so in found.items() if is_so)))
+    return dict(asked), wrong
+
+
+def count_kinds(wrong: Iterable[WrongAnswer]) -> dict[str, int]:
+    """Return how many wrong answers are of each kind, how many of none, and how many there are."""
+    listed = list(wrong)
+    counts = {kind: sum(kind in each.kinds for each in listed) for kind in KINDS}
+    return {**counts, "none of these": sum(not each.kinds for each in listed), "wrong": len(listed)}
+
+
+def _guesses(posed: Posed) -> Iterator[tuple[int, int]]:
+    """Yield each question with the best candidate that may be guessed, relation by relation."""
+    questions, terms = posed.questions, posed.terms
+    candidates = Candidates.of(terms[posed.rows])
+    unit = candidates.vectors / candidates.lengths[:, None]
+    offsets = mean_vectors(terms, questions.exemplar_b) - terms[questions.exemplar_a].astype(np.float64)
+    queries = terms[questions.query_terms].astype(np.float64)
+    for relation in np.unique(questions.relations):
+        asked = np.flatnonzero(questions.relations == relation)
+        exemplars, exemplar_of = np.unique(questions.exemplars[asked], return_inverse=True)
+        subjects, subject_of = np.unique(questions.queries[asked], return_inverse=True)
+        by_exemplar, by_subject = offsets[exemplars] @ unit.T, queries[subjects] @ unit.T
+        for question, exemplar, subject in zip(asked, exemplar_of, subject_of, strict=True):
+            scores = by_exemplar[exemplar] + by_subject[subject]
+            scores[questions.excluded[question]] = -np.inf
+            yield int(question), int(np.argmax(scores >= scores.max() - _TIE))
+
+
+def _alike(text: str, others: Iterable[str]) -> bool:
+    """Whether a text has a word in common with one of the others, or a word that begins with the same five letters."""
+    stems = {word[:_STEM] for word in text.casefold().split() if len(word) >= _SHORTEST}
+    return any(word[:_STEM] in stems for other in others for word in other.casefold().split())

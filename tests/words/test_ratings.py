@@ -1,0 +1,117 @@
+"""Ratings of word pairs: read strictly, agreement as written out, and SimVerb's own scores from its annotators' ratings."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from medsenteval.cli.main import main
+from medsenteval.errors import DataError, SettingsError
+from medsenteval.words.ratings import agreement, outliers, read_ratings
+
+HEADED = "word1\tword2\tada\tbea\tcy\tdee\tnote\n"
+ROWS = "".join(
+    f"w{i}\tv{i}\t{i % 7}\t{min(6, i % 7 + i % 2)}\t{max(0, i % 7 - i % 3)}\t{(5 * i + 3) % 7}\tx\n" for i in range(24)
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "ratings.tsv"
+    path.write_text(HEADED + ROWS, "utf-8")
+    return path
+
+
+def run(*arguments: str, code: int = 0) -> str:
+    result = CliRunner().invoke(main, ["ratings", *arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_agreement_is_that_of_scipy(file: Path) -> None:
+    found = read_ratings(file, raters=["ada", "bea", "cy", "dee"])
+    assert found.raters == ("ada", "bea", "cy", "dee")
+    values = found.values
+    pairs = {(i, j): stats.spearmanr(values[i], values[j])[0] for i in range(4) for j in range(4) if i != j}
+    measured = agreement(found)
+    assert measured.pairwise == pytest.approx(np.mean(list(pairs.values())))
+    others = [stats.spearmanr(values[i], np.delete(values, i, 0).mean(axis=0))[0] for i in range(4)]
+    assert measured.with_others == pytest.approx(np.mean(others))
+    assert measured.by_rater["dee"] == pytest.approx(np.mean([pairs[3, j] for j in range(3)]))
+    assert outliers(measured) == ["dee"]
+    assert agreement(found.without(["dee"])).pairwise > measured.pairwise
+
+
+def test_groups_that_share_few_pairs_stay_apart(tmp_path: Path) -> None:
+    """Two groups with five pairs in common: each is measured by itself, as if it were the only one."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 7, 45)
+    values = np.clip(truth + rng.integers(-2, 3, (6, 45)), 0, 6).astype(float)
+    values[:3, 25:], values[3:, :20] = -1, -1
+    path = tmp_path / "groups.csv"
+    path.write_text("".join(f"a{i},b{i},{','.join(f'{v:g}' for v in values[:, i])}\n" for i in range(45)), "utf-8")
+    whole = read_ratings(path)
+    assert whole.counts.tolist() == [3.0] * 20 + [6.0] * 5 + [3.0] * 20
+    first, second = (agreement(whole.without(whole.raters[part])) for part in (slice(3, 6), slice(0, 3)))
+    both = agreement(whole, common=6)
+    assert both.pairwise == pytest.approx((first.pairwise + second.pairwise) / 2)
+    assert both.with_others == pytest.approx((first.with_others + second.with_others) / 2)
+    assert agreement(whole, common=3).pairwise != pytest.approx(both.pairwise)
+
+
+def test_scores_and_spread(file: Path, tmp_path: Path) -> None:
+    found = read_ratings(file, raters=["ada", "bea", "cy", "dee"])
+    assert found.scaled((0, 6), (0, 10)) == pytest.approx(found.values.mean(axis=0) * 10 / 6)
+    assert found.deviations == pytest.approx(found.values.std(axis=0, ddof=1))
+    table = tmp_path / "frequency.tsv"
+    table.write_text("".join(f"w{i}\t{i}\nv{i}\t{i}\n" for i in range(24)), "utf-8")
+    shown = run(
+        str(file), "--raters", "ada,bea,cy,dee", "--by", str(table), "--limits", "7,15", "-o", str(tmp_path / "out.txt")
+    )
+    spread = found.values.std(axis=0, ddof=1)
+    means = [spread[:8].mean(), spread[8:16].mean(), spread[16:].mean()]
+    for mean in (*means, np.mean(means)):
+        assert f"{mean:.4f}" in shown
+    assert "Outlier: dee" in shown
+    written = [line.split("\t") for line in (tmp_path / "out.txt").read_text("utf-8").splitlines()]
+    assert [row[:2] for row in written] == [list(pair) for pair in found.pairs]
+    assert [float(row[2]) for row in written] == pytest.approx(found.scaled((0, 6), (0, 10)))
+    without = run(str(file), "--raters", "[abcd]*", "--drop-outliers")
+    assert "Without it: 24 pairs, 3 annotators" in without
+
+
+def test_what_is_no_rating_is_refused_with_its_line(file: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"ratings.tsv, line 2: 'x' in 'note' is no rating; --raters chooses"):
+        read_ratings(file)
+    with pytest.raises(SettingsError, match="has no column 'term'"):
+        read_ratings(file, words=["term", "word2"])
+    with pytest.raises(SettingsError, match=r"1 column\(s\) of ratings"):
+        read_ratings(file, raters=["ada"])
+    short = tmp_path / "short.csv"
+    short.write_text("a,b,1,2\nc,d,1\n", "utf-8")
+    with pytest.raises(DataError, match="line 2: 3 fields where the first row has 4"):
+        read_ratings(short)
+    with pytest.raises(DataError, match="rated w6 / v6 6, which is not on the scale from 0 to 5"):
+        read_ratings(file, raters=["ada", "bea"]).scaled((0, 5), (0, 10))
+    assert "expected four numbers" in run(str(file), "--raters", "ada,bea", "--scale", "0,6", code=2)
+
+
+@pytest.mark.realdata
+def test_simverbs_scores_follow_from_its_annotators_ratings(realdata: Path, tmp_path: Path) -> None:
+    """SimVerb multiplied means by 1.66, not by 10 / 6. Of 100 pairs it scored other ratings than the file has."""
+    folder = realdata / "wordsim" / "bio-simverb-repo" / "simVerb-3500"
+    with zipfile.ZipFile(folder / "simverb-3500-data.zip") as archive:
+        (tmp_path / "r.csv").write_bytes(archive.read("data/SimVerb-3520-annotator-ratings.csv"))
+    found = read_ratings(tmp_path / "r.csv")
+    assert (len(found.pairs), len(found.raters)) == (3520, 702)
+    ours = dict(zip(found.pairs, found.scaled((0, 6), (0, 9.96)), strict=True))
+    printed = {}
+    for line in (folder / "data" / "SimVerb-3500.txt").read_text("utf-8").splitlines():
+        first, second, _, score, _ = line.split("\t")
+        printed[first, second] = float(score)
+    assert sum(abs(ours[pair] - score) < 0.00501 for pair, score in printed.items()) >= 3399
