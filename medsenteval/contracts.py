@@ -435,7 +435,7 @@ class Result:
     @property
     def cautions(self) -> list[str]:
         """What the score is to be read with, for tables that say it in words."""
-        return [note[2:] for note, holds in ((LITTLE_KNOWN_NOTE, self.little_known), (CUT_NOTE, self.much_cut)) if holds]
+        return [MARK_NOTES[mark][2:] for mark in self.marks]
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}
