@@ -12,6 +12,7 @@ import email.utils
 import json
 import logging
 import os
+import queue
 import random
 import re
 import ssl
@@ -19,6 +20,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.encoders.server_connection import ServerConnection
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, MissingExtraError, caused_by
 
@@ -123,13 +126,25 @@ class EndpointEncoder:
         batches = [inputs[start : start + size] for start in range(0, len(inputs), size)]
         over = threading.Event()
         n_threads = min(self._limits.concurrency, len(batches))
-        with self._client() as client, ThreadPoolExecutor(n_threads, thread_name_prefix=_THREADS) as executor:
-            futures = [executor.submit(self._embed, client, batch, over) for batch in batches]
+        executor = ThreadPoolExecutor(n_threads, thread_name_prefix=_THREADS)
+        free: queue.SimpleQueue[ServerConnection] = queue.SimpleQueue()
+        with ExitStack() as stack:
+            connections = [stack.enter_context(closing(self._connection())) for _ in range(n_threads)]
+            for connection in connections:
+                free.put(connection)
+            futures = [executor.submit(self._embed, free, batch, over) for batch in batches]
             try:
                 wait(futures, return_when=FIRST_EXCEPTION)
-            finally:
-                # After success nothing is left to stop; after a failure or Ctrl-C nobody shall go on asking.
+            except BaseException:
+                # Ctrl-C: nobody waits for answers that are under way, nor for a server that cannot be reached.
                 over.set()
+                for connection in connections:
+                    connection.cut()
+                executor.shutdown(wait=False, cancel_futures=True)
+                raise
+            # After success nothing is left to stop; after a failure nobody shall go on asking.
+            over.set()
+            executor.shutdown()
         errors = [error for future in futures if (error := future.exception())]
         if errors:
             raise next((error for error in errors if not isinstance(error, CancelledError)), errors[0])
@@ -141,16 +156,18 @@ class EndpointEncoder:
                 raise EncoderError(f"{self._where}: vectors of width {part.shape[1]}, but {self._width} {expected}")
         return np.concatenate(parts)
 
-    def _client(self) -> httpx.Client:
+    def _connection(self) -> ServerConnection:
         # A proxy could not reach this machine's own server.
         direct = {"http://": None, "https://": None} if self._is_local else None
-        client: httpx.Client = _httpx().Client(
-            verify=_trusted_certificates(), timeout=self._limits.timeout, mounts=direct, follow_redirects=False
-        )
-        return client
+        seconds = self._limits.timeout
+        client = _httpx().Client(verify=_trusted_certificates(), timeout=seconds, mounts=direct, follow_redirects=False)
+        return ServerConnection(client, seconds)
 
-    def _embed(self, client: httpx.Client, batch: Sequence[str], over: threading.Event) -> NDArray[np.float32]:
+    def _embed(
+        self, free: queue.SimpleQueue[ServerConnection], batch: Sequence[str], over: threading.Event
+    ) -> NDArray[np.float32]:
         """Return one batch's vectors, asking again after failures that may pass."""
+        connection = free.get()
         pause = 0.0
         at_most = sum(len(text.encode()) + _MARKS for text in batch)
         try:
@@ -159,7 +176,7 @@ class EndpointEncoder:
                     raise CancelledError  # another batch has failed for good
                 try:
                     with self.token_budget.held(at_most):
-                        return self._vectors(self._request(client, batch), len(batch))
+                        return self._vectors(self._request(connection, batch), len(batch))
                 except _FailedRequestError as failure:
                     reason = str(failure)
                     self.token_budget.lose(at_most if failure.charged else 0)
@@ -173,18 +190,20 @@ class EndpointEncoder:
         except BaseException:
             over.set()  # here already, or this thread would start the next batch before the caller hears of it
             raise
+        finally:
+            free.put(connection)
 
-    def _request(self, client: httpx.Client, batch: Sequence[str]) -> bytes:
+    def _request(self, connection: ServerConnection, batch: Sequence[str]) -> bytes:
         """Send one request and return the answer's body, or raise what kind of failure it was."""
         httpx, key = _httpx(), self._key()
         # A compressed answer could grow without bounds when it is read.
         headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
-        at_most, deadline = _LARGEST_PART * (len(batch) + 1), time.monotonic() + self._limits.timeout
+        at_most = _LARGEST_PART * (len(batch) + 1)
         body = json.dumps({**self._asked, "input": list(batch)}).encode()
         try:
-            with client.stream("POST", self._address, content=body, headers=headers) as answer:
+            with connection.post(self._address, body, headers) as answer:
                 if not answer.is_success:
                     raise self._refusal(answer, key)
                 found = bytearray()
@@ -192,8 +211,6 @@ class EndpointEncoder:
                     found += piece
                     if len(found) > at_most:
                         raise EncoderError(f"{self._where}: the answer to {len(batch)} text(s) has over {at_most:,} bytes")
-                    if time.monotonic() > deadline:  # the library's own limit is for each piece
-                        raise httpx.ReadTimeout("")
                 return bytes(found)
         except httpx.TimeoutException:
             raise _FailedRequestError(f"no answer within timeout={self._limits.timeout:g} s", charged=True) from None

@@ -7,8 +7,10 @@ import gzip
 import hashlib
 import http.server
 import json
+import os
 import pickle
 import re
+import signal
 import socket
 import ssl
 import sys
@@ -250,15 +252,23 @@ def test_a_slow_answer_is_given_up_and_tried_again(server: Server) -> None:
     over.set()
 
 
-def test_a_dripping_answer_cannot_outlast_the_timeout(server: Server) -> None:
+@pytest.mark.parametrize(
+    "head",
+    [
+        "200 OK\r\nContent-Length: 1000\r\n\r\n",
+        "200 OK\r\nConnection: close\r\n\r\n",
+        "200 OK\r\nX-Slow: ",
+        "400 Bad Request\r\nContent-Length: 1000\r\n\r\n",
+        "503 Service Unavailable\r\nContent-Length: 1000\r\n\r\n",
+    ],
+)
+def test_a_dripping_answer_cannot_outlast_the_timeout(server: Server, head: str) -> None:
     over = threading.Event()
     read_to_the_end: list[bool] = []
 
     def drip(handler: Handler, body: dict[str, Any]) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", "1000")
-        handler.end_headers()
-        for _ in range(1000):
+        handler.wfile.write(f"HTTP/1.1 {head}".encode())
+        for _ in range(100):
             handler.wfile.write(b" ")
             handler.wfile.flush()
             if over.wait(0.05):
@@ -269,6 +279,22 @@ def test_a_dripping_answer_cannot_outlast_the_timeout(server: Server) -> None:
     with pytest.raises(EncoderError, match=r"no answer within timeout=0.2 s; given up after 2 request\(s\)"):
         server.load(",timeout=0.2,retries=1").encode(["a"])
     assert read_to_the_end == []
+    over.set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="interrupts itself as POSIX does")
+def test_an_interrupt_does_not_wait_for_the_server(server: Server) -> None:
+    over = threading.Event()
+    answered: list[bool] = []
+
+    def interrupt(handler: Handler, _: dict[str, Any]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        answered.append(over.wait(5))
+
+    server.answer = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        server.load(",timeout=60").encode(["a"])
+    assert answered == []  # the server is silent still
     over.set()
 
 
