@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -111,3 +113,25 @@ class CountingEncoder:
 @pytest.fixture
 def counting() -> CountingEncoder:
     return CountingEncoder()
+
+
+@contextmanager
+def pipes(*paths: Path) -> Iterator[list[Path]]:
+    """Make pipes, which nobody must wait for; yields those that were opened, whose readers get nothing."""
+    opened: list[Path] = []
+    inside = True
+
+    def give_nothing(path: Path) -> None:
+        os.close(os.open(path, os.O_WRONLY))  # waits for a reader
+        if inside:
+            opened.append(path)
+
+    for path in paths:
+        os.mkfifo(path)
+        threading.Thread(target=give_nothing, args=(path,), daemon=True).start()
+    try:
+        yield opened
+    finally:
+        inside = False
+        for path in paths:
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))

@@ -116,6 +116,8 @@ def check_settings(folder: Path, kind: str) -> None:
 
 def read_json(file: Path, expected: type, kind: str) -> Any:
     """Return what a JSON file holds, a dictionary or a list as ``expected``."""
+    if not file.is_file():  # a pipe would be read for ever
+        raise EncoderError(f"{kind}: {file} is missing or no file")
     try:
         found = json.loads(file.read_bytes())
     except (OSError, ValueError, RecursionError) as error:

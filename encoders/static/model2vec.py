@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import pool_rows
+from medsenteval.encoders.contextual.model_folder import read_json
 from medsenteval.errors import EncoderError, MissingExtraError
 
 __all__ = ["Model2VecEncoder", "load"]
@@ -102,8 +103,8 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
     folder = Path(argument).expanduser()
     if not folder.is_dir():
         raise EncoderError(f"{folder} is {'a file' if folder.exists() else 'not there'}; {_EXPECTED}")
-    config = _read_json(folder / "config.json")
-    description = json.dumps(_read_json(folder / "tokenizer.json"), sort_keys=True)
+    config = read_json(folder / "config.json", dict, "model2vec")
+    description = json.dumps(read_json(folder / "tokenizer.json", dict, "model2vec"), sort_keys=True)
     try:
         tokenizer = Tokenizer.from_str(description)
     except Exception as error:  # the library raises nothing more precise
@@ -126,18 +127,6 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
         max_length=None if max_length == "none" else int(max_length),
         source=digest.hexdigest(),
     )
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise EncoderError(f"{path}: cannot be read: {error.strerror}; {_EXPECTED}") from error
-    except (ValueError, RecursionError) as error:
-        raise EncoderError(f"{path}: is not JSON: {error}; {_EXPECTED}") from error
-    if not isinstance(content, dict):
-        raise EncoderError(f"{path}: holds a {type(content).__name__}; {_EXPECTED}")
-    return content
 
 
 def _read_tensors(

@@ -10,6 +10,7 @@ from typing import Final
 from medsenteval import __version__, registry
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError, UnknownNameError
+from medsenteval.support.escaping import for_terminal
 
 __all__ = ["model_card_block"]
 
@@ -49,12 +50,13 @@ def _entry(result: Result) -> Iterator[str]:
 def _how(result: Result, metric: Metric) -> str:
     """Return what stands behind a value; JSON is YAML."""
     known = {"low": metric.low, "high": metric.high, "baseline": metric.baseline, "n": metric.n, "seed": result.seed}
-    return json.dumps({**known, "signature": result.signature}, ensure_ascii=False)
+    return json.dumps({**known, "signature": for_terminal(result.signature)}, ensure_ascii=False)
 
 
 def _kind(result: Result) -> str:
     try:
-        family = registry.task(result.task).family
+        # By its name alone: one such as hf:OWNER/NAME would be looked for, and a result may be a stranger's.
+        family = registry.task(registry.canonical_task_name(result.task)).family
     except UnknownNameError:
         family = ""
     if result.label_names:
@@ -63,4 +65,4 @@ def _kind(result: Result) -> str:
 
 
 def _text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return json.dumps(for_terminal(text), ensure_ascii=False)

@@ -30,8 +30,8 @@ _FORMAT: Final = 1
 _HASH_LENGTH: Final = 64
 #: Columns of items that hold words or terms of the data set.
 _TEXT_COLUMNS: Final = ("first", "second")
-#: A bundle of all tasks and a dozen encoders stays far below this.
-_LARGEST_MEMBER: Final = 256 * 1024 * 1024
+#: What a bundle may unpack to, all in memory; one of all tasks and a dozen encoders stays far below this.
+_LARGEST: Final = 256 * 1024 * 1024
 
 
 def without_texts(result: Result) -> Result:
@@ -98,6 +98,8 @@ def read_bundle(path: Path) -> list[Result]:
         names = archive.namelist()
     except DAMAGED as error:
         raise DataError(f"{path}: not a bundle of results: {error}; get it again") from error
+    if sum(member.file_size for member in archive.infolist()) > _LARGEST:
+        raise DataError(f"{path}: unpacks to more than {_LARGEST:,} bytes, larger than any bundle of results")
     members = {name: _member(path, archive, name) for name in names}
     if data[-_HASH_LENGTH:] != _sha256(data[:-_HASH_LENGTH]).encode():
         raise DataError(
@@ -115,8 +117,6 @@ def read_bundle(path: Path) -> list[Result]:
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
     try:
-        if archive.getinfo(name).file_size > _LARGEST_MEMBER:
-            raise DataError(f"{path}: {name}: larger than any result")
         return archive.read(name)
     except DAMAGED as error:
         raise DataError(f"{path}: {name}: changed since it was packed ({error}); get it again") from error

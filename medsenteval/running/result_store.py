@@ -89,7 +89,7 @@ class ResultStore:
     def results(self) -> list[Result]:
         """Return every result below the folder, in order of path, and then those of the bundles there."""
         stored = [outcome for outcome in self._outcomes() if isinstance(outcome, Result)]
-        bundles = sorted(self.folder.rglob(f"*{SUFFIX}"))
+        bundles = [path for path in sorted(self.folder.rglob(f"*{SUFFIX}")) if path.is_file()]
         return [*stored, *(result for bundle in bundles for result in read_bundle(bundle))]
 
     def failures(self) -> list[Failure]:
@@ -97,8 +97,10 @@ class ResultStore:
         return [outcome for outcome in self._outcomes(".failed.json") if isinstance(outcome, Failure)]
 
     def _outcomes(self, ending: str = ".json") -> list[Result | Failure]:
-        paths = (path for path in sorted(self.folder.rglob(f"*{ending}")) if not path.name.startswith("."))
-        return [outcome for outcome in map(_read_or_warn, paths) if outcome is not None]
+        # A pipe among a stranger's files would be read for ever.
+        names = (path for path in sorted(self.folder.rglob(f"*{ending}")) if not path.name.startswith("."))
+        outcomes = map(_read_or_warn, filter(Path.is_file, names))
+        return [outcome for outcome in outcomes if outcome is not None]
 
     @contextmanager
     def locked(self, encoder: str, task: str, signature: str, wait: bool = True) -> Iterator[bool]:
@@ -127,7 +129,8 @@ class ResultStore:
         """Return a few of the latest results of this encoder on any task, and of any encoder on this task."""
         found: dict[Path, float] = {}
         for pattern in (f"{file_name_of(encoder)}/*.json", f"*/{file_name_of(task)}.*.json"):
-            results = [path for path in self.folder.glob(pattern) if not path.name.endswith(".failed.json")]
+            files = filter(Path.is_file, self.folder.glob(pattern))
+            results = [path for path in files if not path.name.endswith(".failed.json")]
             latest = sorted(results, key=lambda path: path.stat().st_mtime, reverse=True)[:_LATEST]
             found.update({path: path.stat().st_mtime for path in latest})
         outcomes = map(_read_or_warn, sorted(found, key=found.__getitem__))

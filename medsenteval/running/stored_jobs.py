@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from medsenteval import registry
@@ -15,7 +15,7 @@ from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import cached_embeddings
 from medsenteval.encoders.derived import derived_from_cache
 from medsenteval.engine import signature_of
-from medsenteval.errors import MedSentEvalError, UnknownNameError
+from medsenteval.errors import MedSentEvalError, SettingsError, UnknownNameError
 from medsenteval.running.job_results import comparability
 from medsenteval.settings import Settings
 from medsenteval.tasks.reading.columns import ROLES
@@ -49,13 +49,10 @@ def read_again(result: Result, root: Path) -> tuple[Task, Dataset, Settings] | s
     parts = dict(part.split("=", 1) for part in result.signature.split("|encoder=", 1)[0].split("|") if "=" in part)
     try:
         task = _task_of(result, parts, root)
+        settings = _settings_of(result, task, parts)
+        dataset = load_dataset(task, root, settings)
     except UnknownNameError:
         return "its texts are not in the data folder"
-    except MedSentEvalError as error:
-        return f"the data cannot be read: {error}"
-    settings = _settings_of(result, task, parts)
-    try:
-        dataset = load_dataset(task, root, settings)
     except MedSentEvalError as error:
         return f"the data cannot be read: {error}"
     if parts.get("synthetic" if dataset.synthetic else "data") != dataset.fingerprint[:12]:
@@ -66,7 +63,8 @@ def read_again(result: Result, root: Path) -> tuple[Task, Dataset, Settings] | s
 def _task_of(result: Result, parts: Mapping[str, str], root: Path) -> Task:
     """Return the task of a result; a user's own file is read again if it is in the data folder."""
     kind, _, name = result.task.partition(":")
-    if kind == "file" and (root / name).exists():
+    # A result may be a stranger's: its task names no file outside of the data folder.
+    if kind == "file" and not PurePath(name).is_absolute() and ".." not in PurePath(name).parts and (root / name).exists():
         columns = {role: parts[role].replace("%7C", "|").replace("%25", "%") for role in ROLES if role in parts}
         protocol = result.protocol.partition("-")[0]
         return registry.own_task(root / name, **columns, **({"protocol": protocol} if result.probe != "none" else {}))
@@ -78,12 +76,14 @@ def _settings_of(result: Result, task: Task, parts: Mapping[str, str]) -> Settin
     found: dict[str, Any] = {"seed": result.seed, "allow_incomplete": True}
     found["task_options"] = {task.name: {name: parts[name] for name in task.options if name in parts}}
     if "limit" in parts:
+        if not re.fullmatch(r"[0-9]{1,15}", parts["limit"]):
+            raise SettingsError(f"its signature names the limit {parts['limit'][:40]!r}, which is no number of rows")
         found["limit"] = int(parts["limit"])
     if result.probe in ("exact", "sklearn", "senteval", "mlp"):
         found["probe"] = result.probe
         found["grid"] = "wide" if "-wide-grid" in result.protocol else "senteval"
         found["grouped"] = "-grouped-by-" in result.protocol
-        if folds := re.match(r"(?:kfold|nested)-(\d+)", result.protocol):
+        if folds := re.match(r"(?:kfold|nested)-([0-9]{1,9})", result.protocol):
             found["folds"] = int(folds[1])
     return Settings(**found)
 

@@ -121,3 +121,13 @@ def test_a_bundle_with_other_scores_of_the_same_job_is_not_added(results: list[R
     refused = runner.invoke(main, ["results", "add", str(other), board])
     assert refused.exit_code == 2
     assert "has other scores of the same job" in refused.output
+
+
+def test_a_bundle_that_unpacks_to_far_more_than_it_is_is_refused_unread(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.results.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(5):
+            archive.writestr(f"{number}.json", bytes(1 << 20) * 60)
+    assert bomb.stat().st_size < 1 << 20
+    with pytest.raises(DataError, match="unpacks to more than 268,435,456 bytes"):
+        read_bundle(bomb)

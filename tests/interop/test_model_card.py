@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import pytest
 
+from medsenteval import registry
 from medsenteval.errors import SettingsError
 from medsenteval.interop.model_card import model_card_block
 from tests.report.made_up import many_results
@@ -31,3 +33,19 @@ def test_it_is_of_one_encoder_on_real_data() -> None:
         model_card_block(results)
     with pytest.raises(SettingsError, match="synthetic"):
         model_card_block([replace(results[0], synthetic=True)])
+
+
+@pytest.mark.parametrize("name", ["hf:owner/name", "mteb:NFCorpus", "file:/etc/passwd", "file:../notes.csv"])
+def test_a_name_in_a_stranger_s_result_is_not_looked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "own_task", lambda *_, **__: pytest.fail("the data set was looked for"))
+    monkeypatch.setitem(sys.modules, "medsenteval.interop.mteb_tasks", None)  # its import fails
+    assert f'name: "{name}"' in model_card_block([replace(many_results(1, 1, n_items=60)[0], task=name)])
+
+
+def test_names_that_no_yaml_holds_are_shown_as_text() -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    hostile = 'a\x1b[2J\x7f\x85\n- b: "c"\u2028---'
+    [result] = many_results(1, 1, n_items=60)
+    block = model_card_block([replace(result, task=hostile, encoder=hostile, signature=hostile)])
+    read = hub.ModelCard(block).data.eval_results
+    assert {each.dataset_name for each in read} == {r'a\x1b[2J\x7f\x85\n- b: "c"\u2028---'}

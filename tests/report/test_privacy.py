@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from click.testing import CliRunner
 
 from medsenteval import registry
 from medsenteval.cli.main import main
-from medsenteval.contracts import Result
+from medsenteval.contracts import Result, Task
 from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.errors import UnknownNameError
 from medsenteval.report.privacy import access_of, public_error, public_note, texts_may_be_shown
 from medsenteval.report.sections.texts import item_texts
 from medsenteval.running.result_store import Failure, ResultStore
@@ -124,6 +126,34 @@ def test_other_data_gives_no_texts(stored: Path, tmp_path: Path) -> None:
     page, _ = page_text(stored, tmp_path, "--examples", "--data", str(tmp_path))
     assert "Ids without texts: the data in" in page
     assert quoted(page, "PICO") == set()
+
+
+@pytest.mark.parametrize("limit", ["x", "-5", "9" * 5000, "2.5", "0", "٣"])
+def test_a_signature_of_a_stranger_gives_a_reason_instead_of_an_error(stored: Path, limit: str) -> None:
+    result = result_of(stored, "PICO")
+    hostile = replace(result, signature=result.signature.replace("|encoder=", f"|limit={limit}|encoder="))
+    assert "limit" in str(item_texts(hostile, sample_root()))
+
+
+def test_a_result_of_a_stranger_names_no_file_outside_of_the_data_folder(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    secret = tmp_path / "secret.csv"
+    secret.write_text("text,label\nno pain,well\nmuch pain,ill\n")
+    (data / "notes.csv").write_text(secret.read_text())
+    opened: list[Path] = []
+
+    def own_task(path: Path, **_: str) -> Task:
+        opened.append(path)
+        raise UnknownNameError("seen")
+
+    monkeypatch.setattr(registry, "own_task", own_task)
+    for name in (str(secret), "../secret.csv", "sub/../../secret.csv", "notes.csv"):
+        told = item_texts(replace(result_of(stored, "PICO"), task=f"file:{name}"), data)
+        assert told == "its texts are not in the data folder"
+    assert opened == [data / "notes.csv"]
 
 
 def test_an_id_of_several_texts_gets_none() -> None:

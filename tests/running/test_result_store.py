@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from medsenteval import Settings
 from medsenteval.cli.main import main
 from medsenteval.running.result_store import Failure, ResultStore, load_results
 from tests.comparison.simulated import accuracy_result
+from tests.conftest import pipes
 
 GOLD = np.arange(40) % 2
 
@@ -104,3 +106,17 @@ def test_the_very_column_wins_too(wanted: str, value: float) -> None:
     from medsenteval.comparison.score_columns import Columns
 
     assert Columns({"auc": {"a": 1.0}, "AUC": {"a": 2.0}}).column(wanted) == {"a": value}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has pipes among files")
+def test_a_pipe_or_a_folder_among_a_stranger_s_results_is_left_out(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    place = store.save(accuracy_result("RQE", "a", GOLD, GOLD))
+    names = ("pipe.json", "pipe.failed.json", "pipe.results.zip", "RQE.pipe.json")
+    for name in names:
+        place.with_name(f"folder-{name}").mkdir()
+    with pipes(*(place.with_name(name) for name in names)) as opened:
+        assert [result.encoder for result in store.results()] == ["a"]
+        assert store.failures() == []
+        assert [result.encoder for result in store.latest_like("a", "RQE")] == ["a"]
+    assert opened == []

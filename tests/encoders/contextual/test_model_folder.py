@@ -23,6 +23,7 @@ pytest.importorskip("transformers")
 
 import torch
 
+from tests.conftest import pipes
 from tests.encoders.contextual.test_sentence_transformer import save_model
 from tests.encoders.contextual.traps import Scripted, Trap
 
@@ -325,3 +326,14 @@ def test_a_model_of_the_hub_is_checked_like_a_folder(good: Path, tmp_path: Path)
     )
     refused = ["EncoderError True", "EncoderError False"]
     assert done.stdout.splitlines() == ["True", "True", *refused, *refused], done.stderr[-2000:]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only POSIX has pipes among files")
+@pytest.mark.parametrize("name", ["x.index.json", "sentence_bert_config.json", "1_Dense/config.json"])
+def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path, name: str) -> None:
+    list_module(folder, f"{MODULE}.Dense", "1_Dense")
+    (folder / "1_Dense").mkdir()
+    (folder / name).unlink(missing_ok=True)
+    with pipes(folder / name) as opened, pytest.raises(EncoderError, match=f"{name} is missing or no file"):
+        load_encoder(f"sentence-transformers:{folder}")
+    assert opened == []

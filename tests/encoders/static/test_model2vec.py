@@ -118,7 +118,7 @@ def test_broken_models_are_named(tmp_path: Path) -> None:
     (folder / "tokenizer.json").write_text("{}")
     refused(f"model2vec:{folder}", r"tokenizer\.json: cannot be read")
     (folder / "config.json").write_text("no")
-    refused(f"model2vec:{folder}", r"config\.json: is not JSON")
+    refused(f"model2vec:{folder}", r"config\.json cannot be read as JSON")
 
 
 def test_a_tokeniser_that_fails_while_it_encodes_is_named(tmp_path: Path) -> None:
