@@ -73,6 +73,12 @@ class _Group(click.Group):
         except MedSentEvalError as error:
             echo(f"Error: {error}", err=True)
             sys.exit(BAD_INPUT)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            # A full disk, a folder that is not there or not one's own: the machine's state, and nothing that a trace explains.
+            echo(f"Error: {error.filename}: {error.strerror}; free some space, or name another place", err=True)
+            sys.exit(BAD_INPUT)
         except KeyboardInterrupt as error:
             said = str(error) or "files are written whole or not at all, and the same command goes on"
             echo(f"\nInterrupted: {said}", err=True)

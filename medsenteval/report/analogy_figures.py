@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from medsenteval.contracts import Result
-from medsenteval.errors import DataError, MissingExtraError, SettingsError
+from medsenteval.errors import DataError, SettingsError
+from medsenteval.report.charts.plot_file import new_plot, plain, write_plot
 
 __all__ = ["draw_comparison", "draw_metrics"]
 
@@ -64,24 +65,20 @@ def _conditions(result: Result) -> str:
 
 
 def _draw(series: Mapping[str, Mapping[str, float]], title: str, axis_label: str, path: Path) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("drawing figures", "matplotlib", "report") from error
     names = list(dict.fromkeys(name for values in series.values() for name in values))
     places, width = np.arange(len(names)), 0.8 / len(series)
-    figure = Figure(figsize=(max(6.0, 1.5 + 0.42 * len(names) * max(1.0, len(series) / 3)), 4.8), layout="constrained")
+    figure = new_plot(path, max(6.0, 1.5 + 0.42 * len(names) * max(1.0, len(series) / 3)), 4.8)
     axes = figure.add_subplot()
     for number, (label, values) in enumerate(series.items()):
         heights = [values.get(name, np.nan) for name in names]
         shift = (number - (len(series) - 1) / 2) * width
-        axes.bar(places + shift, heights, width, label=label, color=_COLOURS[number % len(_COLOURS)])
-    axes.set_xticks(places, names, rotation=40, ha="right", fontsize=8)
+        axes.bar(places + shift, heights, width, label=plain(label), color=_COLOURS[number % len(_COLOURS)])
+    axes.set_xticks(places, list(map(plain, names)), rotation=40, ha="right", fontsize=8)
     axes.set_ylim(0, 1)
     axes.set_ylabel(axis_label)
-    axes.set_title(title, fontsize=10)
+    axes.set_title(plain(title), fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     axes.yaxis.grid(True, linewidth=0.4, color="0.85")
     axes.set_axisbelow(True)
     figure.legend(loc="outside lower center", ncols=min(4, len(series)), frameon=False, fontsize=8)
-    figure.savefig(path, dpi=150)
+    write_plot(figure, path)

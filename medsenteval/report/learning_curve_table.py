@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.contracts import Metric, Result
-from medsenteval.errors import MissingExtraError, SettingsError
+from medsenteval.errors import SettingsError
+from medsenteval.report.charts.plot_file import new_plot, plain, write_plot
 from medsenteval.report.comparison_table import escape_cell, render_table
 from medsenteval.running.job_results import comparability
 
@@ -98,21 +99,15 @@ def _number(value: float, metric: Metric) -> str:
 
 def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:
     """Draw a panel for each task, a line for each encoder and protocol."""
-    try:
-        import matplotlib as mpl
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the figure of learning curves", "matplotlib", "report") from error
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
     tasks = list(dict.fromkeys(point.task for point in points))
-    figure, axes = pyplot.subplots(1, len(tasks), figsize=(1 + 3.6 * len(tasks), 3.6), squeeze=False)
-    for axis, task in zip(axes[0], tasks, strict=True):
+    figure = new_plot(path, 1 + 3.6 * len(tasks), 3.6)
+    for axis, task in zip(figure.subplots(1, len(tasks), squeeze=False)[0], tasks, strict=True):
         own = [point for point in points if point.task == task]
         for encoder, protocol in dict.fromkeys((point.encoder, point.protocol) for point in own):
             line = [point for point in own if (point.encoder, point.protocol) == (encoder, protocol)]
             sizes = [point.n_train for point in line]
-            drawn = axis.plot(sizes, [point.metric.value for point in line], marker="o", label=f"{encoder}, {protocol}")
+            label = plain(f"{encoder}, {protocol}")
+            drawn = axis.plot(sizes, [point.metric.value for point in line], marker="o", label=label)
             lows, highs = [point.metric.low for point in line], [point.metric.high for point in line]
             axis.fill_between(sizes, lows, highs, color=drawn[0].get_color(), alpha=0.2, linewidth=0)
         axis.axhline(own[0].metric.baseline, color="0.5", linestyle=":", label="constant answer")
@@ -120,11 +115,9 @@ def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:
         sizes = sorted({point.n_train for point in own})
         axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45)
         axis.minorticks_off()
-        axis.set_title(task, fontsize=10)
+        axis.set_title(plain(task), fontsize=10)
         axis.set_xlabel("training rows")
-        axis.set_ylabel(own[0].metric.name)
+        axis.set_ylabel(plain(own[0].metric.name))
         axis.spines[["top", "right"]].set_visible(False)
         axis.legend(fontsize=7, frameon=False)
-    figure.tight_layout()
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    write_plot(figure, path)

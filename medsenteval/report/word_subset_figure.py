@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Final
 
 from medsenteval.comparison.word_subsets import Subsets
-from medsenteval.errors import MissingExtraError, SettingsError
-from medsenteval.support.atomic_files import write_atomically
+from medsenteval.report.charts.plot_file import new_plot, plain, write_plot
 
 __all__ = ["draw_subsets"]
 
-_FORMATS: Final = ("svg", "png", "pdf")
 _MARKERS: Final = "osD^vP*X<>"
 
 
@@ -25,15 +22,7 @@ def _tick(subsets: Subsets, subset: int) -> str:
 
 def draw_subsets(found: Sequence[Subsets], path: Path, values_are: str) -> None:
     """Draw one line an encoder over the subsets, with intervals; the ending of ``path`` chooses svg, png or pdf."""
-    kind = path.suffix.lstrip(".").casefold()
-    if kind not in _FORMATS:
-        raise SettingsError(f"{path}: a figure's name ends in {', '.join('.' + each for each in _FORMATS)}")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("a figure", "matplotlib", "report") from error
-
-    figure = Figure(figsize=(1 + 4.2 * len(found), 3.6), layout="constrained")
+    figure = new_plot(path, 1 + 4.2 * len(found), 3.6)
     panels = figure.subplots(1, len(found), squeeze=False, sharey=True)[0]
     for panel, subsets in zip(panels, found, strict=True):
         encoders = list(dict.fromkeys(score.encoder for score in subsets.scores))
@@ -44,15 +33,14 @@ def draw_subsets(found: Sequence[Subsets], path: Path, values_are: str) -> None:
             values = [score.value for score in scores]
             errors = [[score.value - score.low for score in scores], [score.high - score.value for score in scores]]
             marker = _MARKERS[number % len(_MARKERS)]
-            panel.errorbar(places, values, yerr=errors, marker=marker, markersize=5, linewidth=1.5, capsize=3, label=encoder)
+            panel.errorbar(
+                places, values, yerr=errors, marker=marker, markersize=5, linewidth=1.5, capsize=3, label=plain(encoder)
+            )
         panel.set_xticks(range(subsets.n_subsets), [_tick(subsets, subset) for subset in range(subsets.n_subsets)])
         panel.set_xlim(-0.4, subsets.n_subsets - 0.6)
-        panel.set_xlabel(values_are)
-        panel.set_title(subsets.task)
+        panel.set_xlabel(plain(values_are))
+        panel.set_title(plain(subsets.task))
         panel.grid(axis="y", alpha=0.3)
     panels[0].set_ylabel({"spearman": "Spearman's ρ", "pearson": "Pearson's r", "kendall": "Kendall's τ"}[found[0].metric])
     panels[-1].legend(frameon=False, fontsize="small")
-    drawn = BytesIO()
-    # Without a date the same scores give the same file.
-    figure.savefig(drawn, format=kind, dpi=150, metadata={"Date": None} if kind == "svg" else None)
-    write_atomically(path, drawn.getvalue())
+    write_plot(figure, path)

@@ -30,8 +30,11 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # a full disk does not say for which file
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 

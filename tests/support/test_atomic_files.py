@@ -40,3 +40,13 @@ def test_nothing_is_left_behind_when_writing_fails(tmp_path: Path, monkeypatch: 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "absent" / "a.txt", "x")
+
+
+def test_a_full_disk_says_for_which_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left on device") as caught:
+        write_atomically(tmp_path / "a.txt", "new")
+    assert (caught.value.errno, caught.value.filename) == (28, str(tmp_path / "a.txt"))

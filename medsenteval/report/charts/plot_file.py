@@ -1,0 +1,38 @@
+"""Plots of matplotlib as files, written whole or not at all."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from medsenteval.errors import MissingExtraError
+from medsenteval.report.charts.chart_files import figure_format
+from medsenteval.support.atomic_files import write_atomically
+from medsenteval.support.escaping import for_terminal
+
+__all__ = ["new_plot", "plain", "write_plot"]
+
+
+def new_plot(path: Path, width: float, height: float) -> Any:
+    """Return an empty figure of matplotlib, so many inches large; the ending of ``path`` must be that of a figure."""
+    figure_format(path)
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("a figure", "matplotlib", "report") from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def plain(text: str) -> str:
+    """Return a name of a stranger's as matplotlib shows it letter by letter: between two dollars it sees a formula."""
+    return for_terminal(text).replace("$", r"\$")
+
+
+def write_plot(figure: Any, path: Path) -> None:
+    """Write a figure; without a date the same scores give the same file."""
+    kind = figure_format(path)
+    dated = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
+    drawn = BytesIO()
+    figure.savefig(drawn, format=kind, dpi=150, metadata={dated: None} if dated else None)
+    write_atomically(path, drawn.getvalue())
