@@ -47,6 +47,6 @@ def test_a_name_is_shown_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", ["curve.exe", "curve", "curve.json"])
 def test_other_endings_are_refused(name: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="a figure's name ends in .svg, .png, .pdf"):
+    with pytest.raises(SettingsError, match=r"a figure's name ends in \.svg, \.png, \.pdf"):
         draw_curves(curve_points([RESULTS["yes or no"]]), tmp_path / name)
     assert not list(tmp_path.iterdir())
