@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+
+from medsenteval.support.atomic_files import scratch_folder
 
 __all__ = ["hash_config", "hash_files", "hash_state_dict", "hash_tokenizer"]
 
@@ -71,8 +72,8 @@ def hash_tokenizer(tokenizer: Any) -> str:
         state = json.loads(backend.to_str())
         state.update(truncation=None, padding=None, decoder=None)
         return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
-    with tempfile.TemporaryDirectory() as folder:
-        contents = hash_files(sorted(tokenizer.save_vocabulary(folder)))
+    with scratch_folder() as folder:
+        contents = hash_files(sorted(tokenizer.save_vocabulary(str(folder))))
     switches: dict[str, Any] = {key: value for key, value in tokenizer.init_kwargs.items() if isinstance(value, bool)}
     switches.update(special=tokenizer.special_tokens_map, added=tokenizer.get_added_vocab(), kind=type(tokenizer).__name__)
     return hashlib.sha256((contents + json.dumps(switches, sort_keys=True, default=str)).encode()).hexdigest()

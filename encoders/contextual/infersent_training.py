@@ -7,10 +7,7 @@ encoder of the best pass over the data is written in the official format, for ``
 from __future__ import annotations
 
 import io
-import os
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +20,7 @@ from medsenteval.encoders.contextual.infersent import Reading, SentenceReader, c
 from medsenteval.encoders.static.vector_files import open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import DataError, EncoderError, MissingExtraError, SettingsError
+from medsenteval.support.atomic_files import write_atomically
 
 if TYPE_CHECKING:
     from medsenteval.encoders.contextual.infersent_model import InferenceClassifier
@@ -273,19 +271,4 @@ def _write_state(network: InferenceClassifier, output: Path) -> None:
     # Through memory, because torch writes the file's name into the file: equal trainings shall give equal bytes.
     buffer = io.BytesIO()
     torch.save({name: tensor.detach().cpu() for name, tensor in network.encoder.state_dict().items()}, buffer)
-    with _replacing(output) as stream:
-        stream.write(buffer.getvalue())
-
-
-@contextmanager
-def _replacing(output: Path) -> Iterator[Any]:
-    handle, scratch = tempfile.mkstemp(prefix=f".{output.name}-", dir=output.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(scratch, output)
-    except BaseException:
-        Path(scratch).unlink(missing_ok=True)
-        raise
+    write_atomically(output, buffer.getvalue())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -20,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.support.atomic_files import scratch_folder
 
 __all__ = ["check_function", "checked_files", "fetched", "import_tensorflow", "load_saved_model"]
 
@@ -79,12 +79,12 @@ def load_saved_model(folder: Path, kind: str) -> Any:
     where = f"{kind}: the graph in {folder}"
     for graph in model.meta_graphs:
         _disarm(graph, where)
-    with tempfile.TemporaryDirectory(prefix="medsenteval-") as scratch:
-        Path(scratch, "saved_model.pb").write_bytes(model.SerializeToString())
+    with scratch_folder() as scratch:
+        (scratch / "saved_model.pb").write_bytes(model.SerializeToString())
         for part in filter(Path.is_dir, (folder / "variables", folder / "assets")):
-            _link(part, Path(scratch, part.name))
+            _link(part, scratch / part.name)
         try:
-            return tensorflow.saved_model.load(scratch, tags=_tags(model, where))
+            return tensorflow.saved_model.load(str(scratch), tags=_tags(model, where))
         except EncoderError:
             raise
         except Exception as error:  # TensorFlow's own classes of errors share no narrower base

@@ -6,8 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,11 +18,11 @@ from medsenteval.embedding.cache import cache_folder, check_owner
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.errors import EncoderError
+from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 
 __all__ = ["VectorTable", "content_digest", "converted_folder", "open_vectors", "opened_vocabulary"]
 
 _LAYOUT: Final = 3
-_ABANDONED_AFTER_SECONDS: Final = 24 * 3600
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +123,9 @@ def _damaged(folder: Path, error: Exception) -> EncoderError:
 
 def _make(folder: Path, convert: Callable[[Path], dict[str, Any]], unchanged: Callable[[], bool], path: Path) -> None:
     folder.parent.mkdir(0o700, parents=True, exist_ok=True)
-    for abandoned in folder.parent.glob(".converting-*"):
-        if time.time() - abandoned.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
-            shutil.rmtree(abandoned, ignore_errors=True)  # its process was killed
-    scratch = Path(tempfile.mkdtemp(prefix=".converting-", dir=folder.parent))
+    remove_abandoned(folder.parent, "converting")
+    scratch = folder.parent / scratch_name("converting")
+    scratch.mkdir(mode=0o700)
     try:
         meta = convert(scratch)
         if not unchanged():

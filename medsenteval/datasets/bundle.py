@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from medsenteval.datasets.prepare import install, staging
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.datasets.status import SYNTHETIC, UNREADABLE, SetStatus, examine, files_of, where_is
 from medsenteval.errors import DataError
+from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 from medsenteval.support.files import read_json
 
 __all__ = ["Exported", "export_bundle", "import_bundle"]
@@ -83,11 +83,13 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
 def _write(target: Path, listed: dict[str, Any], terms: str, paths: Sequence[tuple[str, Path]]) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, scratch = tempfile.mkstemp(prefix=".writing-", dir=target.parent)
+        remove_abandoned(target.parent, "writing")
+        scratch = target.parent / scratch_name("writing")
+        stream = open(scratch, "xb")  # noqa: SIM115
     except OSError as error:
         raise DataError(f"{target}: cannot be written: {error.strerror}; name another file") from error
     try:
-        with os.fdopen(descriptor, "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        with stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in ((_LIST, json.dumps(listed, indent=1, sort_keys=True)), (_TERMS, terms)):
                 archive.writestr(_member(name), text)
             for name, path in dict(paths).items():
@@ -96,7 +98,7 @@ def _write(target: Path, listed: dict[str, Any], terms: str, paths: Sequence[tup
                         member.write(block)
         os.replace(scratch, target)
     except BaseException:
-        Path(scratch).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
         raise
 
 

@@ -341,6 +341,19 @@ def _opened_itself(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
+def _has_others(group: int) -> bool:
+    """Whether a group is more than this user's own: many systems give each user one, others share one between all."""
+    import grp
+    import pwd
+
+    try:
+        members = {pwd.getpwnam(name).pw_uid for name in grp.getgrgid(group).gr_mem}
+    except KeyError:  # a group, or a member, that this machine does not know
+        return True
+    first = {user.pw_uid for user in pwd.getpwall() if user.pw_gid == group}
+    return not (members | first) <= {os.geteuid(), 0}
+
+
 def check_owner(path: Path, may_be_link: bool) -> None:
     """Refuse a file or folder that another user can change: vectors found there would be trusted."""
     try:
@@ -354,5 +367,5 @@ def check_owner(path: Path, may_be_link: bool) -> None:
     remedy = "or name another folder with MEDSENTEVAL_CACHE, or run with --no-cache"
     if found.st_uid not in (os.geteuid(), 0):
         raise CacheError(f"{path}: belongs to another user (number {found.st_uid}), who can change it; copy it, {remedy}")
-    if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and found.st_gid != os.getegid()):
+    if found.st_mode & stat.S_IWOTH or (found.st_mode & stat.S_IWGRP and _has_others(found.st_gid)):
         raise CacheError(f"{path}: other users can write here, and so change scores; `chmod go-w {path}`, {remedy}")

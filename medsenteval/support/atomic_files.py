@@ -8,12 +8,14 @@ import re
 import secrets
 import shutil
 import socket
+import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["remove_abandoned", "scratch_name", "write_atomically"]
+__all__ = ["new_scratch_folder", "remove_abandoned", "scratch_folder", "scratch_name", "write_atomically"]
 
 #: Scratch of another machine, whose processes cannot be asked for, is taken for abandoned after a day.
 _ABANDONED_AFTER_SECONDS: Final = 86_400
@@ -36,6 +38,25 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         if isinstance(error, OSError):  # a full disk does not say for which file
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def new_scratch_folder() -> Path:
+    """Make a folder among the machine's temporary files, for this user alone; those of killed runs are removed."""
+    temporary = Path(tempfile.gettempdir())
+    remove_abandoned(temporary, "medsenteval")
+    folder = temporary / scratch_name("medsenteval")
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make such a folder for as long as the block lasts."""
+    folder = new_scratch_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def scratch_name(kind: str) -> str:

@@ -10,7 +10,9 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -374,6 +376,44 @@ def test_what_others_can_write_is_refused_with_the_remedy(cache: EmbeddingCache,
         os.chown(path, 12345, 12345)
         with pytest.raises(CacheError, match=r"belongs to another user \(number 12345\)"):
             embed(cache, CountingEncoder(), TEXTS[:10])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+@pytest.mark.parametrize(
+    ("members", "users", "shared"),
+    [
+        ([], {"me": 0}, False),
+        (["me"], {"me": 0}, False),
+        (["me", "colleague"], {"me": 0}, True),
+        ([], {"me": 0, "colleague": 0}, True),
+        ([], {"me": 0, "colleague": 1}, False),
+        (["gone"], {"me": 0}, True),
+        (None, {"me": 0}, True),
+    ],
+)
+def test_a_group_of_several_users_is_others(
+    cache: EmbeddingCache,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    members: list[str] | None,
+    users: dict[str, int],
+    shared: bool,
+) -> None:
+    import grp
+    import pwd
+
+    group = tmp_path.stat().st_gid
+    numbers = {"me": os.geteuid(), "colleague": 4321}
+    known = {name: SimpleNamespace(pw_uid=numbers[name], pw_gid=group + gid) for name, gid in users.items()}
+    known.setdefault("colleague", SimpleNamespace(pw_uid=4321, pw_gid=group + 1))
+    groups = {} if members is None else {group: SimpleNamespace(gr_mem=members)}
+    monkeypatch.setattr(grp, "getgrgid", groups.__getitem__)
+    monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
+    monkeypatch.setattr(pwd, "getpwall", lambda: list(known.values()))
+    tmp_path.chmod(0o770)
+    refused = pytest.raises(CacheError, match="other users can write here") if shared else nullcontext()
+    with refused:
+        embed(cache, CountingEncoder(), TEXTS[:10])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")

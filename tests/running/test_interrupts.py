@@ -188,3 +188,22 @@ def test_a_cache_that_fails_is_no_failure_of_the_encoder(tmp_path: Path) -> None
     assert isinstance(error, CacheError)
     assert "cannot be written" in str(error)
     assert not store.failures()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits the size of files as POSIX does")
+def test_a_full_disk_for_results_ends_the_run_and_stores_nothing(tmp_path: Path) -> None:
+    """No file may grow beyond 2,000 bytes, less than a result takes; the vectors are not kept."""
+    import resource
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, 2_000))
+
+    command = [sys.executable, "-m", "medsenteval", "run", "-t", "BIOSSES", "-o", str(tmp_path), "--no-cache"]
+    pipes: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "timeout": 120}
+    ended = subprocess.run(command, preexec_fn=limit, **pipes)
+    assert ended.returncode == 2, ended.stderr
+    assert "cannot be written: File too large; name another folder with --output" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert [path.suffix for path in tmp_path.rglob("*") if path.is_file()] == [".lock"]
+    assert subprocess.run(command, **pipes).returncode == 0
+    assert len(ResultStore(tmp_path).results()) == 1

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from medsenteval.support.atomic_files import write_atomically
+from medsenteval.support import atomic_files
+from medsenteval.support.atomic_files import remove_abandoned, scratch_folder, scratch_name, write_atomically
 
 
 def test_a_file_is_replaced_whole_and_has_the_usual_permissions(tmp_path: Path) -> None:
@@ -50,3 +54,38 @@ def test_a_full_disk_says_for_which_file(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(OSError, match="No space left on device") as caught:
         write_atomically(tmp_path / "a.txt", "new")
     assert (caught.value.errno, caught.value.filename) == (28, str(tmp_path / "a.txt"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks for processes as POSIX does")
+def test_scratch_of_a_killed_process_is_removed_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    asks = "from medsenteval.support.atomic_files import scratch_folder, scratch_name\nimport os, pathlib\n"
+    dies = "with scratch_folder() as f: (f / 'rows').touch(); (f.parent / scratch_name('writing')).touch(); os._exit(9)"
+    subprocess.run([sys.executable, "-c", asks + dies], env={**os.environ, "TMPDIR": str(tmp_path)}, check=False)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "kept").touch()
+    [abandoned] = tmp_path.glob(".medsenteval-*")
+    (abandoned / "link").symlink_to(precious)
+    (tmp_path / f".medsenteval-{abandoned.name.split('-')[1]}-{2**22 + 1}-00").symlink_to(precious)
+    assert (abandoned / "rows").is_file()
+    with scratch_folder() as own:
+        assert stat.S_IMODE(own.stat().st_mode) == 0o700
+        assert list(tmp_path.glob(".medsenteval-*")) == [own]
+        with scratch_folder():  # a second one in the same process does not take the first for abandoned
+            assert own.is_dir()
+    write_atomically(tmp_path / "a.txt", "new")
+    assert {path.name for path in tmp_path.iterdir()} == {"precious", "a.txt"}
+    assert (precious / "kept").is_file()
+
+
+def test_scratch_of_another_machine_is_left_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic_files, "_machine", lambda: "00000000")
+    there = tmp_path / scratch_name("writing")
+    there.touch()
+    monkeypatch.undo()
+    remove_abandoned(tmp_path, "writing")
+    assert there.is_file()
+    os.utime(there, (0, 0))
+    remove_abandoned(tmp_path, "writing")
+    assert not there.exists()

@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import queue
 import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 from medsenteval.errors import WorkerDiedError
 from medsenteval.running.executors.flow import Stopped, as_finished, result_of, submitted
 from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, start_worker
-from medsenteval.support.atomic_files import remove_abandoned, scratch_name
+from medsenteval.support.atomic_files import new_scratch_folder
 from medsenteval.support.cores import available_cores
 
 __all__ = ["ArrayFolder", "ProcessExecutor"]
@@ -126,12 +125,9 @@ class ArrayFolder:
         self._count = 0
 
     def folder(self) -> str:
-        """Return the folder, made when it is first asked for, for this user alone; those of killed runs are removed."""
+        """Return the folder, made when it is first asked for."""
         if self._folder is None:
-            temporary = Path(tempfile.gettempdir())
-            remove_abandoned(temporary, "medsenteval")
-            self._folder = str(temporary / scratch_name("medsenteval"))
-            os.mkdir(self._folder, 0o700)
+            self._folder = str(new_scratch_folder())
         return self._folder
 
     def share(self, array: NDArray[Any]) -> ArrayFile:
