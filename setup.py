@@ -114,7 +114,7 @@ setup(
         "threadpoolctl>=3.5",
         "click>=8.1",
         "defusedxml>=0.7.1",
-        "filelock>=3.12",
+        "filelock>=3.20.1",
         "jinja2>=3.1",
         "packaging>=22",
         "tqdm>=4.66",

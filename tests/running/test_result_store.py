@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import medsenteval
 from medsenteval import Settings
 from medsenteval.cli.main import main
-from medsenteval.running.result_store import Failure, ResultStore, load_results
+from medsenteval.running.result_store import Failure, ResultStore, StoreError, load_results
 from tests.comparison.simulated import accuracy_result
 from tests.conftest import pipes
 
@@ -120,3 +120,19 @@ def test_a_pipe_or_a_folder_among_a_stranger_s_results_is_left_out(tmp_path: Pat
         assert store.failures() == []
         assert [result.encoder for result in store.latest_like("a", "RQE")] == ["a"]
     assert opened == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links as POSIX has them")
+def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    store = ResultStore(tmp_path / "results")
+    job = ("a", "RQE", "RQE@1|encoder=a")
+    with store.locked(*job):
+        pass
+    [lock] = (tmp_path / "results" / "a").iterdir()
+    lock.unlink()
+    lock.symlink_to(precious)
+    with pytest.raises(StoreError, match="cannot be written"), store.locked(*job):
+        pass
+    assert precious.read_text() == "mine"
