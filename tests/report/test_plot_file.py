@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,8 +40,9 @@ def test_names_are_no_formulas(tmp_path: Path) -> None:
 def test_a_name_is_shown_as_it_is() -> None:
     from matplotlib.text import Text
 
+    text: Any = Text(0, 0, "")
     for name in ("plain", "$", "$$", r"\$", r"a\$b$c", HOSTILE):
-        shown, is_formula = Text(0, 0, "")._preprocess_math(plain(name))
+        shown, is_formula = text._preprocess_math(plain(name))
         assert (shown, is_formula) == (name, False)
     assert plain("a\x1b[2Jb\n") == r"a\x1b[2Jb\n"
 
