@@ -187,7 +187,8 @@ def run_sets(
         elif cell.missing or result_and_said is None:
             done.append(cell)
         else:
-            done.append(replace(filled(cell, result_and_said[0]), made=result_and_said[1]))
+            remark = f"{cell.remark}; ours built from {source_of(folder) or 'an unnamed source'}"
+            done.append(replace(filled(cell, result_and_said[0]), made=result_and_said[1], remark=remark))
     return Ran(done, failures, synthetic and bool(made), {})
 
 

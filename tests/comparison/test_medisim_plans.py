@@ -170,6 +170,7 @@ def test_term_sets_are_scored_as_terms_evaluate_does(data: Path, table: str, str
     assert cells["GloVe", metric].ours == pytest.approx(expected)
     assert cells["GloVe", metric].made.startswith(f"fuzzy_jaccard, {len(kept)} of {len(rows)} pairs, better than ")
     assert cells["BERT", metric].made.startswith("avg_tau, ")
+    assert "ours built from an unnamed source" in cells["BERT", metric].remark
     absent = [cell for cell in outcome.cells if cell.ours is None]
     assert len(absent) == 27
     assert all("terms build" in cell.missing[0] for cell in absent)
