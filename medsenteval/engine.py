@@ -396,15 +396,8 @@ class SE:
 class _LoggedProgress(Progress):
     """Logs what part of the texts is encoded at every tenth, as SentEval does."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._expected = self._encoded = 0
-
-    def expect_texts(self, count: int) -> None:
-        self._expected += count
-
     def encoded(self, count: int) -> None:
-        with self._lock:
-            before, self._encoded = self._encoded, self._encoded + count
-            if 10 * self._encoded // self._expected > 10 * before // self._expected:
-                _log.info("PROGRESS (encoding): %.2f%%", 100 * self._encoded / self._expected)
+        before = self.n_encoded
+        super().encoded(count)
+        if 10 * self.n_encoded // self.n_texts > 10 * before // self.n_texts:
+            _log.info("PROGRESS (encoding): %.2f%%", 100 * self.n_encoded / self.n_texts)

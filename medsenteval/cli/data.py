@@ -309,7 +309,7 @@ def fetch(
         else:
             _report_prepared(prepared)
     if failed:
-        echo(f"Not fetched: {', '.join(failed)} (the reasons stand above)", err=True)
+        echo(f"Not fetched: {', '.join(failed)} (see the messages above)", err=True)
         sys.exit(BAD_INPUT)
 
 

@@ -6,6 +6,7 @@ were left out because their data is absent (all others were scored); 130 an inte
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -27,6 +28,8 @@ __all__ = ["main"]
 
 #: Seconds that threads are given to end after an interrupt.
 _PATIENCE: Final = 1.0
+# Commands print what happens; without a handler Python would print warnings of the log a second time.
+logging.getLogger("medsenteval").addHandler(logging.NullHandler())
 
 
 class _Group(click.Group):

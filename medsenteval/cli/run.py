@@ -67,6 +67,7 @@ __all__ = ["run"]
     help="Show word similarity on the pairs whose words all encoders of the run know; stored are all that each knows.",
 )
 @click.option("--quality", is_flag=True, help="Report duplicates, leaks and the best possible score of each data set too.")
+@click.option("--progress", is_flag=True, help="Lines of progress every few seconds where no terminal shows a bar.")
 @click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
 def run(
     suite: Path | None,
@@ -85,6 +86,7 @@ def run(
     no_cache: bool,
     common_pairs: bool,
     quality: bool,
+    progress: bool,
     quiet: bool,
     train_fractions: str | None,
     shots: str | None,
@@ -134,7 +136,7 @@ def run(
             force=force,
             retry_failed=retry_failed,
             executor=described.executor,
-            progress=not quiet,
+            progress=False if quiet else progress or None,
             budget=budget,
             announce=lambda message: None if quiet else echo(message, err=True),
         )
@@ -226,10 +228,10 @@ def _end(outcome: SuiteOutcome, quiet: bool) -> None:
             echo(f"{task}: left out: {reason}", err=True)
     if outcome.failed:
         names = ", ".join(sorted({task for _, task in outcome.failed}))
-        echo(f"Failed: {names} (the reasons stand above)", err=True)
+        echo(f"Failed: {names} (see the messages above)", err=True)
         sys.exit(BAD_INPUT)
     if outcome.skipped:
-        echo(f"Left out, data absent: {', '.join(outcome.skipped)} (how to get it stands above)", err=True)
+        echo(f"Left out, data absent: {', '.join(outcome.skipped)} (see above how to get it)", err=True)
         sys.exit(DATA_ABSENT)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 import time
 from collections import Counter, deque
@@ -31,6 +32,8 @@ __all__ = [
     "in_order",
     "store_for",
 ]
+
+_log: Final = logging.getLogger(__name__)
 
 #: Rows are written after so many seconds of encoding, or so many bytes: what a kill costs at most, and what waits in memory.
 _SECONDS_UNSTORED: Final = 2.0
@@ -167,6 +170,7 @@ class _Encoding:
     def _encoded(self, texts: list[str], width: int | None) -> Iterator[tuple[int, Encoded]]:
         """Yield parts of the texts as they are encoded, each with the place of its first text; all rows are of one width."""
         self.progress.expect_texts(len(texts))
+        _log.debug("%s: %s encodes %d texts", self.task_name, self.encoder.name, len(texts))
         prepare = _prepare_of(self.encoder)
         if self.remote is None or prepare is not None:
             if prepare is not None:

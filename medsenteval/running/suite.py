@@ -6,14 +6,15 @@ left out with the reason; a failing job is recorded and the rest goes on.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from medsenteval import registry
 from medsenteval.contracts import OWN_SIMILARITY, Dataset, Encoder, Result, Task
@@ -38,6 +39,8 @@ from medsenteval.support.interrupts import noticing_interrupts, raise_if_interru
 from medsenteval.support.progress import Progress
 
 __all__ = ["Job", "Suite", "SuiteOutcome", "evaluate"]
+
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +91,8 @@ class Suite:
     ``encoders`` are specifications or objects; workers load the former and get the latter pickled. ``store`` None keeps
     results in memory only; ``cache`` None encodes every text anew. ``force`` runs stored jobs again, ``retry_failed`` those
     that failed before. ``executor`` says where work runs, see ``medsenteval.running.executors``; no score depends on it.
-    ``budget`` bounds the tokens of all encoders that count them. ``announce`` receives a line for everything that happens.
-    ``names`` replace those that specifications give.
+    ``budget`` bounds the tokens of all encoders that count them. ``announce`` receives a line for everything that happens,
+    which is logged too. ``progress`` is that of ``Progress``. ``names`` replace those that specifications give.
     """
 
     encoders: Sequence[Encoder | str]
@@ -102,7 +105,7 @@ class Suite:
     force: bool = False
     retry_failed: bool = False
     executor: str | Executor = "in-process"
-    progress: bool = False
+    progress: bool | None = False
     budget: TokenBudget | None = None
     announce: Callable[[str], None] = lambda message: None
     names: Sequence[str] = ()
@@ -179,13 +182,13 @@ class Suite:
     def _run_jobs(self) -> SuiteOutcome:
         outcome = SuiteOutcome()
         for own in (task for task in self.tasks if task.own_data):
-            self.announce(f"{own.name}: {own.own_data}; {own.family}, {own.protocol_under(self.settings)}")
+            self._say(logging.INFO, f"{own.name}: {own.own_data}; {own.family}, {own.protocol_under(self.settings)}")
         jobs = self.plan(outcome)
         for task, reason in outcome.skipped.items():
-            self.announce(f"{task}: skipped: {reason}")
+            self._say(logging.WARNING, f"{task}: skipped: {reason}")
         for (_, task), error in outcome.failed.items():
-            self.announce(f"{task}: failed: {error}")
-        self.announce(str(self.describe(jobs)))
+            self._say(logging.ERROR, f"{task}: failed: {error}")
+        self._say(logging.INFO, str(self.describe(jobs)))
         for job, done in zip(jobs, self._run_all(jobs), strict=True):
             if isinstance(done.outcome, Result):
                 outcome.results.append(done.outcome)
@@ -193,6 +196,10 @@ class Suite:
             else:
                 outcome.failed[job.encoder.name, job.task.name] = done.outcome
         return outcome
+
+    def _say(self, level: int, message: str) -> None:
+        _log.log(level, "%s", message)
+        self.announce(message)
 
     def _run_all(self, jobs: Sequence[Job]) -> list[_Done]:
         done: dict[int, _Done] = {}
@@ -254,8 +261,8 @@ class Suite:
     ) -> _Done | None:
         """Do one job, or find it done; None means that another run has it and ``wait`` is False."""
 
-        def announce(message: str) -> None:
-            progress.write(self.announce, message)
+        def announce(level: int, message: str) -> None:
+            progress.write(partial(self._say, level), message)
 
         names = (job.encoder.name, job.task.name, job.signature)
         # What is stored needs no lock, and so no right to write.
@@ -291,21 +298,21 @@ class Suite:
                 # Whatever a model or a task raises concerns this job only.
                 kind = type(error).__name__
                 reason = str(error) if isinstance(error, MedSentEvalError) else f"{kind}: {error}"
-                announce(f"{job.title}: failed: {reason}")
+                announce(logging.ERROR, f"{job.title}: failed: {reason}")
                 # What the machine lacks says nothing of the encoder: a rerun tries again.
                 if self.store is not None and not caused_by(error, ENVIRONMENT):
                     self.store.save(Failure(job.task.name, job.encoder.name, job.signature, reason, kind))
                 return _Done(error)
             tokens = result.performance.get("tokens")
             used = "" if tokens is None else f", {int(tokens):,} tokens"
-            announce(f"{job.title}: done in {sum(result.timings.values()):.1f} s{used}")
+            announce(logging.INFO, f"{job.title}: done in {sum(result.timings.values()):.1f} s{used}")
             return _Done(result)
 
-    def _done_before(self, job: Job, announce: Callable[[str], None]) -> _Done | None:
+    def _done_before(self, job: Job, announce: Callable[[int, str], None]) -> _Done | None:
         """Return what an earlier run made of a job, or None if it is left to do."""
         stored = self._stored(job.encoder, job.task, job.settings, job.signature)
         if isinstance(stored, Failure):
-            announce(f"{job.title}: failed before ({stored.error}); --retry-failed tries it again")
+            announce(logging.WARNING, f"{job.title}: failed before ({stored.error}); --retry-failed tries it again")
             return _Done(MedSentEvalError(stored.error))
         if stored is None:
             return None
@@ -336,7 +343,7 @@ def evaluate(
     seeds: Sequence[int] = (),
     force: bool = False,
     cache: bool = True,
-    progress: bool = False,
+    progress: bool | None = None,
     executor: str | Executor = "in-process",
     **changes: Any,
 ) -> Results:
@@ -354,7 +361,8 @@ def evaluate(
     have an identity are cached; ``identity`` gives one to a function or object that has none, and must change whenever its
     vectors could. Without one, other vectors make another result, stored beside the earlier one. ``executor`` says where work
     runs: "in-process", "processes:4", "dask:4" or "dask://HOST:PORT"; a script that starts processes must do so under
-    ``if __name__ == "__main__":``. Tasks without data are listed in ``.skipped``. The first error is raised after the other
+    ``if __name__ == "__main__":``. ``progress`` shows a bar on a terminal and in
+    a notebook; True writes lines elsewhere too, False is silent. Tasks without data are listed in ``.skipped``. The first error is raised after the other
     tasks have run, with the finished ones in its attribute ``results``.
 
     >>> results = medsenteval.evaluate(lambda texts: [[len(text), 1.0] for text in texts], tasks="BIOSSES", name="length")

@@ -1,33 +1,57 @@
-"""One line of progress for everything that a run does, wherever it does it."""
+"""Progress of everything that a run does, wherever it does it: a bar where someone looks, plain lines where none does."""
 
 from __future__ import annotations
 
+import sys
 import threading
-from typing import Any
+import time
+from typing import Any, Final
 
 __all__ = ["Progress"]
 
+#: Seconds between two lines where there is no terminal.
+_SECONDS: Final = 5.0
+
 
 class Progress:
-    """Counts finished jobs, encoded texts and fits, from any thread, and shows them on one line of a terminal."""
+    """Counts finished jobs, encoded texts and fits, from any thread.
 
-    def __init__(self, n_jobs: int = 1, show: bool = False) -> None:
+    ``show=None`` draws a bar on a terminal and in a notebook and is silent elsewhere; True writes plain lines to standard error
+    elsewhere, one every few seconds; False is silent everywhere.
+    """
+
+    def __init__(self, n_jobs: int = 1, show: bool | None = False) -> None:
         from tqdm import tqdm
 
         self._lock = threading.Lock()
         self._n_jobs, self._done, self._fits = n_jobs, 0, 0
-        # disable=None means: silent unless standard error is a terminal.
-        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=None if show else True)
+        self.n_texts, self.n_encoded = 0, 0
+        self._since = time.monotonic()
+        self._closed = threading.Event()
+        notebook = show is not False and _in_notebook()
+        watched = notebook or (show is not False and sys.stderr is not None and sys.stderr.isatty())
+        # Notebooks show standard error on red.
+        place = sys.stdout if notebook else None
+        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not watched, file=place)
         self._describe()
+        if show and not watched:
+            threading.Thread(target=self._write_lines, name="progress", daemon=True).start()
+
+    def __str__(self) -> str:
+        encoded = f", {self.n_encoded:,} of {self.n_texts:,} texts encoded" if self.n_texts else ""
+        fits = f", {self._fits:,} fits" if self._fits else ""
+        return f"{self._done} of {self._n_jobs} jobs done{encoded}{fits}, {time.monotonic() - self._since:.0f} s"
 
     def expect_texts(self, count: int) -> None:
         """Announce texts that will be encoded."""
         with self._lock:
-            self._bar.total = (self._bar.total or 0) + count
+            self.n_texts += count
+            self._bar.total = self.n_texts
             self._bar.refresh()
 
     def encoded(self, count: int) -> None:
         with self._lock:
+            self.n_encoded += count
             self._bar.update(count)
 
     def fitted(self, count: int = 1) -> None:
@@ -48,9 +72,20 @@ class Progress:
             self._bar.refresh()
 
     def close(self) -> None:
+        self._closed.set()
         with self._lock:
             self._bar.close()
 
     def _describe(self) -> None:
         fits = f", {self._fits} fits" if self._fits else ""
         self._bar.set_description_str(f"{self._done} of {self._n_jobs} jobs{fits}, encoding")
+
+    def _write_lines(self) -> None:
+        while not self._closed.wait(_SECONDS):
+            self.write(lambda line: print(line, file=sys.stderr, flush=True), str(self))
+
+
+def _in_notebook() -> bool:
+    """Return whether a Jupyter kernel runs this process; IPython on a terminal is a terminal."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and "IPKernelApp" in shell.config

@@ -1,0 +1,105 @@
+"""Progress: a bar for those who look, lines for those who asked, nothing else; and what is logged, at which level."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import medsenteval
+from medsenteval.support import progress
+from medsenteval.support.progress import Progress
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Lines(StringIO):
+    """What is no terminal, and tells when something was written to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = threading.Event()
+
+    def flush(self) -> None:
+        if self.getvalue():
+            self.written.set()
+
+
+def work(show: bool | None) -> Progress:
+    found = Progress(2, show)
+    found.expect_texts(1_500)
+    found.encoded(1_200)
+    found.fitted(30)
+    found.job_done()
+    return found
+
+
+@pytest.mark.parametrize("show", [True, None])
+def test_a_bar_on_a_terminal(show: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    work(show).close()
+    drawn = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert "1 of 2 jobs, 30 fits, encoding:  80%" in drawn
+    assert "1200/1500" in drawn
+
+
+@pytest.mark.parametrize(("kernel", "drawn"), [("IPKernelApp", True), ("TerminalIPythonApp", False)])
+def test_a_bar_in_a_notebook_without_being_asked(kernel: str, drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(config={kernel: {}}))
+    monkeypatch.setitem(sys.modules, "IPython", shell)  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdout", StringIO())
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    work(None).close()
+    assert ("1 of 2 jobs, 30 fits, encoding:  80%" in sys.stdout.getvalue()) == drawn  # type: ignore[attr-defined]
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+def test_lines_without_a_terminal_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_SECONDS", 0.01)
+    monkeypatch.setattr(sys, "stderr", lines := Lines())
+    shown = work(True)
+    lines.written.clear()
+    assert lines.written.wait(30)
+    shown.close()
+    assert lines.getvalue().splitlines()[-1].startswith("1 of 2 jobs done, 1,200 of 1,500 texts encoded, 30 fits, ")
+
+
+@pytest.mark.parametrize("show", [None, False])
+def test_silence_where_nobody_looks_or_asked(show: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_SECONDS", 0.01)
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    before = threading.active_count()
+    shown = work(show)
+    assert threading.active_count() == before
+    shown.close()
+    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys, "stderr", None)
+    work(None).close()
+
+
+def test_levels_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As users of SentEval and mteb know them: steps are INFO, details DEBUG, what is left out WARNING, what fails ERROR."""
+
+    def encode(texts: Any) -> list[list[float]]:
+        if any(text.endswith("?") for text in texts):
+            raise RuntimeError("no questions, please")
+        return [[len(text), 1.0] for text in texts]
+
+    caplog.set_level(logging.DEBUG, logger="medsenteval")
+    with pytest.raises(RuntimeError, match="no questions"):
+        medsenteval.evaluate(encode, tasks="BIOSSES,RQE,UMLS", name="shy", output=tmp_path, resamples=100)
+    seen = {(record.levelname, record.getMessage().split(" in ")[0]) for record in caplog.records}
+    assert ("DEBUG", "BIOSSES: shy encodes 196 texts") in seen
+    assert ("INFO", "BIOSSES: shy: done") in seen
+    assert ("ERROR", "RQE: shy: failed: RuntimeError: no questions, please") in seen
+    assert any(level == "WARNING" and message.startswith("UMLS: skipped: ") for level, message in seen)
+    assert all(record.name.startswith("medsenteval.") for record in caplog.records)
