@@ -134,7 +134,8 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
 @click.option("-t", "--task", default="BMASS", show_default=True, help="The analogy task.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("figures"), show_default=True, metavar="FOLDER")
 @click.option("--metric", default="acc", show_default=True, help="Metric of the comparison: acc, map or mrr.")
-def figures(results: Path, task: str, output: Path, metric: str) -> None:
+@click.option("--format", "kind", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True)
+def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> None:
     """Draw stored results: the three metrics of each relation for every result, and all results side by side."""
     from medsenteval import registry
     from medsenteval.errors import DataMissingError
@@ -151,10 +152,10 @@ def figures(results: Path, task: str, output: Path, metric: str) -> None:
     output.mkdir(parents=True, exist_ok=True)
     found.sort(key=lambda each: (each.encoder, each.protocol))
     for number, result in enumerate(found, start=1):
-        path = output / f"{name}-{number:02d}-{file_name_of(result.protocol)}.png"
+        path = output / f"{name}-{number:02d}-{file_name_of(result.protocol)}.{kind}"
         draw_metrics(result, path)
         echo(str(path))
     if len(found) > 1:
-        path = output / f"{name}-compared-{metric}.png"
+        path = output / f"{name}-compared-{metric}.{kind}"
         draw_comparison(found, metric, path)
         echo(str(path))

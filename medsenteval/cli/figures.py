@@ -22,7 +22,7 @@ __all__ = ["figures"]
 @click.option("--subsets-by", type=click.Path(path_type=Path), metavar="TABLE",
               help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
 @click.option("--width", metavar="column|page|INCHES",
-              help="Width for a paper: column (3.3 inches), page (6.9) or a number; letters keep 7 points.")  # fmt: skip
+              help="Width for a paper: column (3.3 inches), page (6.9) or a number; letters of 7 points or more.")  # fmt: skip
 @click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
 def figures(
     what: tuple[str, ...],
@@ -47,9 +47,6 @@ def figures(
     page = page_of(what, folder, tasks, subsets_by, PageOptions(level=level))
     written = write_figures(page, output, kinds, inches)
     echo(f"{len(written)} file(s) in {output}")
-    for path, found in written.items():
-        if inches is not None and found > inches + 0.05:
-            echo(f"{path.name}: {found:.1f} inches wide: its letters would be smaller than 7 points at {inches:g}", err=True)
 
 
 def _inches(width: str) -> float:
@@ -60,6 +57,6 @@ def _inches(width: str) -> float:
         inches = named[width] if width in named else float(width)
     except ValueError:
         inches = 0.0
-    if not 0.5 <= inches <= 100:
-        raise SettingsError(f"--width is {width!r}; it can be column, page, or a number of inches")
+    if not 2.5 <= inches <= 100:
+        raise SettingsError(f"--width is {width!r}; it can be column, page, or a number of inches from 2.5 on")
     return inches

@@ -15,7 +15,7 @@ from medsenteval.report.charts import (
     interval_plot,
     subset_curves,
 )
-from medsenteval.report.charts.chart_files import FIGURE_FORMATS, write_drawing
+from medsenteval.report.charts.chart_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell
 from medsenteval.report.charts.interval_chart import number
 from medsenteval.report.output_folder import ready_folder
@@ -27,19 +27,19 @@ from medsenteval.support.file_names import file_name_of
 __all__ = ["check_formats", "draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
 
 
-def named_figures(page: Page) -> Iterator[tuple[str, Drawing]]:
-    """Yield every figure that the results allow, with a name for its file."""
-    yield "heat-map", draw_heat_map(page)
+def named_figures(page: Page, width: float | None = None) -> Iterator[tuple[str, Drawing]]:
+    """Yield every figure that the results allow, laid out for a width in pixels, with a name for its file."""
+    yield "heat-map", draw_heat_map(page, width)
     if isinstance(page.rank, FriedmanOutcome):
-        yield "critical-difference", draw_ranks(page)
+        yield "critical-difference", draw_ranks(page, width)
     for view in page.views:
-        yield f"intervals-{file_name_of(view.label)}", draw_intervals(view)
+        yield f"intervals-{file_name_of(view.label)}", draw_intervals(view, width)
     if page.gaps:
-        yield "domain-gap", gap_panels(page.gaps)
+        yield "domain-gap", gap_panels(page.gaps, width)
     for found in page.analogies:
-        yield f"analogies-{file_name_of(found.task)}", analogy_bars(found.task, found.metric, found.series)
+        yield f"analogies-{file_name_of(found.task)}", analogy_bars(found.task, found.metric, found.series, width)
     for subsets in page.subsets:
-        yield f"subsets-{file_name_of(subsets.task)}", subset_curves(subsets, page.subsets_by)
+        yield f"subsets-{file_name_of(subsets.task)}", subset_curves(subsets, page.subsets_by, width)
 
 
 def check_formats(formats: Sequence[str]) -> None:
@@ -49,21 +49,19 @@ def check_formats(formats: Sequence[str]) -> None:
         raise SettingsError(f"figures come as {', '.join(FIGURE_FORMATS)}; got {', '.join(unknown) or 'no format'}")
 
 
-def write_figures(page: Page, folder: Path, formats: Sequence[str], inches: float | None = None) -> dict[Path, float]:
-    """Write each figure in each format and return the files with their widths in inches.
-
-    ``inches`` is the width that is asked for; a figure whose letters would be smaller than 7 points is wider.
-    """
+def write_figures(page: Page, folder: Path, formats: Sequence[str], inches: float | None = None) -> list[Path]:
+    """Write each figure in each format, laid out for a width in inches, and return the files."""
     check_formats(formats)
     ready_folder(folder)
-    return {
-        folder / f"{name}.{kind}": write_drawing(drawing, folder / f"{name}.{kind}", inches)
-        for name, drawing in named_figures(page)
-        for kind in formats
-    }
+    written = []
+    for name, drawing in named_figures(page, None if inches is None else PIXELS_TO_THE_INCH * inches):
+        for kind in formats:
+            written.append(folder / f"{name}.{kind}")
+            write_drawing(drawing, written[-1])
+    return written
 
 
-def draw_heat_map(page: Page) -> Drawing:
+def draw_heat_map(page: Page, width: float | None = None) -> Drawing:
     """Draw the first headline metric of each task for all encoders, in the order of the page."""
     columns = page.comparison.headline_columns()
     rows: dict[str, list[HeatCell | None]] = {}
@@ -77,17 +75,18 @@ def draw_heat_map(page: Page) -> Drawing:
             cells.append(HeatCell(number(score.value, column.unit), share_of(column, encoder) or 0.0))
         rows[encoder] = cells
     ordered = page.headline.order
-    return heat_map(ordered, [column.label for column in columns], [rows[encoder] for encoder in ordered])
+    titles = [f"{column.label} {column.metric}" for column in columns]
+    return heat_map(ordered, titles, [rows[encoder] for encoder in ordered], width)
 
 
-def draw_ranks(page: Page) -> Drawing:
+def draw_ranks(page: Page, width: float | None = None) -> Drawing:
     """Draw the critical-difference diagram of three or more encoders."""
     if not isinstance(page.rank, FriedmanOutcome):
         raise SettingsError("a critical-difference diagram needs three encoders with two tasks in common")
-    return critical_difference_diagram(page.comparison.encoders, page.rank)
+    return critical_difference_diagram(page.comparison.encoders, page.rank, width)
 
 
-def draw_intervals(view: TaskView) -> Drawing:
+def draw_intervals(view: TaskView, width: float | None = None) -> Drawing:
     """Draw one task's scores with intervals, best first."""
     column = view.column
-    return interval_plot(column.label, column.metric, column.unit, column.baseline, dict(column.best_first()))
+    return interval_plot(column.label, column.metric, column.unit, column.baseline, dict(column.best_first()), width)

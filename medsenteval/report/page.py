@@ -259,10 +259,11 @@ def group_of(task: str) -> str:
 
 def _table_column(column: Column, shown: Sequence[Column], comparison: Comparison, view: str) -> TableColumn:
     best = column.best()
+    digits = 1 if column.unit == "percent" else 3
     cells = {}
     for encoder, score in column.scores.items():
         beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
-        ends = [number(value, column.unit) for value in (score.value, score.low, score.high)]
+        ends = [f"{value:.{digits}f}" for value in (score.value, score.low, score.high)]
         ends[0] += column.marks(encoder)
         share = share_of(column, encoder) or 0.0
         cells[encoder] = Cell(ends[0], score.value, ends[1], ends[2], beats, encoder in best, _mark(column, score), share)
@@ -272,8 +273,8 @@ def _table_column(column: Column, shown: Sequence[Column], comparison: Compariso
         group=group_of(column.task),
         view=view,
         descending=column.higher_is_better,
-        baseline=number(column.baseline, column.unit),
-        digits=1 if column.unit == "percent" else 3,
+        baseline=f"{column.baseline:.{digits}f}",
+        digits=digits,
         cells=cells,
     )
 

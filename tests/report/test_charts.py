@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -17,6 +18,7 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
+from medsenteval.report.analogy_figures import draw_comparison
 from medsenteval.report.charts import (
     analogy_bars,
     critical_difference_diagram,
@@ -27,18 +29,38 @@ from medsenteval.report.charts import (
 )
 from medsenteval.report.charts.chart_files import write_drawing
 from medsenteval.report.charts.critical_difference import cliques
-from medsenteval.report.charts.drawing import COLOURS, Circle, Drawing, Line, Rectangle, Text, clean, shorten, text_width
+from medsenteval.report.charts.drawing import (
+    COLOURS,
+    Circle,
+    Drawing,
+    Line,
+    Rectangle,
+    Text,
+    clean,
+    labels_of,
+    shorten,
+    text_width,
+)
 from medsenteval.report.charts.heat_map import HeatCell, ramp_step
 from medsenteval.report.charts.raster import painted
 from medsenteval.report.charts.scale import axis_over
 from medsenteval.report.charts.svg import inline_svg, svg_file
 from medsenteval.report.figures import draw_heat_map, draw_ranks, named_figures, write_figures
 from medsenteval.report.page import PageOptions, build_page
+from medsenteval.report.word_subset_figure import draw_subsets
 from medsenteval.statistics import friedman
 from tests.comparison.simulated import accuracy_result, simulated_result
 from tests.report.made_up import HOSTILE, analogy_result, many_results
 
 SVG = "{http://www.w3.org/2000/svg}"
+
+
+def ends_of(text: Text) -> list[tuple[float, float]]:
+    """Return where a text begins and ends."""
+    length = text_width(text.text, text.size)
+    before = {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor] * length
+    along = math.cos(math.radians(text.angle)), math.sin(math.radians(text.angle))
+    return [(text.x + along[0] * reach, text.y + along[1] * reach) for reach in (-before, length - before)]
 
 
 def within(drawing: Drawing) -> bool:
@@ -51,8 +73,7 @@ def within(drawing: Drawing) -> bool:
         elif isinstance(shape, Circle):
             ends = [(shape.x, shape.y)]
         else:
-            shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[shape.anchor] * text_width(shape.text, shape.size)
-            ends = [(shape.x - (0 if shape.angle else shift), shape.y)]
+            ends = ends_of(shape)
         if any(not (-1 <= x <= drawing.width + 1 and -1 <= y <= drawing.height + 1) for x, y in ends):
             return False
     return True
@@ -218,10 +239,16 @@ def test_analogy_bars() -> None:
     assert any(isinstance(s, Text) and s.title == "two, causes: no question asked" for s in drawing.shapes)
 
 
+def subsets(names: str = "e{}") -> Subsets:
+    made = [
+        SubsetScore(names.format(e), s, 10 + e, 0.1 * (e + s) / 2, 0.0, 0.9) for e in range(10) for s in range(3)
+    ]  # fmt: skip
+    made[1] = SubsetScore(names.format(0), 1, 3, math.nan, math.nan, math.nan)
+    return Subsets("UMNSRS-sim", "spearman", (5.0, 50.0), tuple(made), 0, 0)
+
+
 def test_subset_curves() -> None:
-    scores = [SubsetScore(f"e{e}", s, 10 + e, 0.1 * (e + s) / 2, 0.0, 0.9) for e in range(10) for s in range(3)]
-    scores[1] = SubsetScore("e0", 1, 3, math.nan, math.nan, math.nan)
-    drawing = subset_curves(Subsets("UMNSRS-sim", "spearman", (5.0, 50.0), tuple(scores), 0, 0), "frequency")
+    drawing = subset_curves(subsets(), "frequency")
     assert within(drawing)
     dots = [shape for shape in drawing.shapes if isinstance(shape, Circle) and shape.title]
     assert len(dots) == 29
@@ -274,7 +301,10 @@ def test_every_figure_is_written(tmp_path: Path) -> None:
     written = write_figures(page, tmp_path / "new", ("svg", "png", "pdf"))
     assert len(written) == 27
     assert all(path.stat().st_size > 500 for path in written)
-    for path in (path for path in written if path.suffix == ".pdf"):
+    draw_comparison([result for result in results if result.task == "BMASS"], "acc", tmp_path / "compared.pdf")
+    draw_subsets([subsets()], tmp_path / "subsets.pdf", "frequency")
+    pdfs = [*(path for path in written if path.suffix == ".pdf"), tmp_path / "compared.pdf", tmp_path / "subsets.pdf"]
+    for path in pdfs:
         assert b"/Type3" not in path.read_bytes()
         assert b"/CIDFontType2" in path.read_bytes()
         if shutil.which("pdffonts"):
@@ -297,8 +327,8 @@ def test_the_heat_map_turns_errors_round_and_shows_the_best_first() -> None:
 
     page = build_page([result("bad", 0.7), result("good", 0.2)], options=PageOptions(resamples=200))  # type: ignore[list-item]
     boxes = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
-    assert boxes[0] == "good, SICKRelatedness: 0.200 (75% of the way)"
-    assert boxes[1].startswith("bad, SICKRelatedness: 0.700 (13%")
+    assert boxes[0] == "good, SICKRelatedness mse: 0.200 (75% of the way)"
+    assert boxes[1].startswith("bad, SICKRelatedness mse: 0.700 (13%")
     with pytest.raises(SettingsError, match="three encoders"):
         draw_ranks(page)
 
@@ -309,15 +339,48 @@ def test_a_task_with_one_answer_has_no_way_to_go() -> None:
         object.__setattr__(result, "metrics", (Metric("acc", 50, 0, 100, 100, "percent", 2),))
     page = build_page(results, options=PageOptions(resamples=200))
     titles = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
-    assert titles == [f"{name}, RQE: 50.00 (not above the constant answer)" for name in "ab"]
+    assert titles == [f"{name}, RQE acc: 50.00 (not above the constant answer)" for name in "ab"]
 
 
-def test_a_width_is_kept_where_letters_of_seven_points_allow_it(tmp_path: Path) -> None:
-    small = Drawing(400, 100, "small", "", (Text(0, 10, "x", size=10),))
-    assert write_drawing(small, tmp_path / "a.pdf", 6.9) == pytest.approx(6.9)
-    # 10 pixels are 7.5 points: the figure cannot shrink below 14/15 of its 400 pixels.
-    assert write_drawing(small, tmp_path / "b.svg", 1.0) == pytest.approx(400 / 96 * 7 / 7.5)
-    assert 'width="373.3"' in (tmp_path / "b.svg").read_text("utf-8")
+LONG = "BiomedNLP-PubMedBERT-base-uncased-abstract-fulltext-{}"
+
+
+def figures_for(width: float) -> list[Drawing]:
+    """Return every kind of figure of five encoders with long names."""
+    results = [
+        replace(result, encoder=LONG.format(encoder))
+        for encoder in range(5)
+        for result in [*gap_results(), analogy_result("one", {"treats": 0.5, "is a finding site of": 0.1 * encoder})]
+        if result.encoder == "one"
+    ]
+    page = build_page(results, options=PageOptions(resamples=200))
+    return [*(drawing for _, drawing in named_figures(page, width)), subset_curves(subsets(LONG), "frequency", width)]
+
+
+@pytest.mark.parametrize("inches", [2.5, 3.3, 6.9])
+def test_figures_keep_the_width_of_a_column_with_full_names_and_letters_of_seven_points(inches: float) -> None:
+    drawings = figures_for(96 * inches)
+    titles = {drawing.title.split(":")[-1].strip() for drawing in drawings}
+    assert len(titles) == 6
+    for drawing in drawings:
+        assert drawing.width == pytest.approx(96 * inches), drawing.title
+        assert within(drawing), drawing.title
+        texts = [shape for shape in drawing.shapes if isinstance(shape, Text)]
+        assert min(text.size for text in texts) * 0.75 >= 7
+        said = "".join(text.text for text in texts)
+        assert all(LONG.format(number) in said for number in range(5)), drawing.title
+        # What an axis shows is said on it.
+        named = "mean rank over" if "Critical" in drawing.title else "1: perfect" if "gap" in drawing.title else ", "
+        assert any(named in text.text or " acc" in text.text for text in texts), drawing.title
+
+
+@given(st.text(max_size=200), st.floats(40, 300))
+def test_labels_hold_the_whole_name_in_lines_of_their_width(name: str, width: float) -> None:
+    (label,) = labels_of([name], width)
+    assert 1 <= len(label.lines) <= 6
+    assert all(text_width(line) <= width or len(line) <= 1 for line in label.lines)
+    whole = "".join("".join(label.lines).split())
+    assert whole == "".join(clean(name).split()) or (len(label.lines) == 6 and label.lines[-1].endswith("…"))
 
 
 def test_many_encoders_fit() -> None:

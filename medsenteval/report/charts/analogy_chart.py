@@ -3,43 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from medsenteval.report.charts.drawing import Drawing, Line, Rectangle, Shape, Text, shorten, text_width
+from medsenteval.report.charts.drawing import Drawing, Line, Rectangle, Shape, Text, labels_of
+from medsenteval.report.charts.interval_chart import axis_title
 
 __all__ = ["analogy_bars"]
 
 _ROW = 18.0
 _PLOT = 130.0
 _SPACE = 56.0
+_SMALLEST_PLOT = 70.0
 
 
-def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float]]) -> Drawing:
-    """Draw one metric of each relation (0 to 1) for several encoders side by side; relations in the order of the data."""
+def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float]], width: float | None = None) -> Drawing:
+    """Draw one metric of each relation (0 to 1), a panel for each encoder; relations in the order of the data.
+
+    Panels stand side by side, or as many of them as fit ``width``.
+    """
     relations = list(dict.fromkeys(name for values in series.values() for name in values))
-    names = [shorten(name, 260, 11) for name in relations]
-    left = 16 + max(text_width(name, 11) for name in names)
-    top, bottom = 40.0, 40.0 + _ROW * len(relations)
+    names = labels_of(relations, 260 if width is None else 0.42 * width, 11)
+    left = 16 + max(name.width for name in names)
+    across = len(series) if width is None else max(1, min(len(series), int((width - left) / (_SMALLEST_PLOT + _SPACE))))
+    plot = _PLOT if width is None else (width - left) / across - _SPACE
+    titles = labels_of(series, plot + _SPACE - 12)
+    heights = [max(_ROW, name.height + 3) for name in names]
+    title_height = max(title.height for title in titles)
+    panel_height = title_height + 18 + sum(heights) + 42
     shapes: list[Shape] = []
-    for row, (name, relation) in enumerate(zip(names, relations, strict=True)):
-        y = top + _ROW * (row + 0.5)
-        shapes.append(Text(left - 8, y + 4, name, anchor="end", size=11, title="" if name == relation else relation))
-    for number, (encoder, values) in enumerate(series.items()):
-        start = left + (_PLOT + _SPACE) * number
-        title = shorten(encoder, _PLOT + _SPACE - 12)
-        shapes.append(Text(start, top - 10, title, bold=True, title="" if title == encoder else encoder))
+    for number, (title, (encoder, values)) in enumerate(zip(titles, series.items(), strict=True)):
+        row, column = divmod(number, across)
+        start = left + (plot + _SPACE) * column
+        top = panel_height * row + title_height + 14
+        bottom = top + sum(heights)
+        shapes += [replace(line, bold=True) for line in title.beside(start, top - 8 - title.height / 2, anchor="start")]
         for tick in (0.0, 0.5, 1.0):
-            x = start + _PLOT * tick
+            x = start + plot * tick
             shapes.append(Line(x, top, x, bottom, "soft" if tick == 0 else "grid"))
             shapes.append(Text(x, bottom + 15, f"{tick:g}", anchor="middle", fill="muted", size=11))
-        for row, relation in enumerate(relations):
-            y = top + _ROW * row
+        said = axis_title(task, metric, "fraction")
+        shapes.append(Text(start + plot / 2, bottom + 32, said, anchor="middle", fill="muted", size=11))
+        y = top
+        for name, relation, height in zip(names, relations, heights, strict=True):
+            if column == 0:
+                shapes += name.beside(left - 8, y + height / 2)
             value = values.get(relation)
             said = f"{encoder}, {relation}: " + ("no question asked" if value is None else f"{value:.3f}")
             if value is None:
-                shapes.append(Text(start + 4, y + 13, "–", fill="muted", size=11, title=said))
+                shapes.append(Text(start + 4, y + height / 2 + 4, "–", fill="muted", size=11, title=said))
             else:
-                shapes.append(Rectangle(start, y + 3, max(_PLOT * value, 0.5), _ROW - 6, "accent", said))
-                shapes.append(Text(start + _PLOT * value + 5, y + 13, f"{value:.2f}", fill="muted", size=10))
+                shapes.append(Rectangle(start, y + 3, max(plot * value, 0.5), height - 6, "accent", said))
+                shapes.append(Text(start + plot * value + 5, y + height / 2 + 4, f"{value:.2f}", fill="muted", size=10))
+            y += height
     described = f"{metric} of {len(relations)} relations for {len(series)} encoders. The table below holds the numbers."
-    width = left + (_PLOT + _SPACE) * len(series)
-    return Drawing(width, bottom + 26, f"{task}: {metric} by relation", described, tuple(shapes))
+    whole = left + (_PLOT + _SPACE) * len(series) if width is None else width
+    return Drawing(whole, panel_height * -(-len(series) // across), f"{task}: {metric} by relation", described, tuple(shapes))

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = ["COLOURS", "N_RAMP", "Circle", "Drawing", "Line", "Rectangle", "Shape", "Text", "clean", "shorten", "text_width"]
+__all__ = [
+    "COLOURS",
+    "N_RAMP",
+    "Circle",
+    "Drawing",
+    "Label",
+    "Line",
+    "Rectangle",
+    "Shape",
+    "Text",
+    "clean",
+    "labels_of",
+    "shorten",
+    "text_width",
+]
 
 #: Steps of the sequential map, from the constant answer to a perfect one.
 N_RAMP: Final = 9
@@ -130,3 +145,61 @@ def shorten(text: str, width: float, size: float = 12.0) -> str:
         # Long names are cut in large steps first.
         kept = kept[: min(len(kept) - 1, int(len(kept) * 2 * width / text_width(kept, size)) + 1)]
     return kept.rstrip() + "…"
+
+
+#: A name takes as many lines of a figure, at most.
+_MOST_LINES: Final = 6
+#: What a name can be broken after.
+_BREAK_AFTER: Final = re.compile(r"(?<=[-_/ .,:@])")
+
+
+@dataclass(frozen=True)
+class Label:
+    """A name in full, on as many lines as it needs."""
+
+    name: str
+    lines: tuple[str, ...]
+    size: float = 12.0
+
+    @property
+    def width(self) -> float:
+        return max(text_width(line, self.size) for line in self.lines)
+
+    @property
+    def height(self) -> float:
+        return 1.2 * self.size * len(self.lines)
+
+    def beside(self, x: float, y: float, *, anchor: str = "end") -> list[Shape]:
+        """Return the lines one below the other, their middle at height y."""
+        top = y - self.height / 2 + 0.95 * self.size
+        title = "" if "".join(self.lines).replace(" ", "") == self.name.replace(" ", "") else self.name
+        return [
+            Text(x, top + 1.2 * self.size * number, line, anchor=anchor, size=self.size, title=title)
+            for number, line in enumerate(self.lines)
+        ]
+
+
+def labels_of(names: Iterable[str], width: float, size: float = 12.0) -> list[Label]:
+    """Break names into lines that are not wider than ``width``; only one of more than six lines is cut."""
+    return [Label(name, _broken(name, width, size), size) for name in names]
+
+
+def _broken(name: str, width: float, size: float) -> tuple[str, ...]:
+    lines = [""]
+    for part in _BREAK_AFTER.split(" ".join(clean(name).split())):
+        if text_width((lines[-1] + part).rstrip(), size) <= width:
+            lines[-1] += part
+            continue
+        if lines[-1]:
+            lines.append("")
+        # A part that is wider than a line is broken wherever the line ends.
+        for character in part:
+            if lines[-1] and text_width(lines[-1] + character, size) > width:
+                if len(lines) > _MOST_LINES:
+                    break
+                lines.append("")
+            lines[-1] += character
+    if len(lines) > _MOST_LINES:
+        rest = "".join(lines[_MOST_LINES - 1 :])
+        lines[_MOST_LINES - 1 :] = [shorten(rest, width, size)]
+    return tuple(line.strip() for line in lines)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from medsenteval.report.charts.drawing import N_RAMP, Drawing, Rectangle, Shape, Text, shorten, text_width
+from medsenteval.report.charts.drawing import N_RAMP, Drawing, Rectangle, Shape, Text, labels_of, shorten, text_width
 
 __all__ = ["HeatCell", "heat_map"]
 
 _CELL_WIDTH = 46.0
+_NARROW_CELL_WIDTH = 38.0
 _CELL_HEIGHT = 24.0
 _TASKS_IN_A_BAND = 20
+_LEGEND_WIDTH = 240.0
 
 
 @dataclass(frozen=True)
@@ -22,55 +24,75 @@ class HeatCell:
     share: float
 
 
-def heat_map(encoders: Sequence[str], tasks: Sequence[str], cells: Sequence[Sequence[HeatCell | None]]) -> Drawing:
+def heat_map(
+    encoders: Sequence[str], tasks: Sequence[str], cells: Sequence[Sequence[HeatCell | None]], width: float | None = None
+) -> Drawing:
     """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score.
 
-    Many tasks are laid out in several bands below each other, so that the figure fits a page.
+    Many tasks are laid out in several bands below each other, so that the figure fits a page. With a ``width``, either
+    encoders or tasks are the rows, whichever makes the figure lower.
     """
-    bands = -(-len(tasks) // _TASKS_IN_A_BAND)
-    # Bands of equal length look better than a full one and a rest.
-    across = -(-len(tasks) // bands)
-    names = [shorten(name, 220) for name in encoders]
-    left = 12 + max(map(text_width, names))
-    shapes: list[Shape] = []
-    y = 0.0
-    for start in range(0, len(tasks), across):
-        columns = range(start, min(start + across, len(tasks)))
-        titles = [shorten(tasks[j], 150) for j in columns]
-        top = y + 26 + max(map(text_width, titles)) * 0.72
-        for place, (j, title) in enumerate(zip(columns, titles, strict=True)):
-            x = left + _CELL_WIDTH * (place + 0.5)
-            shapes.append(Text(x, top - 8, title, angle=-45, title="" if title == tasks[j] else tasks[j]))
-        for i, (name, encoder) in enumerate(zip(names, encoders, strict=True)):
-            y = top + _CELL_HEIGHT * i
-            shapes.append(Text(left - 8, y + 16, name, anchor="end", title="" if name == encoder else encoder))
-            for place, j in enumerate(columns):
-                cell = cells[i][j]
-                if cell is not None:
-                    shapes.extend(_cell(cell, left + _CELL_WIDTH * place, y, f"{encoder}, {tasks[j]}"))
-        y = top + _CELL_HEIGHT * len(encoders)
-    shapes.extend(_legend(left, y + 16))
-    width = max(left + _CELL_WIDTH * across + 118, left + 330)
     described = (
         f"Scores of {len(encoders)} encoders on {len(tasks)} tasks, darker where more of the way from the best constant answer "
         "to a perfect score is covered. The table of scores holds the same numbers."
     )
-    return Drawing(width, y + 62, "Scores of encoders by tasks", described, tuple(shapes))
+    said = [[f"{encoder}, {task}" for task in tasks] for encoder in encoders]
+    layouts = [_bands(encoders, tasks, cells, said, width)]
+    if width is not None:
+        layouts.append(_bands(tasks, encoders, list(zip(*cells, strict=True)), list(zip(*said, strict=True)), width))
+    across, down, shapes = min(layouts, key=lambda layout: layout[1])
+    return Drawing(across, down, "Scores of encoders by tasks", described, tuple(shapes))
+
+
+def _bands(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[HeatCell | None]],
+    said: Sequence[Sequence[str]],
+    width: float | None,
+) -> tuple[float, float, list[Shape]]:
+    """Return the width, height and shapes of a map whose columns stand in as many bands as the width needs."""
+    names = labels_of(rows, 220 if width is None else 0.42 * width)
+    left = 12 + max(name.width for name in names)
+    # Upright titles are narrow and need no room beside the last column.
+    cell_width, angle, beside = (_CELL_WIDTH, -45.0, 118.0) if width is None else (_NARROW_CELL_WIDTH, -90.0, 0.0)
+    most = _TASKS_IN_A_BAND if width is None else max(1, int((width - left) / cell_width))
+    # Bands of equal length look better than a full one and a rest.
+    across = -(-len(columns) // -(-len(columns) // most))
+    heights = [max(_CELL_HEIGHT, name.height + 4) for name in names]
+    shapes: list[Shape] = []
+    y = 0.0
+    for start in range(0, len(columns), across):
+        band = range(start, min(start + across, len(columns)))
+        titles = [shorten(columns[j], 150 if width is None else 400) for j in band]
+        y += 26 + max(map(text_width, titles)) * (0.72 if width is None else 1.0)
+        for place, (j, title) in enumerate(zip(band, titles, strict=True)):
+            x = left + cell_width * (place + 0.5) + (4 if width is not None else 0)
+            shapes.append(Text(x, y - 8, title, angle=angle, title="" if title == columns[j] else columns[j]))
+        for i, (name, height) in enumerate(zip(names, heights, strict=True)):
+            shapes += name.beside(left - 8, y + height / 2)
+            for place, j in enumerate(band):
+                if (cell := cells[i][j]) is not None:
+                    shapes += _cell(cell, left + cell_width * place, y, cell_width, height, said[i][j])
+            y += height
+    whole = max(left + cell_width * across + beside, left + 330) if width is None else width
+    shapes += _legend(left if width is None else max(2.0, min(left, width - _LEGEND_WIDTH)), y + 16)
+    return whole, y + 62, shapes
 
 
 def ramp_step(share: float) -> int:
     return min(N_RAMP - 1, int(max(0.0, share) * N_RAMP))
 
 
-def _cell(cell: HeatCell, x: float, y: float, where: str) -> list[Shape]:
+def _cell(cell: HeatCell, x: float, y: float, width: float, height: float, where: str) -> list[Shape]:
     worse = cell.share <= 0
     step = ramp_step(cell.share)
     fill = "worse" if worse else f"ramp{step}"
     said = "not above the constant answer" if worse else f"{cell.share:.0%} of the way"
     ink = "muted" if worse else "paper" if step >= 6 else "ink"
     return [
-        Rectangle(x + 0.5, y + 0.5, _CELL_WIDTH - 1, _CELL_HEIGHT - 1, fill, f"{where}: {cell.text} ({said})"),
-        Text(x + _CELL_WIDTH / 2, y + 16, cell.text, anchor="middle", fill=ink, size=11),
+        Rectangle(x + 0.5, y + 0.5, width - 1, height - 1, fill, f"{where}: {cell.text} ({said})"),
+        Text(x + width / 2, y + height / 2 + 4, cell.text, anchor="middle", fill=ink, size=11),
     ]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from medsenteval.errors import MissingExtraError
 from medsenteval.report.charts.chart_files import figure_format
+from medsenteval.report.charts.raster import saved
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.escaping import for_terminal
 
@@ -30,9 +30,5 @@ def plain(text: str) -> str:
 
 
 def write_plot(figure: Any, path: Path) -> None:
-    """Write a figure; without a date the same scores give the same file."""
-    kind = figure_format(path)
-    dated = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
-    drawn = BytesIO()
-    figure.savefig(drawn, format=kind, dpi=150, metadata={dated: None} if dated else None)
-    write_atomically(path, drawn.getvalue())
+    """Write a figure: the same file for the same scores, its fonts embedded as TrueType."""
+    write_atomically(path, saved(figure, figure_format(path), path.stem))

@@ -8,34 +8,39 @@ from typing import Any, Final
 from medsenteval.errors import MissingExtraError
 from medsenteval.report.charts.drawing import COLOURS, Circle, Drawing, Line, Rectangle, Shape, clean
 
-__all__ = ["painted"]
+__all__ = ["PIXELS_TO_THE_INCH", "painted", "saved"]
 
-#: CSS pixels to an inch: a figure on paper has the size that it has on the page.
-_PIXELS: Final = 96.0
+#: CSS pixels: a figure on paper has the size that it has on the page, and 11 pixels are letters of 8.25 points.
+PIXELS_TO_THE_INCH: Final = 96.0
 _RESOLUTION: Final = 192
 _ALIGN: Final = {"start": "left", "middle": "center", "end": "right"}
 
 
-def painted(drawing: Drawing, kind: str, scale: float = 1.0) -> bytes:
-    """Return the bytes of a PNG or PDF file, its shapes and letters so many times their size on the page."""
+def painted(drawing: Drawing, kind: str) -> bytes:
+    """Return the bytes of a PNG or PDF file."""
     try:
-        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError(f"a figure as {kind}", "matplotlib", "report") from error
-    size = (scale * drawing.width / _PIXELS, scale * drawing.height / _PIXELS)
+    size = (drawing.width / PIXELS_TO_THE_INCH, drawing.height / PIXELS_TO_THE_INCH)
     figure = Figure(figsize=size, facecolor=COLOURS["paper"])
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, drawing.width)
     axes.set_ylim(drawing.height, 0)
     axes.axis("off")
     for order, shape in enumerate(drawing.shapes):
-        _paint(axes, shape, order, scale * 72 / _PIXELS)
+        _paint(axes, shape, order, 72 / PIXELS_TO_THE_INCH)
+    return saved(figure, kind, drawing.title)
+
+
+def saved(figure: Any, kind: str, title: str) -> bytes:
+    """Return a figure of matplotlib's as a file, the same one for the same scores."""
+    from matplotlib import rc_context
+
     written = BytesIO()
-    # Without dates the same scores give the same file.
-    metadata = {"Title": drawing.title} | ({"CreationDate": None} if kind == "pdf" else {})
-    # TrueType: journals refuse the Type 3 fonts that are matplotlib's default.
-    with rc_context({"pdf.fonttype": 42}):
+    metadata = {"Title": title, **{"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})}
+    # TrueType: journals refuse the Type 3 fonts that are matplotlib's default. Without a salt, names in SVG are random.
+    with rc_context({"pdf.fonttype": 42, "svg.hashsalt": title}):
         figure.savefig(written, format=kind, dpi=_RESOLUTION, metadata=metadata)
     return written.getvalue()
 

@@ -22,13 +22,13 @@ def inline_svg(drawing: Drawing, name: str) -> str:
     return head + "".join(_shapes(drawing)) + "</svg>"
 
 
-def svg_file(drawing: Drawing, scale: float = 1.0) -> str:
-    """Return the figure as a file that stands alone, in the colours of paper, so many times its size on the page."""
+def svg_file(drawing: Drawing) -> str:
+    """Return the figure as a file that stands alone, in the colours of paper."""
     rules = "".join(f".f-{role}{{fill:{colour}}}.s-{role}{{stroke:{colour}}}" for role, colour in COLOURS.items())
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_n(scale * drawing.width)}" '
-        f'height="{_n(scale * drawing.height)}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_n(drawing.width)}" '
+        f'height="{_n(drawing.height)}" '
         f'viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}">'
         f"<title>{_text(drawing.title)}</title><desc>{_text(drawing.description)}</desc>"
         f"<style>text{{font-family:{_FONT}}}{rules}</style>"
