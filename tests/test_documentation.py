@@ -129,6 +129,16 @@ def test_the_readme_lists_every_command_and_every_group_of_tasks() -> None:
         assert f"`{name}`" in readme, name
 
 
+def test_the_readme_opens_with_small_pictures_of_page_and_table() -> None:
+    """They are drawn by ``python -m docs.pictures``; a clone should not carry more than it needs."""
+    readme = (REPOSITORY / "README.md").read_text("utf-8").split("## ")[0]
+    for name in ("page", "table"):
+        assert f"](docs/images/{name}.png)" in readme
+        drawn = (REPOSITORY / "docs" / "images" / f"{name}.png").read_bytes()
+        assert drawn.startswith(b"\x89PNG")
+        assert 5_000 < len(drawn) < 60_000
+
+
 def test_every_file_that_the_documents_link_to_exists() -> None:
     for document in [*PAGES, *TASK_PAGES]:
         for target in (part.split(")")[0] for part in document.read_text("utf-8").split("](")[1:]):

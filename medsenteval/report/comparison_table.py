@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -22,6 +23,8 @@ from medsenteval.support.text_table import text_table
 __all__ = ["FORMATS", "TableOptions", "escape_cell", "framed", "lettered", "render_comparison", "render_table"]
 
 _LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"): r"\S{}", ord("¶"): r"\P{}"}
+
+_MINUS: Final = re.compile(r"(?<![\w.])-(?=\d)")
 
 FORMATS: Final = ("text", "markdown", "latex", "csv")
 _POWER: Final = (
@@ -347,6 +350,8 @@ def render_table(
     # Scores with superscripts are aligned at the left, where their digits stand below each other.
     marked = [any("superscript" in row[place] for row in rows) for place in range(len(header))]
     columns = "".join("r" if number and not mark else "l" for number, mark in zip(right, marked, strict=True))
+    # A hyphen before a number is a minus.
+    rows = [[_MINUS.sub("$-$", cell) if number else cell for cell, number in zip(row, right, strict=True)] for row in rows]
     lines = [" & ".join(cell.translate(_LATEX_MARKS) for cell in row) + r" \\" for row in rows]
     if last_apart:
         lines.insert(len(lines) - 1, r"\midrule")

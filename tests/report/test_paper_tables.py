@@ -14,7 +14,7 @@ import pytest
 
 from medsenteval.comparison.compare import Comparison, compare_results
 from medsenteval.errors import SettingsError
-from medsenteval.report.comparison_table import TableOptions, render_comparison
+from medsenteval.report.comparison_table import Markup, TableOptions, render_comparison, render_table
 from tests.report.made_up import many_results
 
 HOSTILE = r"a_b%$#&~^\{}[x] 100 % <best>"
@@ -70,6 +70,15 @@ def test_cells_are_the_scores_bold_and_superscripts(comparison: Comparison) -> N
         assert re.findall(r"[\d.]+", cell)[0] == f"{rqe.scores[encoder].value:.1f}"
         assert (r"\textbf" in cell) == (encoder in rqe.best())
         assert (r"\textsuperscript" in cell) == bool(rqe.beaten_by(encoder, comparison.level))
+
+
+def test_a_hyphen_before_a_number_is_a_minus_in_latex() -> None:
+    rows = [["bge-3", r"-0.02", r"[-0.10, 0.06]"], ["e5-2", r"\textbf{-0.01}\textsuperscript{a-c}", "[0.00, 0.10]"]]
+    table = render_table(
+        ["Encoder", "BIOSSES", "interval"], [[Markup(cell) for cell in row] for row in rows], [False, True, True], "latex"
+    )
+    assert r"bge-3 & $-$0.02 & [$-$0.10, 0.06] \\" in table
+    assert r"e5-2 & \textbf{$-$0.01}\textsuperscript{a-c} & [0.00, 0.10] \\" in table
 
 
 def test_transposing_moves_every_number(comparison: Comparison) -> None:
