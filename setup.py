@@ -30,6 +30,8 @@ EXTRAS = {
     "terms": ["fastobo>=0.12", "numba>=0.61", "openpyxl>=3.1", "rapidfuzz>=3.9"],
     "torch": TORCH,
     "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
+    # Adapters (LoRA) that are merged into a model.
+    "peft": [*TORCH, "transformers>=4.44", "peft>=0.13"],
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.
     "use": ["tensorflow>=2.16", "tensorflow-hub>=0.16.1", "tf-keras>=2.16", "setuptools>=70.1,<82"],
     "elmo": [*TORCH, "h5py>=3.10"],
@@ -52,10 +54,26 @@ EXTRAS = {
     "hub": ["huggingface_hub>=0.25", *TABLES],
 }
 EXTRAS["all"] = sorted({requirement for extra in EXTRAS.values() for requirement in extra})
+# Other ways to run a sentence-transformers model; large, and of use to few.
+EXTRAS["onnx"] = [*EXTRAS["transformers"], "sentence-transformers[onnx]>=3.2"]
+EXTRAS["openvino"] = [*EXTRAS["transformers"], "sentence-transformers[openvino]>=3.2"]
 EXTRAS["test"] = [
     *(
         requirement
-        for extra in ("analogy", "dask", "docs", "elmo", "fasttext", "hub", "mteb", "pandas", "report", "terms", "transformers")
+        for extra in (
+            "analogy",
+            "dask",
+            "docs",
+            "elmo",
+            "fasttext",
+            "hub",
+            "mteb",
+            "pandas",
+            "peft",
+            "report",
+            "terms",
+            "transformers",
+        )
         for requirement in EXTRAS[extra]
     ),
     # Independent references that the package itself does not need.

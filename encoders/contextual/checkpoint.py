@@ -12,9 +12,14 @@ from typing import Any, Final
 
 from medsenteval.errors import EncoderError
 
-__all__ = ["choose_device", "count_tokens", "length_limit", "tokenizer_turn", "without_surrogates", "without_tensorflow"]
+__all__ = [
+    "choose_device", "count_tokens", "length_limit", "passes", "tokenizer_turn", "without_surrogates", "without_tensorflow",
+]  # fmt: skip
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+#: Texts of one forward pass at most, and on a processor tokens: more of them leave its caches.
+_TEXTS_PER_PASS: Final = 64
+_TOKENS_PER_PASS: Final = 512
 tokenizer_turn: Final = threading.Lock()
 #: A tokeniser that does not cut, beside the one that it is a copy of.
 _uncut_copies: Final[dict[int, tuple[Any, Any]]] = {}
@@ -40,6 +45,21 @@ def count_tokens(tokenizer: Any, texts: list[str]) -> list[int]:
         _uncut_copies.clear()
         copied = _uncut_copies[backend_key] = (backend, whole)
     return [len(found.ids) for found in copied[1].encode_batch_fast(texts)]
+
+
+def passes(lengths: Sequence[int], device: str) -> Iterator[list[int]]:
+    """Divide texts of these numbers of tokens into forward passes, short ones first; yield the places of each pass's texts."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
+    start = 0
+    while start < len(order):
+        end = start + 1
+        while end < min(len(order), start + _TEXTS_PER_PASS):
+            # All texts of a pass are as long as its longest.
+            if device == "cpu" and lengths[order[end]] * (end + 1 - start) > _TOKENS_PER_PASS:
+                break
+            end += 1
+        yield order[start:end]
+        start = end
 
 
 def choose_device(device: str) -> str:
@@ -74,7 +94,8 @@ def length_limit(model: Any) -> int | None:
     """Return how many positions the model has, None where it counts them relatively."""
     limit = getattr(model.config, "max_position_embeddings", None)
     limits = [limit] if isinstance(limit, int) and limit > 0 else []
-    for name, module in model.named_modules():
+    # A graph of ONNX or OpenVINO has no modules.
+    for name, module in getattr(model, "named_modules", tuple)():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             # RoBERTa and its relatives count positions from behind the one that padding has.
             limits.append(module.num_embeddings - module.padding_idx - 1)

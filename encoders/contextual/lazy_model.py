@@ -21,7 +21,7 @@ from medsenteval.encoders.fingerprint import hash_files
 from medsenteval.errors import MissingExtraError
 from medsenteval.support.atomic_files import write_atomically
 
-__all__ = ["LazyModel", "check_installed"]
+__all__ = ["LazyModel", "check_installed", "content_key"]
 
 #: Raised whenever a fact is found out in another way.
 _LAYOUT: Final = 2
@@ -68,7 +68,7 @@ class LazyModel:
         load: Callable[[], tuple[Any, dict[str, Any]]],
     ) -> LazyModel:
         """Return the model of a folder; it is loaded now unless an earlier run left its facts in the cache."""
-        path = cache_folder() / "models-known" / _key(folder, revision, options)
+        path = cache_folder() / "models-known" / content_key(folder, revision, options, str(_LAYOUT), *map(_version, _PACKAGES))
         facts = None
         with suppress(OSError, ValueError, RecursionError, CacheError):
             for place in (path.parent.parent, path.parent, path):
@@ -84,12 +84,12 @@ class LazyModel:
         return lazy
 
 
-def _key(folder: Path, revision: Mapping[str, str], options: Mapping[str, Any]) -> str:
-    """Hash everything that a model's facts depend on; a revision of a hub stands for its files."""
+def content_key(folder: Path, revision: Mapping[str, str], options: Mapping[str, Any], *more: str) -> str:
+    """Hash what a model's files hold and how it is loaded; a revision of a hub stands for its files."""
     read = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.endswith(_NOT_READ)]
     content = str(revision) if revision else hash_files(read)
     names = "" if revision else [str(path.relative_to(folder)) for path in read]
-    parts = [str(_LAYOUT), content, str(names), str(sorted(options.items())), *map(_version, _PACKAGES)]
+    parts = [content, str(names), str(sorted(options.items())), *more]
     return hashlib.sha256("|".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -90,8 +90,8 @@ def check_settings(folder: Path, kind: str) -> None:
         raise EncoderError(f"{kind}: {folder} has no config.json; expected is a folder as save_pretrained writes it")
     if (folder / "adapter_config.json").is_file():
         raise EncoderError(
-            f"{kind}: {folder} holds an adapter (adapter_config.json), which is loaded into a model from elsewhere; "
-            "merge the two with merge_and_unload() and save the result"
+            f"{kind}: {folder} holds an adapter (adapter_config.json), which changes a model from elsewhere; "
+            f"name both: {kind}:MODEL,adapter={folder}"
         )
     for file in (folder / name for name in _SETTINGS):
         if not file.is_file():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from importlib.util import find_spec
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 import numpy as np
@@ -18,17 +18,14 @@ from medsenteval.encoders.contextual.checkpoint import (
     choose_device,
     count_tokens,
     length_limit,
+    passes,
     without_surrogates,
     without_tensorflow,
 )
-from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed
-from medsenteval.encoders.contextual.model_folder import (
-    check_model_folder,
-    check_settings,
-    find_model,
-    model_name,
-    read_json,
-)
+from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed, content_key
+from medsenteval.encoders.contextual.model_folder import find_model, model_name
+from medsenteval.encoders.contextual.module_folders import check_modules
+from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.contextual.prompts import ROLES, Prompts
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
@@ -37,26 +34,13 @@ from medsenteval.errors import EncoderError, MissingExtraError
 __all__ = ["SentenceTransformerEncoder", "describe_model", "from_model", "load"]
 
 _KIND: Final = "sentence-transformers"
-#: The library's modules from texts to vectors, under the names that its versions gave them.
-_MODULE: Final = re.compile(
-    r"sentence_transformers\.(?:models|base\.modules|sentence_transformer\.modules)(?:\.\w+)?\."
-    r"(Asym|BoW|CLIPModel|CNN|Dense|Dropout|LSTM|LayerNorm|Normalize|Pooling|Router|StaticEmbedding|Transformer"
-    r"|WeightedLayerPooling|WordEmbeddings|WordWeights)"
-)
-_ACTIVATION: Final = re.compile(r"torch\.nn\.modules\.(activation\.[A-Z]\w*|linear\.Identity)")
-_SPLITTER: Final = re.compile(
-    r"sentence_transformers\.(models|sentence_transformer\.modules)\.tokenizer(\.\w+)?\.(Whitespace|Phrase)Tokenizer"
-)
-#: What sentence_bert_config.json may hold, and what its model_args, tokenizer_args and config_args may.
-_OPTIONS: Final = re.compile(
-    r"(config|model|processor|tokenizer)_(kw)?args|do_lower_case|max_seq_length|modality_config|module_output_name"
-    r"|processing_kwargs|transformer_task|unpad_inputs"
-)
-_ARGUMENTS: Final = re.compile(
-    r"add_(bos_token|eos_token|pooling_layer|prefix_space)|attn_implementation|clean_up_tokenization_spaces|do_lower_case"
-    r"|(torch_)?dtype|fix_mistral_regex|is_causal|low_cpu_mem_usage|(model_)?max_length|(padding|truncation)(_side)?|unpad_inputs"
-    r"|use_(bidirectional_attention|fast|memory_efficient_attention|safetensors)"
-)
+_CHOICES: Final = {
+    "normalize": ("no", "yes"),
+    "dtype": ("", "float32", "bfloat16", "float16"),
+    "backend": ("torch", "onnx", "openvino"),
+}
+#: What each backend needs beside sentence-transformers.
+_BACKENDS: Final = {"torch": (), "onnx": ("onnxruntime", "optimum.onnxruntime"), "openvino": ("openvino", "optimum.intel")}
 _POOLER: Final = re.compile(r"\d+\.(auto_)?model\.pooler\.")
 
 
@@ -78,12 +62,18 @@ class SentenceTransformerEncoder:
     def sees(self) -> dict[str, Any]:
         """What of a text the model sees, and how."""
         facts = self._lazy.facts
-        return {key: facts[key] for key in ("max_length", "dtype", "pooling")} | {"prompt": self._prompts.default}
+        shown = {key: facts[key] for key in ("max_length", "dtype", "pooling")} | {"prompt": self._prompts.default}
+        return shown | ({"backend": facts["backend"]} if self.keeps_threads else {})
+
+    @property
+    def keeps_threads(self) -> bool:
+        """ONNX Runtime and OpenVINO divide a batch among threads of their own."""
+        return bool(self._lazy.facts["backend"] != "torch")
 
     @property
     def concurrent_batches(self) -> bool:
         """A model in evaluation mode has no state, and its tokeniser changes only when it is called otherwise than before."""
-        return str(self._lazy.model.device) == "cpu"
+        return not self.keeps_threads and str(self._lazy.model.device) == "cpu"
 
     def for_use(self, task: str, role: str) -> SentenceTransformerEncoder:
         """Return the encoder of a text of this role ("", "query" or "document") in this task."""
@@ -92,21 +82,25 @@ class SentenceTransformerEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one native row for each text."""
-        model = self._lazy.model
-        # Passed by position: version 6 renamed the parameter. The prompt is given even when empty, since None would stand
-        # for the model's default one; some models leave the prompt's pieces out of their mean.
-        rows = model.encode(
-            without_surrogates(texts),
-            prompt=self._prompts.default,
-            batch_size=64,
-            show_progress_bar=False,
-            convert_to_numpy=True,
-            normalize_embeddings=self._normalize,
-            # Whole vectors are cached, whatever part of them is wanted.
-            **({"truncate_dim": self._lazy.facts["dimension"]} if model.truncate_dim is not None else {}),
-            **({"task": self._role} if self._role else {}),
-        )
-        return np.asarray(rows, dtype=np.float32).reshape(len(texts), -1 if len(texts) else self._lazy.facts["dimension"])
+        model, sound = self._lazy.model, without_surrogates(texts)
+        rows = np.empty((len(texts), self._lazy.facts["dimension"]), dtype=np.float32)
+        longest = self._lazy.facts["max_length"] or 1 << 20
+        # About four letters make a token; to count them would be to tokenise twice.
+        for places in passes([min(len(text) // 4 + 2, longest) for text in sound], str(model.device)):
+            # Passed by position: version 6 renamed the parameter. The prompt is given even when empty, since None would stand
+            # for the model's default one; some models leave the prompt's pieces out of their mean.
+            rows[places] = model.encode(
+                [sound[place] for place in places],
+                prompt=self._prompts.default,
+                batch_size=len(places),
+                show_progress_bar=False,
+                convert_to_numpy=True,
+                normalize_embeddings=self._normalize,
+                # Whole vectors are cached, whatever part of them is wanted.
+                **({"truncate_dim": self._lazy.facts["dimension"]} if model.truncate_dim is not None else {}),
+                **({"task": self._role} if self._role else {}),
+            )
+        return rows
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens each text has behind the prompt, those that are cut off included; 0 where nothing is cut."""
@@ -139,11 +133,12 @@ def _facts(model: Any) -> dict[str, Any]:
     prompts = {key: text for key, text in (model.prompts or {}).items() if text is not None}
     return {
         "described": describe_model(model) if _is_known(model) else "",
+        "backend": getattr(model, "backend", "torch"),
         "prompts": prompts,
         "default_prompt": model.default_prompt_name or "",
         "routes": any(type(module).__name__ in ("Router", "Asym") for module in model),
         "max_length": length if isinstance(length, int) else None,
-        "dtype": str(getattr(model, "dtype", "")).removeprefix("torch."),
+        "dtype": str(getattr(model, "dtype", None) or "").removeprefix("torch."),
         "pooling": _pooling_of(pooling.get_config_dict()) if pooling is not None else "",
         "dimension": _dimension(model),
     }
@@ -223,6 +218,9 @@ def load(
     max_length: str = "",
     dtype: str = "",
     device: str = "auto",
+    backend: str = "torch",
+    file_name: str = "",
+    adapter: str = "",
 ) -> Encoder:
     """Load ``sentence-transformers:ID_OR_PATH``.
 
@@ -231,36 +229,59 @@ def load(
     to which a task gives such a role, and else those that the model has for it; ``task_prompts`` is a JSON object from names
     of tasks to prompts. ``dimension`` keeps that many leading coordinates of the same vectors, before ``normalize=yes`` makes
     rows of length one. ``max_length`` replaces the model's own. ``dtype`` is float32, bfloat16 or float16, the checkpoint's
-    where it is not given; ``device`` is auto or a name that torch knows.
+    where it is not given; ``device`` is auto or a name that torch knows. ``backend`` is torch, onnx or openvino; the latter two
+    take the graph in the model's folder that ``file_name`` names, or export one. ``adapter`` is an adapter of PEFT, folder or
+    ID, that is merged into the model.
     """
-    chosen = {"normalize": (normalize, ("yes", "no")), "dtype": (dtype, ("", "float32", "bfloat16", "float16"))}
-    for option, (value, allowed) in chosen.items():
-        if value not in allowed:
+    for option, value in {"normalize": normalize, "dtype": dtype, "backend": backend}.items():
+        if value not in (allowed := _CHOICES[option]):
             raise EncoderError(f"sentence-transformers: {option} is {value!r}; it can be {' or '.join(filter(None, allowed))}")
+    if backend != "torch" and (dtype or adapter):
+        raise EncoderError(f"sentence-transformers: dtype and adapter are for backend=torch, not for backend={backend}")
+    path = PurePosixPath(file_name)
+    if file_name and (backend == "torch" or path.is_absolute() or ".." in path.parts or "\\" in file_name):
+        raise EncoderError(
+            f"sentence-transformers: file_name is {file_name!r}; it names a graph of onnx or openvino in the folder"
+        )
     for option, value in (("dimension", dimension), ("max_length", max_length)):
         if value and (not value.isdecimal() or int(value) < 1):
             raise EncoderError(f"sentence-transformers: {option} is {value!r}; it must be a whole number from 1")
     if prompt is not None and prompt_name:
         raise EncoderError("sentence-transformers: prompt and prompt_name exclude each other; give one of them")
     folder, source, revision = find_model(argument, _KIND)
-    _check_folder(folder, weights=not revision)
+    check_modules(folder, weights=not revision and backend == "torch")
     where = f"sentence-transformers:{argument}"
     check_installed(_KIND, "torch", "sentence_transformers")
+    for module in _BACKENDS[backend]:
+        if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
+            raise MissingExtraError(f"backend={backend}", module, backend)
+    change = PeftAdapter(adapter, _KIND) if adapter else None
+    options = {"kind": _KIND, "max_length": max_length, "dtype": dtype}
+    options |= {} if backend == "torch" else {"backend": backend, "file_name": file_name}
+    options |= {} if change is None else {"adapter": change.key}
 
     def load_model() -> tuple[Any, dict[str, Any]]:
-        model = _load_model(source, revision, _usable_device(device), dtype)
+        arguments = {"torch_dtype": dtype} if dtype else {"file_name": file_name} if file_name else {}
+        model = _load_model(source, revision, _usable_device(device), backend, arguments)
+        if change is not None:
+            first = model[0]
+            setattr(first, "model" if "model" in first._modules else "auto_model", change.merged_into(_transformer_of(first)))
         if max_length:
             _set_length(model, int(max_length), where)
-        return model, _facts(model)
+        facts = _facts(model)
+        if backend != "torch":
+            # A graph's weights cannot be asked for: the files that it comes from stand for it.
+            content = content_key(folder, revision, {"file_name": file_name})[:32]
+            facts["described"] = f"{_KIND}-{backend}-{content}-max_length={model.max_seq_length}"
+        return model, facts
 
-    options = {"kind": _KIND, "max_length": max_length, "dtype": dtype}
     lazy = LazyModel.remembered(folder, revision, options, load_model)
     given = {"query_prompt": query_prompt, "document_prompt": document_prompt, "task_prompts": task_prompts}
     prompts = _prompts(lazy.facts, where, prompt, prompt_name, **given)
     width = lazy.facts["dimension"]
     if dimension and int(dimension) > width:
         raise EncoderError(f"{where}: dimension is {dimension}, but the model's vectors have {width}")
-    name = model_name(str(source))
+    name = model_name(str(source)) + (f"+{change.name}" if change else "")
     # All of the coordinates is what an absent option means too, and must have the same identity.
     if dimension and int(dimension) < width:
         whole = SentenceTransformerEncoder(lazy, name, prompts)
@@ -276,91 +297,18 @@ def _usable_device(device: str) -> str:
         raise MissingExtraError("sentence-transformers:", "torch", "transformers") from error
 
 
-def _load_model(source: str, revision: dict[str, str], device: str, dtype: str = "") -> Any:
+def _load_model(source: str, revision: dict[str, str], device: str, backend: str, arguments: dict[str, str]) -> Any:
     try:
         with without_tensorflow():
             from sentence_transformers import SentenceTransformer
     except ImportError as error:
         raise MissingExtraError("sentence-transformers:", "sentence-transformers", "transformers") from error
     try:
-        more: dict[str, Any] = {"model_kwargs": {"torch_dtype": dtype}} if dtype else {}
+        more: dict[str, Any] = {"model_kwargs": arguments} if arguments else {}
+        more |= {} if backend == "torch" else {"backend": backend}
         return SentenceTransformer(source, device=device, trust_remote_code=False, **revision, **more).eval()
     except Exception as error:  # the library lets through whatever its parsers raise
         raise EncoderError(f"sentence-transformers: {source!r} could not be loaded: {error}") from error
-
-
-def _check_folder(folder: Path, *, weights: bool) -> None:
-    """Refuse what can be seen without loading: gaps, cut weights, and classes, options or paths that no text encoder needs."""
-    about = folder / "config_sentence_transformers.json"
-    kind = read_json(about, dict, _KIND).get("model_type", "SentenceTransformer") if about.is_file() else "SentenceTransformer"
-    if kind != "SentenceTransformer":
-        raise EncoderError(f"{_KIND}: {about} describes a {kind}, which gives no sentence vectors of its own")
-    listing = folder / "modules.json"
-    if not listing.is_file():
-        # A plain transformer is allowed; the library then adds its mean over all pieces.
-        _check_module(folder, "Transformer", weights)
-        return
-    try:
-        modules = [(module["type"], module["path"]) for module in read_json(listing, list, _KIND)]
-    except (KeyError, TypeError) as error:
-        raise EncoderError(f"{_KIND}: {listing} is not a list of modules with type and path: {error}") from error
-    for name, path in modules:
-        _check_module(*_named_module(listing, name, path), weights)
-
-
-def _named_module(listing: Path, name: Any, path: Any) -> tuple[Path, str]:
-    """Return the folder and the class of a module that a file lists, or refuse them."""
-    known = _MODULE.fullmatch(name) if isinstance(name, str) else None
-    # The library imports any other class that it is told to, from a file of the folder too, and importing is running.
-    if known is None:
-        raise EncoderError(
-            f"{_KIND}: {listing} names the class {name}, which is not one of sentence_transformers' modules for text; "
-            "code that comes with a model is not run"
-        )
-    if not isinstance(path, str) or "\\" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-        raise EncoderError(f"{_KIND}: {listing} names the folder {path!r}; expected is one inside {listing.parent}")
-    # Normalize has no settings, and its empty folder gets lost where folders are copied file by file.
-    if path and known[1] != "Normalize" and not os.path.isdir(listing.parent / path):  # false for names too long, too
-        raise EncoderError(f"{_KIND}: {listing.parent / path} is missing, but {listing.name} lists it")
-    return listing.parent / path, known[1]
-
-
-def _check_module(folder: Path, kind: str, weights: bool) -> None:
-    """Refuse what the settings of one module, those of modules inside it included, would have the library import or read."""
-    if kind in ("Transformer", "CLIPModel"):
-        (check_model_folder if weights else check_settings)(folder, _KIND)
-        for file in folder.glob("sentence_*_config.json"):
-            _check_options(file, read_json(file, dict, _KIND))
-    elif kind in ("Router", "Asym"):
-        for listing in filter(Path.is_file, (folder / "router_config.json", folder / "config.json")):
-            types = read_json(listing, dict, _KIND).get("types", {})
-            for path, name in types.items() if isinstance(types, dict) else [(None, types)]:
-                inner, inner_kind = _named_module(listing, name, path)
-                if inner == folder:
-                    raise EncoderError(f"{_KIND}: {listing} names itself as a module")
-                _check_module(inner, inner_kind, weights)
-    elif kind in ("Dense", "WordEmbeddings"):
-        key, allowed = ("activation_function", _ACTIVATION) if kind == "Dense" else ("tokenizer_class", _SPLITTER)
-        file = folder / ("config.json" if kind == "Dense" else "wordembedding_config.json")
-        name = read_json(file, dict, _KIND).get(key, "")
-        if name and not (isinstance(name, str) and allowed.fullmatch(name)):
-            raise EncoderError(f"{_KIND}: {file} names by {key} the class {name}; code that comes with a model is not run")
-
-
-def _check_options(file: Path, options: dict[str, Any]) -> None:
-    """Refuse options of a transformer beyond the known ones: some make pickles run, or read and write files anywhere."""
-    wrong = [key for key in options if not _OPTIONS.fullmatch(key)]
-    for key, inner in options.items():
-        if key == "modality_config":
-            ways = inner.values() if isinstance(inner, dict) else [inner]
-            methods = [str(way.get("method")) if isinstance(way, dict) else "" for way in ways]
-            wrong += [method for method in methods if not re.fullmatch(r"forward|get_\w+_features", method)]
-        elif key.endswith("args") and key != "processing_kwargs":
-            named = inner.items() if isinstance(inner, dict) else [(key, inner)]
-            # A kernel of the hub is written as owner/name, and its import runs it.
-            wrong += [name for name, value in named if not _ARGUMENTS.fullmatch(name) or "/" in str(value)]
-    if wrong:
-        raise EncoderError(f"{_KIND}: {file} sets {', '.join(map(repr, wrong))}, which text encoders do not need; remove it")
 
 
 def _transformer_of(module: Any) -> Any:

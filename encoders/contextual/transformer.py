@@ -23,12 +23,14 @@ from medsenteval.encoders.contextual.checkpoint import (
     choose_device,
     count_tokens,
     length_limit,
+    passes,
     tokenizer_turn,
     without_surrogates,
     without_tensorflow,
 )
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
+from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.contextual.prompts import Prompts
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
 from medsenteval.errors import EncoderError, MissingExtraError
@@ -38,11 +40,11 @@ __all__ = ["Reading", "TransformerEncoder", "from_model", "load"]
 #: What stands for a text of which no word piece is left to pool, as in the example scripts of SentEval.
 EMPTY_TEXT: Final = "."
 
-_TEXTS_PER_PASS: Final = 64
 _LAYERS: Final = re.compile(r"(last|first|-?\d+)(\+(last|first|-?\d+))*")
 _CHOICES: Final = {
     "pooling": ("mean", "max", "cls", "last"),
     "specials": ("no", "yes"),
+    "end": ("no", "yes"),
     "case": ("checkpoint", "exact", "lower"),
     "dtype": ("float32", "bfloat16", "float16"),
 }
@@ -66,6 +68,7 @@ class Reading:
     specials: bool = False
     max_length: int = 128
     lowercase: bool = False
+    end: bool = False
 
 
 class TransformerEncoder:
@@ -165,9 +168,7 @@ class TransformerEncoder:
         import torch
 
         pieces = self._pieces(texts)
-        order = sorted(range(len(pieces)), key=lambda i: len(pieces[i].ids))
-        for start in range(0, len(order), _TEXTS_PER_PASS):
-            places = order[start : start + _TEXTS_PER_PASS]
+        for places in passes([len(each.ids) for each in pieces], str(self._model.device)):
             batch = [pieces[i] for i in places]
             inputs, inside = self._padded(batch)
             tensors = {key: torch.from_numpy(value).to(self._model.device) for key, value in inputs.items()}
@@ -205,7 +206,8 @@ class TransformerEncoder:
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens each text has behind the prompt, special ones and those that are cut off included."""
         whole = [self._prompts.default + text for text in without_surrogates(texts)]
-        return count_tokens(self._tokenizer, [text.lower() for text in whole] if self._reading.lowercase else whole)
+        counts = count_tokens(self._tokenizer, [text.lower() for text in whole] if self._reading.lowercase else whole)
+        return [count + self._reading.end for count in counts]
 
     def _pieces(self, texts: Sequence[str]) -> list[_Pieces]:
         sound = [self._prompts.default + text for text in without_surrogates(texts)]
@@ -226,15 +228,19 @@ class TransformerEncoder:
             encoded = self._tokenizer(
                 texts,
                 truncation=True,
-                max_length=self._reading.max_length,
+                max_length=self._reading.max_length - self._reading.end,
                 return_special_tokens_mask=True,
                 return_attention_mask=False,
             )
         segments = encoded.get("token_type_ids") or [None] * len(texts)
-        return [
+        found = [
             _Pieces(ids, [self._reading.specials or not special for special in mask], segment)
             for ids, mask, segment in zip(encoded["input_ids"], encoded["special_tokens_mask"], segments, strict=True)
         ]
+        if not self._reading.end:
+            return found
+        last, kept = self._tokenizer.eos_token_id, self._reading.specials
+        return [_Pieces([*each.ids, last], [*each.kept, kept], each.segments and [*each.segments, 0]) for each in found]
 
 
 def _kept_vectors(batch: list[_Pieces], hidden: NDArray[np.float32], inside: NDArray[np.bool_]) -> list[NDArray[np.float32]]:
@@ -252,10 +258,12 @@ def load(
     layer: str = "last",
     pooling: str = "mean",
     specials: str = "no",
+    end: str = "no",
     max_length: str = "128",
     case: str = "checkpoint",
     dtype: str = "float32",
     device: str = "auto",
+    adapter: str = "",
     prompt: str = "",
     query_prompt: str | None = None,
     document_prompt: str | None = None,
@@ -265,13 +273,14 @@ def load(
 
     ``layer`` is last, first, a number (0 is the embedding layer, negative ones count from the end) or several joined by ``+``,
     whose vectors are concatenated. ``pooling`` is mean, max, cls or last, the last piece whatever it is, as decoders are read;
-    ``specials=yes`` pools over [CLS] and [SEP] too.
+    ``specials=yes`` pools over [CLS] and [SEP] too. ``end=yes`` puts the end-of-text token behind each text, cut or not.
     ``max_length`` counts the special pieces. ``case`` is that of the checkpoint's tokeniser unless lower or exact overrides
-    it. ``dtype`` is float32, bfloat16 or float16; ``device`` is auto or a name that torch knows. ``prompt`` is put before each
-    text, ``query_prompt`` and ``document_prompt`` before those to which a task gives such a role; ``task_prompts`` is a JSON
-    object from names of tasks to prompts.
+    it. ``dtype`` is float32, bfloat16 or float16; ``device`` is auto or a name that torch knows. ``adapter`` is an adapter of
+    PEFT, folder or ID, that is merged into the model. ``prompt`` is put before each text, ``query_prompt`` and
+    ``document_prompt`` before those to which a task gives such a role; ``task_prompts`` is a JSON object from names of tasks
+    to prompts.
     """
-    chosen = {"pooling": pooling, "specials": specials, "case": case, "dtype": dtype}
+    chosen = {"pooling": pooling, "specials": specials, "end": end, "case": case, "dtype": dtype}
     for option, value in chosen.items():
         if value not in _CHOICES[option]:
             raise EncoderError(f"transformers: {option} is {value!r}; it can be {' or '.join(_CHOICES[option])}")
@@ -287,11 +296,15 @@ def load(
     (check_settings if revision else check_model_folder)(folder, "transformers")
     where = f"transformers:{argument}"
     check_installed("transformers", "torch", "transformers")
+    change = PeftAdapter(adapter, "transformers") if adapter else None
 
     def load_model() -> tuple[Any, dict[str, Any]]:
         model, tokenizer = _from_pretrained(source, revision, dtype, device)
+        model = model if change is None else change.merged_into(model)
         lowercase = _apply_case(tokenizer, case, where)
-        least, most = tokenizer.num_special_tokens_to_add() + 1, length_limit(model)
+        if end == "yes" and tokenizer.eos_token_id is None:
+            raise EncoderError(f"{where}: end is 'yes', but its tokeniser has no end-of-text token; leave it out")
+        least, most = tokenizer.num_special_tokens_to_add() + 1 + (end == "yes"), length_limit(model)
         if int(max_length) < least or (most is not None and int(max_length) > most):
             bounds = f"from {least}" if most is None else f"from {least} to {most}"
             raise EncoderError(
@@ -300,13 +313,14 @@ def load(
         if pooling == "cls" and tokenizer.cls_token_id is None:
             raise EncoderError(f"{where}: pooling is 'cls', but its tokeniser has no such token; use pooling=mean, max or last")
         layers = _layer_numbers(layer, model.config.num_hidden_layers, where)
-        reading = Reading(layers, pooling, specials == "yes", int(max_length), lowercase)
+        reading = Reading(layers, pooling, specials == "yes", int(max_length), lowercase, end == "yes")
         return (model, tokenizer), _facts(model, reading, _identity(model, tokenizer, reading))
 
     options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length}
+    options |= {} if change is None else {"adapter": change.key}
     lazy = LazyModel.remembered(folder, revision, options, load_model)
     prompts = Prompts.given("transformers", prompt, query_prompt, document_prompt, task_prompts)
-    return TransformerEncoder(lazy, model_name(str(source)), prompts)
+    return TransformerEncoder(lazy, model_name(str(source)) + (f"+{change.name}" if change else ""), prompts)
 
 
 def _facts(model: Any, reading: Reading, identity: str) -> dict[str, Any]:
@@ -345,7 +359,7 @@ def _identity(model: Any, tokenizer: Any, reading: Reading) -> str:
     return (
         f"transformers-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:32]}-layer={'+'.join(map(str, reading.layers))}"
         f"-pooling={reading.pooling}-specials={'yes' if reading.specials else 'no'}-max_length={reading.max_length}"
-        f"-dtype={str(model.dtype).removeprefix('torch.')}"
+        f"-dtype={str(model.dtype).removeprefix('torch.')}{'-end=yes' if reading.end else ''}"
     )
 
 

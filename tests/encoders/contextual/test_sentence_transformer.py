@@ -354,3 +354,67 @@ def test_a_model_whose_facts_are_known_is_loaded_only_to_encode(tmp_path: Path, 
     weights.write_bytes(content)
     assert load_encoder(spec).identity != first.identity
     assert len(loaded) == 4
+
+
+@given(lengths=st.lists(st.integers(1, 600), max_size=300), device=st.sampled_from(["cpu", "cuda"]))
+def test_passes_hold_every_text_once_within_the_budget(lengths: list[int], device: str) -> None:
+    from medsenteval.encoders.contextual.checkpoint import passes
+
+    found = list(passes(lengths, device))
+    assert sorted(place for places in found for place in places) == list(range(len(lengths)))
+    ordered = [lengths[place] for places in found for place in places]
+    assert ordered == sorted(lengths)
+    for places, after in zip(found, [*found[1:], []], strict=True):
+        longest = lengths[places[-1]]
+        assert len(places) <= 64
+        assert device == "cuda" or len(places) == 1 or len(places) * longest <= 512
+        # None of them could have taken the next text too.
+        if after and len(places) < 64:
+            assert device == "cpu"
+            assert lengths[after[0]] * (len(places) + 1) > 512
+
+
+@needs_library
+def test_other_backends_are_asked_for_by_name_and_known_by_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Onnxruntime is not among the tests' packages: the library stands in for it, told apart by what it is asked for."""
+    from medsenteval.encoders.contextual import sentence_transformer
+
+    folder = save_model(tmp_path / "tiny")
+    real, asked = sentence_transformer._load_model, []
+
+    def load(source: str, revision: Any, device: str, backend: str, arguments: dict[str, str]) -> Any:
+        asked.append((backend, arguments))
+        model = real(source, revision, device, "torch", {})
+        monkeypatch.setattr(type(model), "backend", backend, raising=False)
+        model.backend = backend
+        return model
+
+    monkeypatch.setattr(sentence_transformer, "_load_model", load)
+    monkeypatch.setattr(sentence_transformer, "_BACKENDS", {"torch": (), "onnx": (), "openvino": ()})
+    plain = load_encoder(f"sentence-transformers:{folder}")
+    onnx = load_encoder(f"sentence-transformers:{folder},backend=onnx,file_name=onnx/model.onnx")
+    assert asked == [("torch", {}), ("onnx", {"file_name": "onnx/model.onnx"})]
+    assert onnx.identity.startswith("sentence-transformers-onnx-")
+    assert onnx.sees["backend"] == "onnx"  # type: ignore[attr-defined]
+    assert "backend" not in plain.sees  # type: ignore[attr-defined]
+    assert (onnx.keeps_threads, onnx.concurrent_batches) == (True, False)  # type: ignore[attr-defined]
+    identities = {plain.identity, onnx.identity}
+    identities.add(load_encoder(f"sentence-transformers:{folder},backend=onnx").identity)
+    identities.add(load_encoder(f"sentence-transformers:{folder},backend=openvino").identity)
+    (folder / "model.onnx").write_bytes(b"a graph")
+    identities.add(load_encoder(f"sentence-transformers:{folder},backend=onnx").identity)
+    assert len(identities) == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("backend=jax", "backend is 'jax'; it can be torch or onnx or openvino"),
+        ("backend=onnx,dtype=float16", "dtype and adapter are for backend=torch"),
+        ("file_name=model.onnx", "file_name is 'model.onnx'"),
+        ("backend=onnx,file_name=../model.onnx", "file_name is '../model.onnx'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_anything_is_read(options: str, reason: str, tiny: Path) -> None:
+    with pytest.raises(EncoderError, match=reason):
+        load_encoder(f"sentence-transformers:{tiny},{options}")

@@ -305,6 +305,24 @@ def test_the_last_piece_is_the_vector_under_pooling_last_whatever_the_padding(be
         assert cached(folder, ",max_length=50,pooling=last").encode(texts) == pytest.approx(last, abs=1e-5)
 
 
+def test_the_end_of_text_stands_behind_each_text_cut_or_not(gpt2: Path, bert: Path) -> None:
+    from tokenizers import ByteLevelBPETokenizer
+
+    model = transformers.GPT2Model.from_pretrained(gpt2).eval()
+    splitter = ByteLevelBPETokenizer(str(gpt2 / "vocab.json"), str(gpt2 / "merges.txt"))
+    expected = []
+    for text in TEXTS:
+        pieces = (splitter.encode(text).ids or splitter.encode(".").ids)[:9]
+        with torch.no_grad():
+            expected.append(model(torch.tensor([[*pieces, 0]])).last_hidden_state[0, -1].numpy())
+    encoder = cached(gpt2, ",max_length=10,pooling=last,end=yes")
+    assert encoder.encode(TEXTS) == pytest.approx(np.array(expected), abs=1e-5)
+    assert encoder.token_counts(TEXTS) == [len(splitter.encode(text).ids) + 1 for text in TEXTS]
+    assert encoder.identity != cached(gpt2, ",max_length=10,pooling=last").identity
+    with pytest.raises(EncoderError, match="no end-of-text token"):
+        load_encoder(f"transformers:{bert},end=yes")
+
+
 def test_prompts_stand_before_texts_and_tokens_are_counted_before_they_are_cut(bert: Path) -> None:
     vocabulary = (bert / "vocab.txt").read_text("utf-8").split("\n")
     encoder = cached(bert, ",max_length=8,prompt=fever ,document_prompt=pain ")
