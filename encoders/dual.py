@@ -35,6 +35,12 @@ class DualEncoder:
     def sees(self) -> dict[str, Any]:
         return dict(getattr(self._parts[self._symmetric], "sees", {}))
 
+    @property
+    def dimension(self) -> int | None:
+        """The width of vectors where the model knows it without encoding."""
+        found: int | None = getattr(self._parts[self._symmetric], "dimension", None)
+        return found
+
     def for_use(self, task: str, role: str) -> Encoder:
         """Return the model for texts of this role in this task."""
         part = self._parts[role or self._symmetric]

@@ -1,4 +1,4 @@
-"""Recipes: the encoders of the published tables by name, with where their weights come from and how the papers used them."""
+"""Recipes: encoders by name, those of the published tables and today's, with their weights and how their authors use them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from typing import Any, Final
 from medsenteval.embedding.cache import cache_folder
 from medsenteval.encoders.declarations import declared_tasks, parse_toml
 from medsenteval.errors import EncoderError
+from medsenteval.registry import add_options
 
 __all__ = ["PublishedRow", "Recipe", "describe", "models_folder", "parse_recipes", "recipes"]
 
-_REQUIRED: Final = {"title", "kind", "argument", "dimension", "automatic", "source", "licence", "rows"}
-_OPTIONAL: Final = {"aliases", "options", "files", "obtain", "note", "trained_on"}
+_REQUIRED: Final = {"title", "kind", "argument", "dimension", "automatic", "source", "licence"}
+_OPTIONAL: Final = {"aliases", "options", "files", "obtain", "note", "pooling", "limit", "rows", "shown", "trained_on"}
 _UNKNOWN: Final = "unknown"
 
 
@@ -41,11 +42,12 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class Recipe:
-    """One published encoder: a specification, and for weights that must be fetched by hand what to put where.
+    """One encoder: a specification, and for weights that must be fetched by hand what to put where.
 
-    ``files`` maps a placeholder of ``argument`` or ``options`` to the file's path below the models folder; several paths are
-    alternatives, the first being what the error asks for. ``dimension`` is None where no source states it. ``trained_on`` says
-    "yes" or "no" of tasks, see ``medsenteval.encoders.declarations``.
+    ``shown`` is its name in tables; ``pooling`` and ``limit``, in tokens, are what the model's card says. ``files`` maps a
+    placeholder of ``argument`` or ``options`` to the file's path below the models folder; several paths are alternatives, the
+    first being what the error asks for. ``dimension`` is None where no source states it. ``trained_on`` says "yes" or "no" of
+    tasks, see ``medsenteval.encoders.declarations``.
     """
 
     name: str
@@ -56,13 +58,16 @@ class Recipe:
     automatic: bool
     source: str
     licence: str
-    rows: tuple[PublishedRow, ...]
+    rows: tuple[PublishedRow, ...] = ()
     aliases: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     obtain: str = ""
     note: str = ""
     trained_on: Mapping[str, str] = field(default_factory=dict)
+    pooling: str = ""
+    limit: str = ""
+    shown: str = ""
 
     def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
         """Return kind, argument and options for the loader; ``overrides`` win over the recipe's options.
@@ -90,8 +95,8 @@ class Recipe:
     def specification(self) -> str:
         """What the recipe stands for, written as ``--encoder`` takes it, with paths below the models folder."""
         paths = {placeholder: alternatives[0] for placeholder, alternatives in self.files.items()}
-        options = "".join(f",{key}={value}" for key, value in self.options.items())
-        return f"{self.kind}:{self.argument}{options}".format_map(paths)
+        options = {key: value.format_map(paths) for key, value in self.options.items()}
+        return add_options(f"{self.kind}:{self.argument.format_map(paths)}".removesuffix(":"), options)
 
     def _find(self, placeholder: str) -> Path | None:
         candidates = (models_folder() / relative for relative in self.files[placeholder])
@@ -140,13 +145,16 @@ def _recipe(name: str, table: Any) -> Recipe:
             automatic=table["automatic"],
             source=table["source"],
             licence=table["licence"],
-            rows=tuple(PublishedRow(**row) for row in table["rows"]),
+            rows=tuple(PublishedRow(**row) for row in table.get("rows", ())),
             aliases=tuple(table.get("aliases", ())),
             options={key: str(value) for key, value in table.get("options", {}).items()},
             files={key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()},
             obtain=table.get("obtain", ""),
             note=table.get("note", ""),
             trained_on=declared_tasks(table.get("trained_on", {}), where),
+            pooling=table.get("pooling", ""),
+            limit=str(table.get("limit", "")),
+            shown=table.get("shown", name),
         )
     except (TypeError, AttributeError) as error:
         raise EncoderError(f"{where}: {error}") from error
@@ -164,8 +172,11 @@ def describe(recipe: Recipe) -> str:
     lines = [
         ("Recipe", f"{recipe.name}: {recipe.title}"),
         ("Also", ", ".join(recipe.aliases)),
+        ("In tables", recipe.shown if recipe.shown != recipe.name else ""),
         ("Stands for", recipe.specification),
         ("Dimension", dimension),
+        ("Pooling", recipe.pooling),
+        ("Limit", f"{recipe.limit} (tokens)" if recipe.limit else ""),
         ("Weights", "fetched on first use" if recipe.automatic else "fetched by hand"),
         ("Source", recipe.source),
         ("Licence", recipe.licence),

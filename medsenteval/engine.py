@@ -174,15 +174,23 @@ def _what_was_seen(encoder: Encoder, parts: list[Embeddings], seen: list[dict[st
     width = int(parts[0].matrix.shape[1])
     size: Callable[[int], int] = getattr(encoder, "bytes_per_vector", lambda width: 4 * width)
     described["bytes_per_vector"] = size(width)
-    limit = described.get("max_length")
-    tokens = np.concatenate([part.tokens for part in parts if part.tokens is not None] or [np.empty(0, dtype=np.uint32)])
-    if limit is not None and tokens.any():
-        lost = np.maximum(tokens.astype(np.int64) - limit, 0)
+    limits = [each.get("max_length") for each in seen]
+    if len(set(limits)) > 1:
+        described.pop("max_length", None)
+        described |= {"query_max_length": limits[0], "document_max_length": limits[1]}
+    # Each part is measured by its own limit: a model for documents may take more than the one for queries.
+    counted = [
+        (part.tokens.astype(np.int64), limit)
+        for part, limit in zip(parts, limits, strict=True)
+        if part.tokens is not None and limit is not None and part.tokens.any()
+    ]
+    if counted:
+        lost = np.concatenate([np.maximum(tokens - limit, 0) for tokens, limit in counted])
         cut = int(np.count_nonzero(lost))
         described |= {
             "texts_cut": cut,
-            "texts_cut_share": cut / len(tokens),
-            "tokens_lost_share": float(lost.sum() / tokens.sum()),
+            "texts_cut_share": cut / len(lost),
+            "tokens_lost_share": float(lost.sum() / sum(int(tokens.sum()) for tokens, _ in counted)),
         }
     return described
 

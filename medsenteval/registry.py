@@ -67,6 +67,9 @@ class PublishedEncoder(Protocol):
     @property
     def dimension(self) -> int | None: ...
 
+    @property
+    def shown(self) -> str: ...
+
     def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
         """Return kind, argument and options, ``overrides`` winning over the recipe's own."""
         ...
@@ -356,7 +359,7 @@ def load_encoder(spec: str) -> Encoder:
     if recipe is not None:
         if argument:
             raise EncoderError(f"{kind!r} is a published encoder and takes no argument, only options: {kind},OPTION=VALUE")
-        name = name or recipe.name
+        name = name or recipe.shown
         declared = {**recipe.trained_on, **declared}
         kind, argument, options = recipe.resolve(chosen)
     loader = encoder_loader(kind)

@@ -24,7 +24,7 @@ from medsenteval.support.atomic_files import write_atomically
 __all__ = ["LazyModel", "check_installed", "content_key"]
 
 #: Raised whenever a fact is found out in another way.
-_LAYOUT: Final = 2
+_LAYOUT: Final = 3
 _PACKAGES: Final = ("torch", "transformers", "tokenizers", "sentence-transformers")
 #: Files that no way of loading reads.
 _NOT_READ: Final = (".md", ".png", ".jpg", ".h5", ".msgpack", ".ot", ".tflite", ".gitattributes", ".py", ".lock", ".metadata")

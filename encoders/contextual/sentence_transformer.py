@@ -59,6 +59,10 @@ class SentenceTransformerEncoder:
         self.identity = f"{described}-normalize={normalize}-{prompts}{routed}" if described else ""
 
     @property
+    def dimension(self) -> int:
+        return int(self._lazy.facts["dimension"])
+
+    @property
     def sees(self) -> dict[str, Any]:
         """What of a text the model sees, and how."""
         facts = self._lazy.facts
@@ -83,7 +87,7 @@ class SentenceTransformerEncoder:
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one native row for each text."""
         model, sound = self._lazy.model, without_surrogates(texts)
-        rows = np.empty((len(texts), self._lazy.facts["dimension"]), dtype=np.float32)
+        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         longest = self._lazy.facts["max_length"] or 1 << 20
         # About four letters make a token; to count them would be to tokenise twice.
         for places in passes([min(len(text) // 4 + 2, longest) for text in sound], str(model.device)):
@@ -97,7 +101,7 @@ class SentenceTransformerEncoder:
                 convert_to_numpy=True,
                 normalize_embeddings=self._normalize,
                 # Whole vectors are cached, whatever part of them is wanted.
-                **({"truncate_dim": self._lazy.facts["dimension"]} if model.truncate_dim is not None else {}),
+                **({"truncate_dim": self.dimension} if model.truncate_dim is not None else {}),
                 **({"task": self._role} if self._role else {}),
             )
         return rows

@@ -13,7 +13,7 @@ __all__ = ["encoders"]
 @click.argument("name", required=False)
 @for_machines
 def encoders(name: str | None, wide: bool, as_json: bool) -> None:
-    """List the kinds of encoder and the published encoders that --encoder can name; with NAME, say all about one."""
+    """List the kinds of encoder and the encoders by name that --encoder can take; with NAME, say all about one."""
     from medsenteval import registry
     from medsenteval.encoders.recipes import describe, recipes
     from medsenteval.support.text_table import text_table
@@ -37,7 +37,14 @@ def encoders(name: str | None, wide: bool, as_json: bool) -> None:
     for recipe in recipes().values():
         weights = "automatic" if recipe.automatic else "present" if recipe.present else "by hand"
         size = "unknown" if recipe.dimension is None else str(recipe.dimension)
-        rows.append([recipe.name, recipe.kind, size, weights, "; ".join(map(str, recipe.rows))])
-    echo(text_table(["Published encoder", "Kind", "Size", "Weights", "Rows"], rows, [False, False, True, False, False], width))
+        rows.append([recipe.name, recipe.kind, size, weights, "; ".join(map(str, recipe.rows)) or recipe.title])
+    echo(
+        text_table(
+            ["Encoder by name", "Kind", "Size", "Weights", "Published rows, or what it is"],
+            rows,
+            [False, False, True, False, False],
+            width,
+        )
+    )
     echo("\nWritten by name, for example biobert or biobert,max_length=256. `medsenteval encoders NAME` says where")
     echo("the weights come from and, where they are fetched by hand, what to put where.")

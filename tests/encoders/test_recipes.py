@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,8 @@ def test_every_recipe_is_whole(recipe: Recipe) -> None:
     assert recipe.title
     assert recipe.source
     assert recipe.licence
-    assert recipe.rows
+    # What no published table names says of itself how its authors use it.
+    assert recipe.rows or (recipe.pooling and recipe.limit)
     assert recipe.dimension is None or recipe.dimension > 0
     assert recipe.automatic != bool(recipe.files)
     for alternatives in recipe.files.values():
@@ -128,6 +130,42 @@ def test_the_loader_knows_every_option_of_the_recipe(recipe: Recipe) -> None:
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         pytest.skip("the loader takes any option and checks them itself")
     assert set(recipe.options) <= set(parameters) - {"argument"}
+
+
+def test_todays_encoders_are_there_by_the_names_that_people_use() -> None:
+    names = (
+        "SapBERT BioLORD-2023 MedCPT PubMedBERT BiomedBERT PubMedBERT-embeddings BioSimCSE BioLinkBERT ClinicalBERT GatorTron"
+    )
+    names += " SPECTER2 MedEmbed BMRetriever E5 BGE GTE Qwen3-Embedding EmbeddingGemma ModernBERT-embed all-MiniLM-L6-v2"
+    for name in names.split():
+        assert registry.encoder_name(name)[1] is not None, name
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
+def test_the_specification_that_is_shown_loads_the_same(recipe: Recipe, models: Path) -> None:
+    kind, argument, options = registry.parse_encoder_spec(recipe.specification)
+    paths = {placeholder: alternatives[0] for placeholder, alternatives in recipe.files.items()}
+    assert (kind, argument) == (recipe.kind, recipe.argument.format_map(paths))
+    assert options == {key: value.format_map(paths) for key, value in recipe.options.items()}
+
+
+def test_prompts_of_a_recipe_reach_the_loader_and_the_user_can_replace_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    from medsenteval.encoders.contextual import transformer
+
+    seen: dict[str, str] = {}
+    monkeypatch.setattr(transformer, "load", lambda argument, **options: seen.update(options) or stub(argument))
+    assert registry.load_encoder("BMRetriever,max_length=128").name == "BMRetriever-410M"
+    assert seen["query_prompt"].endswith("\nQuery: ")
+    assert (seen["end"], seen["pooling"], seen["max_length"]) == ("yes", "last", "128")
+    both = registry.load_encoder("medcpt")
+    assert both.name == "MedCPT"
+    assert both.for_use("BioASQ", "document").name == "ncbi/MedCPT-Article-Encoder"  # type: ignore[attr-defined]
+    assert both.for_use("BIOSSES", "").name == "ncbi/MedCPT-Query-Encoder"  # type: ignore[attr-defined]
+
+
+def stub(argument: str) -> Any:
+    width = 1024 if "BMRetriever" in argument else 768
+    return SimpleNamespace(name=argument, identity=argument, dimension=width, encode=lambda texts: np.ones((len(texts), width)))
 
 
 @pytest.mark.parametrize("recipe", BY_HAND, ids=lambda recipe: recipe.name)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 import medsenteval
 from medsenteval import Settings, registry
 from medsenteval.contracts import Encoder
+from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.contextual.prompts import Prompts
 from medsenteval.errors import EncoderError, SettingsError
@@ -183,3 +184,35 @@ def test_a_prompt_with_commas_quotes_and_newlines_reaches_the_model_and_the_sign
     assert repr(NASTY) in result.signature
     assert result.input["prompt"] == NASTY
     assert result.input["pooling"].startswith("mean")
+
+
+class Counted:
+    """Counts a token for each word and sees so many of them."""
+
+    identity = ""
+
+    def __init__(self, name: str, limit: int) -> None:
+        self.name = name
+        self.sees = {"max_length": limit}
+
+    def token_counts(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return np.array([[len(text), 1.0] for text in texts], dtype=np.float32)
+
+
+def test_texts_of_each_role_are_measured_by_the_limit_of_their_own_model() -> None:
+    from medsenteval.encoders.dual import DualEncoder
+
+    task = registry.task("BioASQ")
+    result = medsenteval.evaluate(DualEncoder(Counted("q", 5), Counted("d", 12)), [task], settings=QUICK)["BioASQ"]
+    splits = load_dataset(task, data_root(None), QUICK).splits.values()
+    sides = ({text for split in splits for text in split.texts}, {text for split in splits for text in split.texts2 or ()})
+    lengths = [(len(text.split()), limit) for side, limit in zip(sides, (5, 12), strict=True) for text in side]
+    lost = [max(words - limit, 0) for words, limit in lengths]
+    assert 0 < result.input["texts_cut"] == sum(map(bool, lost)) < len(lost)
+    assert result.input["texts_cut_share"] == sum(map(bool, lost)) / len(lost)
+    assert result.input["tokens_lost_share"] == pytest.approx(sum(lost) / sum(words for words, _ in lengths))
+    assert (result.input["query_max_length"], result.input["document_max_length"]) == (5, 12)
+    assert "max_length" not in result.input
