@@ -37,14 +37,15 @@ class Ratings:
     def without(self, raters: Sequence[str]) -> Ratings:
         """Leave annotators out, and pairs that nobody else rated."""
         kept = [number for number, name in enumerate(self.raters) if name not in raters]
-        rated = ~np.isnan(self.values[kept]).all(axis=0)
-        pairs = tuple(pair for pair, keep in zip(self.pairs, rated, strict=True) if keep)
-        return Ratings(pairs, tuple(self.raters[number] for number in kept), self.values[np.ix_(kept, rated)])
+        rated = np.flatnonzero(~np.isnan(self.values[kept]).all(axis=0))
+        names = tuple(self.raters[number] for number in kept)
+        return Ratings(tuple(self.pairs[number] for number in rated), names, self.values[kept][:, rated])
 
     @property
     def counts(self) -> Floats:
         """How many annotators rated each pair."""
-        return (~np.isnan(self.values)).sum(axis=0).astype(np.float64)
+        counts: Floats = (~np.isnan(self.values)).sum(axis=0).astype(np.float64)
+        return counts
 
     @property
     def means(self) -> Floats:
@@ -91,8 +92,9 @@ def read_ratings(path: Path, words: Sequence[str] = (), raters: Sequence[str] = 
     """
     text, _ = read_text(path)
     delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter, quoting=quoting)
+    # Quotation marks are characters like others between tabs.
+    lines = io.StringIO(text)
+    reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE) if delimiter == "\t" else csv.reader(lines)
     rows = [(reader.line_num, [clean_text(field) for field in row]) for row in reader if any(field.strip() for field in row)]
     if not rows or len(rows[0][1]) < 4:
         raise DataError(f"{path}: expected two words and the ratings of at least two annotators in each row")
@@ -122,7 +124,7 @@ def read_ratings(path: Path, words: Sequence[str] = (), raters: Sequence[str] = 
         pairs.append((row[chosen[0]], row[chosen[1]]))
         values.append(found)
     ratings = Ratings(tuple(pairs), tuple(names[number] for number in columns), np.array(values, dtype=np.float64).T)
-    unrated = [name for name, given in zip(ratings.raters, ~np.isnan(ratings.values).all(axis=1), strict=True) if not given]
+    unrated = [ratings.raters[number] for number in np.flatnonzero(np.isnan(ratings.values).all(axis=1))]
     return ratings.without(unrated)
 
 

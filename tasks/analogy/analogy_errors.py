@@ -114,7 +114,7 @@ def _guesses(posed: Posed) -> Iterator[tuple[int, int]]:
         by_exemplar, by_subject = offsets[exemplars] @ unit.T, queries[subjects] @ unit.T
         for question, exemplar, subject in zip(asked, exemplar_of, subject_of, strict=True):
             scores = by_exemplar[exemplar] + by_subject[subject]
-            scores[questions.excluded[question]] = -np.inf
+            scores[questions.excluded[int(question)]] = -np.inf
             yield int(question), int(np.argmax(scores >= scores.max() - _TIE))
 
 

@@ -244,7 +244,7 @@ def subsets(names: str = "e{}") -> Subsets:
         SubsetScore(names.format(e), s, 10 + e, 0.1 * (e + s) / 2, 0.0, 0.9) for e in range(10) for s in range(3)
     ]  # fmt: skip
     made[1] = SubsetScore(names.format(0), 1, 3, math.nan, math.nan, math.nan)
-    return Subsets("UMNSRS-sim", "spearman", (5.0, 50.0), tuple(made), 0, 0)
+    return Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made))
 
 
 def test_subset_curves() -> None:

@@ -45,9 +45,9 @@ def work(show: bool | None) -> Progress:
 
 @pytest.mark.parametrize("show", [True, None])
 def test_a_bar_on_a_terminal(show: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     work(show).close()
-    drawn = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    drawn = terminal.getvalue()
     assert "1 of 2 jobs, 30 fits, encoding:  80%" in drawn
     assert "1200/1500" in drawn
 
@@ -55,12 +55,12 @@ def test_a_bar_on_a_terminal(show: bool | None, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(("kernel", "drawn"), [("IPKernelApp", True), ("TerminalIPythonApp", False)])
 def test_a_bar_in_a_notebook_without_being_asked(kernel: str, drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(config={kernel: {}}))
-    monkeypatch.setitem(sys.modules, "IPython", shell)  # type: ignore[arg-type]
-    monkeypatch.setattr(sys, "stdout", StringIO())
-    monkeypatch.setattr(sys, "stderr", StringIO())
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setattr(sys, "stdout", output := StringIO())
+    monkeypatch.setattr(sys, "stderr", errors := StringIO())
     work(None).close()
-    assert ("1 of 2 jobs, 30 fits, encoding:  80%" in sys.stdout.getvalue()) == drawn  # type: ignore[attr-defined]
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert ("1 of 2 jobs, 30 fits, encoding:  80%" in output.getvalue()) == drawn
+    assert errors.getvalue() == ""
 
 
 def test_lines_without_a_terminal_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,12 +76,12 @@ def test_lines_without_a_terminal_when_asked(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("show", [None, False])
 def test_silence_where_nobody_looks_or_asked(show: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_SECONDS", 0.01)
-    monkeypatch.setattr(sys, "stderr", StringIO())
+    monkeypatch.setattr(sys, "stderr", errors := StringIO())
     before = threading.active_count()
     shown = work(show)
     assert threading.active_count() == before
     shown.close()
-    assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert errors.getvalue() == ""
     monkeypatch.setattr(sys, "stderr", None)
     work(None).close()
 

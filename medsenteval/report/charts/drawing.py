@@ -169,7 +169,7 @@ class Label:
     def height(self) -> float:
         return 1.2 * self.size * len(self.lines)
 
-    def beside(self, x: float, y: float, *, anchor: str = "end") -> list[Shape]:
+    def beside(self, x: float, y: float, *, anchor: str = "end") -> list[Text]:
         """Return the lines one below the other, their middle at height y."""
         top = y - self.height / 2 + 0.95 * self.size
         title = "" if "".join(self.lines).replace(" ", "") == self.name.replace(" ", "") else self.name
