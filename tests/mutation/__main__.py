@@ -10,6 +10,7 @@ What survives is a hole in the tests, or a change that no test can see.
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import random
@@ -24,6 +25,7 @@ from itertools import islice
 from pathlib import Path
 from queue import Queue
 
+from tests.mutation.in_process import judge_together
 from tests.mutation.mutants import Mutant, mutants_of
 from tests.mutation.selection import tests_for
 
@@ -93,6 +95,34 @@ def _verdict(tree: Path, mutant: Mutant, source: str, limit: int) -> str:
     return "SURVIVED"
 
 
+def _verdicts_in_process(sample: list[Mutant], sources: dict[Path, str], place: Path, limit: int) -> dict[Mutant, str]:
+    """Judge mutants file by file, each file's in forks of one process; those that it cannot judge or notice are left out."""
+    by_file: dict[Path, list[Mutant]] = {}
+    for mutant in sample:
+        by_file.setdefault(mutant.file, []).append(mutant)
+    verdicts: dict[Mutant, str] = {}
+    for file, mutants in by_file.items():
+        answers = place / "answers.txt"
+        answers.write_text("", "utf-8")
+        paths = [str(path.relative_to(REPOSITORY)) for path in tests_for(file, REPOSITORY)]
+        marked = "not slow and not browser and not install"
+        arguments = (REPOSITORY, mutants, sources[file], paths, marked, limit, answers)
+        started = time.monotonic()
+        process = multiprocessing.get_context("fork").Process(target=judge_together, args=arguments)
+        process.start()
+        process.join(20 * limit * (len(mutants) + 1))
+        process.kill()
+        process.join()
+        told = dict(json.loads(line) for line in answers.read_text("utf-8").splitlines())
+        for number, mutant in enumerate(mutants):
+            found = told.get(number, "not judged: the tests were not collected")
+            if found and not found.startswith("not judged"):
+                verdicts[mutant] = f"noticed ({found})"
+            shown = verdicts.get(mutant) or found or "not noticed by these tests"
+            print(f"{time.monotonic() - started:4.0f} s  {mutant.describe(sources[file])}: {shown}", flush=True)
+    return verdicts
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutation")
     parser.add_argument("--sample", type=int, default=80, help="how many mutants")
@@ -103,6 +133,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--again", nargs="*", default=[], metavar="MUTANT", help="of the sample, only these, as they were printed"
     )
+    parser.add_argument("--quick", action="store_true", help="run no tests on a copy of the repository for what is left")
+    parser.add_argument("--files", type=int, metavar="N", help="draw from so many files, themselves drawn by their size")
     parser.add_argument("--list", action="store_true", help="print the sample and the tests for it, and run nothing")
     chosen = parser.parse_args(arguments)
     sources = {
@@ -112,7 +144,12 @@ def main(arguments: list[str]) -> int:
         if not chosen.only or any(path.is_relative_to(REPOSITORY / only) for only in chosen.only)
     }
     everything = [mutant for file, source in sources.items() for mutant in mutants_of(file, source)]
-    random.Random(chosen.seed).shuffle(everything)
+    rng = random.Random(chosen.seed)
+    rng.shuffle(everything)
+    if chosen.files:
+        # The files of the first mutants of a random order are drawn with chances as their numbers of mutants.
+        kept = set(islice(dict.fromkeys(mutant.file for mutant in everything), chosen.files))
+        everything = [mutant for mutant in everything if mutant.file in kept]
     drawn = list(islice((mutant for mutant in everything if mutant.compiles(sources[mutant.file])), chosen.sample))
     sample = [mutant for mutant in drawn if not chosen.again or mutant.describe(sources[mutant.file]) in chosen.again]
     print(f"{len(sample)} of {len(everything)} mutants of {len(sources)} files, seed {chosen.seed}", flush=True)
@@ -134,19 +171,27 @@ def main(arguments: list[str]) -> int:
         for number in range(chosen.jobs):
             trees.put(Path(shutil.copytree(REPOSITORY, Path(place) / str(number), ignore=_UNWANTED)))
 
+        verdicts = _verdicts_in_process(sample, sources, Path(place), chosen.limit)
+
         def judge(mutant: Mutant) -> str:
-            tree, source, started = trees.get(), sources[mutant.file], time.monotonic()
-            try:
-                how = _verdict(tree, mutant, source, chosen.limit)
-            finally:
-                trees.put(tree)
-            print(f"{time.monotonic() - started:4.0f} s  {mutant.describe(source)}: {how}", flush=True)
-            return how
+            source, started = sources[mutant.file], time.monotonic()
+            how = verdicts.get(mutant, "")
+            if not how and not chosen.quick:
+                tree = trees.get()
+                try:
+                    how = _verdict(tree, mutant, source, chosen.limit)
+                finally:
+                    trees.put(tree)
+                print(f"{time.monotonic() - started:4.0f} s  {mutant.describe(source)}: {how}", flush=True)
+            return how or "SURVIVED"
 
         with ThreadPoolExecutor(chosen.jobs) as pool:
-            verdicts = list(pool.map(judge, sample))
-    noticed, judged = sum("noticed" in how for how in verdicts), sum("UNJUDGED" not in how for how in verdicts)
-    print(f"{noticed} of {judged} noticed: {noticed / max(judged, 1):.1%}")
+            verdicts = dict(zip(sample, pool.map(judge, sample), strict=True))
+    noticed, judged = (
+        sum("noticed" in how for how in verdicts.values()),
+        sum("UNJUDGED" not in how for how in verdicts.values()),
+    )
+    print(f"{noticed} of {len(judged)} noticed: {noticed / max(len(judged), 1):.1%}")
     return 0
 
 

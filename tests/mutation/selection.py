@@ -11,7 +11,7 @@ __all__ = ["tests_for"]
 #: Steps up the imports of the product, from a file that no test imports to files that one does.
 _MOST_STEPS = 3
 #: Test files that are asked, at most: what half the product imports is in all of them.
-_MOST_FILES = 12
+_MOST_FILES = 8
 
 
 def tests_for(file: Path, repository: Path) -> list[Path]:
@@ -24,10 +24,7 @@ def tests_for(file: Path, repository: Path) -> list[Path]:
     for _ in range(_MOST_STEPS):
         chosen = [path for path, text in tests.items() if any(_is_test_of(path, text, each, repository) for each in near)]
         if chosen:
-            room = _inner(file).parts[0]
-            order = sorted(
-                chosen, key=lambda path: (path.stem != f"test_{file.stem}", room not in path.parts, len(tests[path]))
-            )
+            order = sorted(chosen, key=lambda path: _distance(path, tests[path], file))
             return order[:_MOST_FILES]
         sources = {path: text for top in ("medsenteval", "tasks", "encoders")
                    for path, text in _texts(repository / top, "*.py").items()}  # fmt: skip
@@ -39,6 +36,10 @@ def tests_for(file: Path, repository: Path) -> list[Path]:
     while not list(folder.glob("test_*.py")):
         folder = folder.parent
     return sorted(folder.glob("test_*.py"))
+
+
+def _distance(path: Path, text: str, file: Path) -> tuple[bool, bool, bool, int]:
+    return path.stem != f"test_{file.stem}", not _imports(text, file), _inner(file).parts[0] not in path.parts, len(text)
 
 
 def _inner(file: Path) -> Path:
@@ -53,6 +54,8 @@ def _texts(folder: Path, pattern: str) -> dict[Path, str]:
 def _is_test_of(path: Path, text: str, file: Path, repository: Path) -> bool:
     inner = _inner(file)
     if path.stem == f"test_{inner.stem}" and path.parent.name in (inner.parent.name, "tests"):
+        return True
+    if len(inner.parts) > 1 and path.parent == repository / "tests" / inner.parent:
         return True
     if inner.parts[0] == "cli":
         source = (repository / file).read_text("utf-8")
