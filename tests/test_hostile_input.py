@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.datasets.locate import locate
 from medsenteval.encoders.contextual.elmo_options import read_options
-from medsenteval.encoders.contextual.sentence_transformer import _check_folder
+from medsenteval.encoders.contextual.module_folders import check_modules
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.errors import DataError, DataMissingError, EncoderError, SettingsError
 from medsenteval.registry import task
@@ -284,7 +284,7 @@ def test_a_module_whose_name_no_file_can_have_is_missing(tmp_path: Path) -> None
     (tmp_path / "modules.json").write_text(json.dumps([{"type": f"{library}Router", "path": ""}]))
     (tmp_path / "router_config.json").write_text(json.dumps({"types": {"9" * 300: f"{library}Dense"}}))
     with pytest.raises(EncoderError, match=r"is missing, but router_config\.json lists it"):
-        _check_folder(tmp_path, weights=True)
+        check_modules(tmp_path, weights=True)
 
 
 @pytest.mark.parametrize("content", [b"", b"x", b"PK\x03\x04" + b"x" * 40])

@@ -16,8 +16,8 @@ import numpy as np
 from medsenteval.encoders.contextual.elmo import _read_weights
 from medsenteval.encoders.contextual.elmo_options import read_options
 from medsenteval.encoders.contextual.model_folder import check_model_folder
+from medsenteval.encoders.contextual.module_folders import check_modules
 from medsenteval.encoders.contextual.saved_model import checked_files
-from medsenteval.encoders.contextual.sentence_transformer import _check_folder
 from medsenteval.encoders.endpoint import EndpointEncoder
 from medsenteval.encoders.static import model2vec
 from medsenteval.errors import EncoderError
@@ -220,10 +220,10 @@ MODEL_READERS: Final = (
     Reader(
         "folder of sentence-transformers",
         _SENTENCE_TRANSFORMER,
-        lambda folder: _check_folder(folder, weights=True),
+        lambda folder: check_modules(folder, weights=True),
         mutate=mutate_json,
     ),
-    Reader("folder with a router", _ROUTER, lambda folder: _check_folder(folder, weights=True), mutate=mutate_json),
+    Reader("folder with a router", _ROUTER, lambda folder: check_modules(folder, weights=True), mutate=mutate_json),
     Reader("folder of model2vec", _STATIC, _static, mutate=mutate_json),
     Reader(
         "files of a SavedModel",

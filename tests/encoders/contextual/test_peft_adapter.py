@@ -35,7 +35,7 @@ def save_lora(model_folder: Path, folder: Path, seed: int = 0) -> Any:
         for name, parameter in changed.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(0, 0.5)
-    changed.save_pretrained(folder)
+    changed.save_pretrained(str(folder))
     return changed.eval()
 
 
