@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
@@ -47,7 +48,10 @@ def judge_together(
 class _Judge:
     def __init__(self, repository: Path, mutants: Sequence[Mutant], source: str, limit: int, answers: Path) -> None:
         self._mutants, self._source, self._limit, self._answers = mutants, source, limit, answers
-        self._file = str(repository / mutants[0].file)
+        file = mutants[0].file
+        self._file = str(repository / file)
+        parts = file.with_suffix("").parts
+        self._name = ".".join(parts if parts[0] == "medsenteval" else ("medsenteval", *parts)).removesuffix(".__init__")
 
     def pytest_runtestloop(self, session: Any) -> bool:
         ran = self._answers.with_suffix(".lines")
@@ -70,7 +74,7 @@ class _Judge:
             return "not judged: no test of these runs the line"
 
         def run() -> None:
-            if not _put_in_place(self._file, self._source, mutant.apply(self._source)):
+            if not _put_in_place(self._name, self._file, self._source, mutant.apply(self._source)):
                 told.write_text("not judged: not in a living function", "utf-8")
                 return
             for item, following in zip(items, [*items[1:], None], strict=True):
@@ -122,8 +126,9 @@ def _failed(item: Any, following: Any) -> bool:
     return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
 
 
-def _put_in_place(file: str, source: str, changed: str) -> bool:
+def _put_in_place(name: str, file: str, source: str, changed: str) -> bool:
     """Give living functions of a file the code of its changed source; returns whether any changed and all could."""
+    import_module(name)
     pairs = zip(_codes(compile(source, file, "exec")), _codes(compile(changed, file, "exec")), strict=True)
     new = {(old.co_qualname, old.co_firstlineno): code for old, code in pairs if _differs(old, code)}
     found = 0
