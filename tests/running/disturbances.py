@@ -222,8 +222,8 @@ def main() -> int:
                 tally = campaign(stage, name, executor, arguments.rounds, arguments.seed)
                 took = f"{tally.slowest:.1f}"
                 rows.append([name, executor, str(tally.rounds), str(tally.too_late), took, str(len(tally.faults))])
-                faults += [f"{name}, {executor}: {fault}" for fault in tally.faults]
-                print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+                faults += (new := [f"{name}, {executor}: {fault}" for fault in tally.faults])
+                print("  ".join(rows[-1]), *new, sep="\n", file=sys.stderr, flush=True)
     header = ["Disturbance", "Executor", "Rounds", "Run was faster", "Slowest end, s", "Faults"]
     load = f"Load average of the machine: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores."
     print(text_table(header, rows, [False, False, *[True] * 4]), "", load, *faults, sep="\n")
