@@ -6,6 +6,7 @@ user's word. A merged model is a plain one, so that its weights tell it apart li
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +19,16 @@ __all__ = ["PeftAdapter"]
 _WEIGHTS: Final = "adapter_model.safetensors"
 #: Adapters whose change can be added to the weights; others (prompts, prefixes) change what a text is.
 _MERGED: Final = ("ADALORA", "BOFT", "IA3", "LOHA", "LOKR", "LORA", "OFT", "VERA")
+#: Settings that may be set. By some of the others PEFT imports a module that the file names, or reads a file of its choice.
+_KNOWN: Final = re.compile(
+    r"r|alpha|auto_mapping|base_model_name_or_path|beta[12]|bias|block_share|boft_\w+|coft|d_initial|decompose_(both|factor)"
+    r"|deltaT|ensure_weight_tying|eps|(eva|loftq)_config|exclude_modules|fan_in_fan_out|feedforward_modules|inference_mode"
+    r"|init_\w+|layer_replication|layers_(pattern|to_transform)|lora_(alpha|bias|dropout)|megatron_core|module_dropout"
+    r"|modules_to_save|num_cayley_neumann_terms|oft_block_size|orth_reg_weight|peft_(type|version)|projection_prng_key"
+    r"|qalora_group_size|(alpha|rank)_pattern|rank_dropout(_scale)?|revision|save_projection|target_(modules|parameters|r)"
+    r"|task_type|tfinal|tinit|total_step|trainable_token_indices|use_(cayley_neumann|dora|effective_conv2d|qalora|rslora)"
+    r"|vera_dropout"
+)
 
 
 class PeftAdapter:
@@ -29,9 +40,12 @@ class PeftAdapter:
         settings = folder / "adapter_config.json"
         if not settings.is_file():
             raise EncoderError(f"{kind}: adapter: {folder} has no adapter_config.json; expected is a folder as PEFT saves it")
-        made_as = str(read_json(settings, dict, kind).get("peft_type"))
+        content = read_json(settings, dict, kind)
+        made_as = str(content.get("peft_type"))
         if made_as not in _MERGED:
             raise EncoderError(f"{kind}: adapter: {settings} is of peft_type {made_as}; it can be {' or '.join(_MERGED)}")
+        if odd := [key for key, value in content.items() if value and not _KNOWN.fullmatch(key)]:
+            raise EncoderError(f"{kind}: adapter: {settings} sets {odd[0]!r}, which no merged adapter needs; remove it")
         if revision:
             from huggingface_hub import hf_hub_download
 

@@ -107,7 +107,8 @@ def what_needs_trust(described: SuiteDescription) -> list[str]:
 def _needs_trust(spec: str) -> bool:
     kind, _, options = registry.parse_encoder_spec(spec)
     kind = registry.encoder_name(kind)[0]
-    parts = [options[role] for role in ("query", "document") if role in options] if kind == "dual" else []
+    # Of two models as one encoder, under whatever name a recipe gives it.
+    parts = [options[role] for role in ("query", "document") if role in options]
     return kind in _TRUSTED or any(map(_needs_trust, parts))
 
 

@@ -34,7 +34,11 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     return write
 
 
-SPELLINGS = ("python:stranger_code:encode", "Python:stranger_code:encode", "py-thon:stranger_code:encode")
+SPELLINGS = (
+    "python:stranger_code:encode", "Python:stranger_code:encode", "py-thon:stranger_code:encode",
+    "dual,query=lexical,document=python:stranger_code:encode", "dual,query=python:stranger_code:encode,document=lexical",
+    "medcpt,query=python:stranger_code:encode,document=lexical", "Med-CPT,query=lexical,document=python:stranger_code:encode",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("options", [["--plan"], [], ["--quiet"]])

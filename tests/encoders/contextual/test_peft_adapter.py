@@ -100,3 +100,26 @@ def test_what_cannot_be_merged_or_is_not_there_is_said(base: Path, tmp_path: Pat
     (empty / "adapter_model.safetensors").write_bytes(b"nothing")
     with pytest.raises(EncoderError, match="does not fit the model"):
         load_encoder(f"transformers:{base},adapter={empty}")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"megatron_config": {"x": 1}, "megatron_core": "mine"},
+        {"megatron_config": {"x": 1}, "megatron_core": "transformers.mine"},
+        {"init_lora_weights": "corda", "corda_config": {"cache_file": "cache.pt"}},
+        {"init_lora_weights": "lora_ga", "lora_ga_config": {"cache_file": "cache.pt"}},
+        {"a_setting_of_tomorrow": "mine.Class"},
+    ],
+)
+def test_settings_that_import_or_read_are_refused(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    save_lora(base, tmp_path / "lora")
+    (tmp_path / "mine.py").write_text(f"import os; os.mkdir({str(tmp_path / 'hacked')!r})")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    file = tmp_path / "lora" / "adapter_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **settings}))
+    with pytest.raises(EncoderError, match="which no merged adapter needs; remove it"):
+        load_encoder(f"transformers:{base},adapter={tmp_path / 'lora'}").encode(["x"])
+    assert not (tmp_path / "hacked").exists()
