@@ -1,9 +1,9 @@
-"""The tables of Schulz and Juric 2020 as plans: existing word sets (4, B.1), term sets (5, C.1 to C.3), categories (6, D.1).
+"""The tables of Schulz and Juric 2020 as plans: existing word sets (4, B), term sets (5, C), categories (6, D.1).
 
 Each goes through the evaluation that the commands use: word tasks with the paper's measures, scored again on the pairs that all
 rows run here know; ``terms evaluate``; and ``terms separate`` under every measure. Where the paper counts encoders that a row
 is significantly better and worse than, so do we: BCa intervals for correlations, McNemar's test for accuracies, both with
-Bonferroni's correction.
+Bonferroni's correction. Tables B.2 to B.5 and C.4 to C.8 count so the measures of one row.
 """
 
 from __future__ import annotations
@@ -35,14 +35,16 @@ from medsenteval.words.terms.sets import SetName, is_synthetic, read_set, source
 
 __all__ = ["CATEGORY_TABLES", "SET_TABLES", "WORD_TABLES", "Ran", "medisim_cell", "run_categories", "run_sets", "share_pairs"]
 
-WORD_TABLES: Final = ("medisim-4", "medisim-b.1")
-SET_TABLES: Final = ("medisim-5", "medisim-c.1", "medisim-c.2", "medisim-c.3")
+WORD_TABLES: Final = ("medisim-4", *(f"medisim-b.{number}" for number in range(1, 6)))
+SET_TABLES: Final = ("medisim-5", *(f"medisim-c.{number}" for number in range(1, 9)))
 CATEGORY_TABLES: Final = ("medisim-6", "medisim-d.1")
 
 #: Printed names of measures that are not ours; those without a prefix are of encoders that give one vector a term.
 _MEASURES: Final = {
     "fJ": "fuzzy_jaccard", "mJ": "max_jaccard", "cos": "avg_cos", "r": "avg_r", "rho": "avg_rho", "tau": "avg_tau",
 }  # fmt: skip
+#: Printed counts of measures -> what ours are called.
+_COUNTED: Final = {"measures_outperformed": "better", "measures_that_outperform": "worse"}
 _SNOMED: Final = "SNOMED-CT"
 #: What the paper calls the categories, in the order near, close, distant.
 _CATEGORIES: Final = ("DP", "TP", "Org")
@@ -65,25 +67,37 @@ class Ran:
 
 def medisim_cell(number: PublishedNumber) -> Cell:
     """Say which task, options and metric a printed number corresponds to."""
-    printed = number.setting.rsplit(", ", 1)[-1]
     if number.table in WORD_TABLES:
-        # Only whole terms count, under the measure that the paper chose for the row, or under the best of all.
-        best = number.metric == "spearman_best_metric"
-        options = {"multiword": "complete", "measure": "best" if best else _MEASURES.get(printed, printed)}
+        # Only whole terms count, under the measure that the paper chose for the row, or under all.
+        options = {"multiword": "complete", "measure": _measure(number) if number.metric == "spearman" else "best"}
         task = number.task
         if match := re.fullmatch(r"MiniMayoSRS-(avg|coders|physicians)", task):
             task = "MiniMayoSRS"
             options["raters"] = "mean" if match[1] == "avg" else match[1]
-        return Cell(number, task, "spearman", options, remark=_OWN_PAIRS)
+        return Cell(number, task, _COUNTED.get(number.metric, "spearman"), options, remark=_OWN_PAIRS)
     if number.table in SET_TABLES:
         # One of the 20 sets, which the user builds from SNOMED CT into the folder terms/ of the data folder.
-        difficulty, strategy, _ = number.setting.split(", ")
-        metric = {"accuracy": "acc"}.get(number.metric, number.metric)
-        return Cell(number, task_for(SetName(number.task, difficulty, strategy)).name, metric, remark=_OWN_PAIRS)
+        metric = {"accuracy": "acc", **_COUNTED}.get(number.metric, number.metric)
+        return Cell(number, task_for(_set_name(number)).name, metric, remark=_OWN_PAIRS)
     remark = "which terms of a category the paper took it does not say; ours are all fully specified names, or --limit N"
     if number.metric.startswith("mean_sim"):
         remark += "; means within a category leave out a term's similarity to itself, of which the paper says nothing"
     return Cell(number, _SNOMED, number.metric, remark=remark)
+
+
+def _measure(number: PublishedNumber) -> str:
+    printed = number.setting.rsplit(", ", 1)[-1]
+    return _MEASURES.get(printed, printed)
+
+
+def _filled(cell: Cell, result: Result) -> Cell:
+    """Add our number to a cell: a score, or how many of the row's other measures one is better or worse than."""
+    if cell.metric not in _COUNTED.values():
+        return filled(cell, result)
+    found = result.details["measures"].get(_measure(cell.number))
+    if found is None:
+        return replace(cell, missing=(f"{cell.specification} has no measure {_measure(cell.number)}",))
+    return replace(cell, ours=float(found[cell.metric]), n=result.n_test)
 
 
 def share_pairs(cells: Sequence[Cell], found: Found, resamples: int) -> Ran:
@@ -101,8 +115,11 @@ def share_pairs(cells: Sequence[Cell], found: Found, resamples: int) -> Ran:
         except MedSentEvalError as error:
             failures.append(f"{task}: {error}")
             continue
+        if any(cell.metric in _COUNTED.values() for cell in cells):
+            rescored = [_with_counts(result) for result in rescored]
+        else:
+            counts |= dict(zip(keys, _superscripts(rescored), strict=True))
         shared |= dict(zip(keys, rescored, strict=True))
-        counts |= dict(zip(keys, _superscripts(rescored), strict=True))
     done = []
     variances: dict[str, list[float]] = {}
     for cell in cells:
@@ -111,8 +128,9 @@ def share_pairs(cells: Sequence[Cell], found: Found, resamples: int) -> Ran:
             done.append(cell)
             continue
         details = result.details
-        made = f"{details['measure']}, {details['pairs_scored']:,} of {details['pairs']:,} pairs{counts[cell.key]}"
-        done.append(replace(filled(cell, result), made=made))
+        pairs = f"{details['pairs_scored']:,} of {details['pairs']:,} pairs"
+        made = f"{details['measure']}, {pairs}{counts[cell.key]}" if cell.key in counts else pairs
+        done.append(replace(_filled(cell, result), made=made))
         if len(details.get("measures", ())) > 1:
             scores = [each["spearman"] for each in details["measures"].values()]
             variances.setdefault(cell.number.encoder, []).append(float(np.var(scores)))
@@ -121,22 +139,39 @@ def share_pairs(cells: Sequence[Cell], found: Found, resamples: int) -> Ran:
 
 
 def _superscripts(results: Sequence[Result]) -> list[str]:
-    """Say of how many others each result is significantly better and worse: BCa intervals, Bonferroni's correction."""
+    """Say of how many others each result is significantly better and worse."""
     n = len(results)
     if n < 2 or any(result.synthetic for result in results):
         return [""] * n
+    predicted = [result.items["predicted"] for result in results]
+    return [_compared(*counts, n) for counts in _wins(predicted, results[0].items["gold"], results[0].seed)]
+
+
+def _with_counts(result: Result) -> Result:
+    """Compare a result's measures with each other."""
+    measures = result.details["measures"]
+    counts = _wins([result.items[name] for name in measures], result.items["gold"], result.seed)
+    named = {
+        name: {**measures[name], "better": better, "worse": worse}
+        for name, (better, worse) in zip(measures, counts, strict=True)
+    }
+    return replace(result, details={**result.details, "measures": named})
+
+
+def _wins(predicted: Sequence[Sequence[float]], gold: Sequence[float], seed: int) -> list[tuple[int, int]]:
+    """Count of how many other rows each is significantly better and worse: BCa intervals, Bonferroni's correction."""
+    n = len(predicted)
     first, second = np.triu_indices(n, 1)
-    predicted = np.array([result.items["predicted"] for result in results], dtype=np.float64)
-    score = correlations("spearman", predicted, np.array(results[0].items["gold"], dtype=np.float64))
+    score = correlations("spearman", np.array(predicted, dtype=np.float64), np.array(gold, dtype=np.float64))
     resamples = max(_RESAMPLES, round(4 * len(first) / ALPHA))
-    drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(results[0].seed))
-    better, worse = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
+    drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed))
+    counts = np.zeros((n, 2), dtype=int)
     for i, j, p in zip(first, second, bonferroni(drawn.p_values("bca")[first, second]), strict=True):
         if p < ALPHA:
             winner, loser = (i, j) if drawn.observed[i] > drawn.observed[j] else (j, i)
-            better[winner] += 1
-            worse[loser] += 1
-    return [_compared(int(a), int(b), n) for a, b in zip(better, worse, strict=True)]
+            counts[winner, 0] += 1
+            counts[loser, 1] += 1
+    return [(int(better), int(worse)) for better, worse in counts]
 
 
 def _compared(better: int, worse: int, n: int) -> str:
@@ -159,6 +194,7 @@ def run_sets(
         return Ran(list(cells), failures, False, {})
     folder = locate(task_for(_set_name(ready[0].number)), root)
     synthetic = is_synthetic(folder) or is_synthetic(root)
+    counted = any(cell.metric in _COUNTED.values() for cell in ready)
     made: dict[tuple[str, str], tuple[Result, str]] = {}
     absent: dict[str, str] = {}
     for name in dict.fromkeys(_set_name(cell.number) for cell in ready):
@@ -169,15 +205,17 @@ def run_sets(
             continue
         try:
             [outcome] = evaluate_sets(
-                [term_set], list(encoders.values()), settings, measure=PAPER_MEASURE, synthetic=synthetic,
-                source=source_of(folder), store=store, cache=cache, announce=announce,
+                [term_set], list(encoders.values()), settings, measure=PAPER_MEASURE, all_measures=counted,
+                synthetic=synthetic, source=source_of(folder), store=store, cache=cache, announce=announce,
             )  # fmt: skip
         except MedSentEvalError as error:
             failures.append(f"{task}: {error}")
             continue
         for specification, result, found in zip(encoders, outcome.results, outcome.comparisons, strict=True):
-            said = f"{result.details['measure']}, {outcome.n_common:,} of {outcome.n_pairs:,} pairs"
-            said += "" if synthetic else _compared(found.better, found.worse, len(encoders))
+            said = f"{outcome.n_common:,} of {outcome.n_pairs:,} pairs"
+            if not counted:
+                said = f"{result.details['measure']}, {said}"
+                said += "" if synthetic else _compared(found.better, found.worse, len(encoders))
             made[specification, task] = result, said
     done = []
     for cell in cells:
@@ -188,7 +226,7 @@ def run_sets(
             done.append(cell)
         else:
             remark = f"{cell.remark}; ours built from {source_of(folder) or 'an unnamed source'}"
-            done.append(replace(filled(cell, result_and_said[0]), made=result_and_said[1], remark=remark))
+            done.append(replace(_filled(cell, result_and_said[0]), made=result_and_said[1], remark=remark))
     return Ran(done, failures, synthetic and bool(made), {})
 
 

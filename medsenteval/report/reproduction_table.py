@@ -69,7 +69,7 @@ def _verdict(done: list[Cell], synthetic: bool) -> list[str]:
 
 
 def _row(cell: Cell) -> list[str]:
-    digits = 2 if cell.number.unit == "percent" else 3
+    digits = {"percent": 2, "count": 0}.get(cell.number.unit, 3)
     assert cell.ours is not None
     assert cell.difference is not None
     tolerance = "" if cell.tolerance is None else f"±{cell.tolerance:.{digits}f}"
