@@ -187,11 +187,9 @@ def main(arguments: list[str]) -> int:
 
         with ThreadPoolExecutor(chosen.jobs) as pool:
             verdicts = dict(zip(sample, pool.map(judge, sample), strict=True))
-    noticed, judged = (
-        sum("noticed" in how for how in verdicts.values()),
-        sum("UNJUDGED" not in how for how in verdicts.values()),
-    )
-    print(f"{noticed} of {len(judged)} noticed: {noticed / max(len(judged), 1):.1%}")
+    noticed = sum("noticed" in how for how in verdicts.values())
+    judged = sum("UNJUDGED" not in how for how in verdicts.values())
+    print(f"{noticed} of {judged} noticed: {noticed / max(judged, 1):.1%}")
     return 0
 
 

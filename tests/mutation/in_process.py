@@ -102,7 +102,7 @@ class _Judge:
                 sys.settrace(tracer)
                 failed = _failed(item, following)
                 sys.settrace(None)
-                threading.settrace(None)  # type: ignore[arg-type]
+                threading.settrace(None)
                 if lines and not failed:
                     seconds = time.process_time() - started
                     stream.write(json.dumps({"item": number, "lines": sorted(lines), "seconds": seconds}) + "\n")

@@ -97,7 +97,7 @@ def mrpc_written_out(data: Path, batcher: Batcher, folds: int) -> dict[str, floa
             (first.split(), second.split(), int(label)) for label, _, _, first, second in (line.split("\t") for line in lines)
         ]
         rows.sort(key=lambda row: (len(row[0]), len(row[1]), row[2]))
-        u, v = (batcher(None, [row[side] for row in rows]) for side in (0, 1))
+        u, v = batcher(None, [row[0] for row in rows]), batcher(None, [row[1] for row in rows])
         features[split] = np.concatenate([np.abs(u - v), u * v], axis=1)
         labels[split] = np.array([row[2] for row in rows])
 
@@ -131,9 +131,9 @@ def test_unconverged_fits_score_exactly_as_the_protocol_written_out(real_files: 
 @pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_glove_scores_as_upstream(real_files: Path) -> None:
+def test_glove_scores_as_upstream(real_files: Path, glove: Path) -> None:
     record = RECORD["GloVe 6B 100d"]
-    batcher = glove_words()
+    batcher = glove_words(glove)
     for name in ("TREC", "MRPC", "SST5", "SICKEntailment", "STS12", "STS16"):
         assert_equal_to_record(score(real_files, batcher, record["params"], name), record["results"][name], unconverged=0.7)
     ours = score(real_files, batcher, {"usepytorch": False, "kfold": 2}, "MRPC")
