@@ -6,7 +6,7 @@ import hashlib
 import logging
 import platform
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -31,7 +31,16 @@ from medsenteval.support.memory import peak_memory_mb, return_freed_memory
 from medsenteval.support.progress import Progress
 from medsenteval.tasks.probe_rows import stacked_parts
 
-__all__ = ["SE", "Workers", "declared_training", "evaluate_task", "make_result", "signature_of", "texts_in_roles"]
+__all__ = [
+    "SE",
+    "Workers",
+    "declared_training",
+    "evaluate_task",
+    "known_share",
+    "make_result",
+    "signature_of",
+    "texts_in_roles",
+]
 
 _log: Final = logging.getLogger(__name__)
 
@@ -89,7 +98,8 @@ def evaluate_task(
         tokens = {} if meter is None or meter.used is None else {"tokens": meter.used - used_before}
     encoded = time.perf_counter()
     return_freed_memory()
-    coverage = _coverage(encoder, embeddings, task)
+    coverage = known_share(encoder, embeddings.row_of, task.name)
+    coverage["zero_vectors"] = int(embeddings.zero_rows.sum()) / len(embeddings.matrix)
     begun = time.perf_counter()
     if workers is None:
         scores = task.evaluate(task, asked, embeddings, settings)
@@ -195,20 +205,20 @@ def _what_was_seen(encoder: Encoder, parts: list[Embeddings], seen: list[dict[st
     return described
 
 
-def _coverage(encoder: Encoder, embeddings: Embeddings, task: Task) -> dict[str, float]:
+def known_share(encoder: Encoder, texts: Iterable[str], where: str) -> dict[str, float]:
     """Return what share of the texts an encoder knows; one that knows next to nothing is refused before it is scored.
 
     This holds for every task. What word tasks do about single unknown words begins above it.
     """
     measure = getattr(encoder, "coverage", None)
-    coverage: dict[str, float] = {} if measure is None else dict(measure(embeddings.row_of))
+    coverage: dict[str, float] = {} if measure is None else dict(measure(texts))
     if coverage.get("tokens", 1.0) < _LEAST_COVERAGE:
         raise EncoderError(
-            f"{task.name}: {encoder.name} knows {coverage['tokens']:.1%} of the words in the texts, and below "
+            f"{where}: {encoder.name} knows {coverage['tokens']:.1%} of the words in the texts, and below "
             f"{_LEAST_COVERAGE:.0%} a score would say nothing of it. Are the vectors of this language, does their case fit "
             "(option case), and is the file what it should be?"
         )
-    return {**coverage, "zero_vectors": int(embeddings.zero_rows.sum()) / len(embeddings.matrix)}
+    return coverage
 
 
 def _versions() -> dict[str, str]:

@@ -16,7 +16,7 @@ pytest.importorskip("rapidfuzz")
 
 from medsenteval.cli.main import main
 from medsenteval.encoders.adapt import as_encoder
-from medsenteval.errors import DataError, SettingsError, UnknownNameError
+from medsenteval.errors import DataError, EncoderError, SettingsError, UnknownNameError
 from medsenteval.registry import load_encoder
 from medsenteval.report.term_tables import measure_table, outcome_table
 from medsenteval.running.result_store import ResultStore
@@ -72,6 +72,16 @@ def test_only_pairs_that_all_encoders_know_count(tmp_path: Path) -> None:
     assert [stored.task for stored in store.results()] == [f"terms-{NAME}"] * 2
     assert "all 2 encoders" in " ".join(result.notes)
     assert "fuzzy_jaccard" in outcome_table([outcome])
+
+
+def test_an_encoder_that_knows_next_to_no_word_is_refused(tmp_path: Path) -> None:
+    """One word of 31, the others unknown, as in tasks; one of 20 is enough to be scored on what it knows."""
+    unknown = TermSet(NAME, [("heart", f"x{i} y{i} z{i}") for i in range(10)], [True, False] * 5)
+    with pytest.raises(EncoderError, match=r"terms: words knows 3\.2% of the words in the texts, and below 5%"):
+        evaluate_sets([unknown], [vectors(tmp_path)], Settings())  # type: ignore[list-item]
+    some = [("heart", "heart"), *((f"x{i}", f"y{i}") for i in range(9)), ("x9", "heart")]
+    with pytest.raises(DataError, match="not both similar and dissimilar"):
+        evaluate_sets([TermSet(NAME, some, [True, False] * 5 + [True])], [vectors(tmp_path)], Settings())  # type: ignore[list-item]
 
 
 def test_every_measure_is_scored_and_compared(tmp_path: Path, counting: CountingEncoder) -> None:
