@@ -107,6 +107,11 @@ def test_the_notebook_tells_the_whole_story(tmp_path: Path, monkeypatch: pytest.
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     printed = "".join(output.get("text", "") for cell in code for output in cell.outputs)
     assert "BIOSSES      hashed-words  pearson" in printed
+    assert " jobs" not in printed, "progress is saved with the notebook"
+    kinds = [kind for cell in code for output in cell.outputs for kind in output.get("data", {})]
+    assert kinds.count("image/png") == 1
+    assert kinds.count("text/html") == 2
+    assert kinds.count("text/markdown") == 1
     assert "hashed-words  WordOrder     sensitivity 0.00" in printed
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from medsenteval.comparison.compare import Comparison, compare_results
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals
 from medsenteval.contracts import Result
-from medsenteval.report.comparison_table import render_comparison
+from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.decision_table import render_decisions
 from medsenteval.report.html import render_page
 from medsenteval.report.output_folder import ready_folder
@@ -83,13 +83,20 @@ class Compared:
         return data_frame(rows)
 
     def __str__(self) -> str:
-        parts = [render_comparison(self.comparison)]
-        if self.decisions:
-            parts.append(render_decisions(self.decisions, self.ranks, self.rope, self.comparison.level, "text"))
-        return "\n\n".join(parts)
+        return self._rendered("text")
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_markdown_(self) -> str:
+        """Return what a notebook shows: tables that do not break at the end of a line."""
+        return self._rendered("markdown")
+
+    def _rendered(self, style: str) -> str:
+        parts = [render_comparison(self.comparison, style, TableOptions(notes=True))]
+        if self.decisions:
+            parts.append(render_decisions(self.decisions, self.ranks, self.rope, self.comparison.level, style))
+        return "\n\n".join(parts)
 
 
 def compare(

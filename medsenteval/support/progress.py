@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ __all__ = ["Progress"]
 
 #: Seconds between two lines where there is no terminal.
 _SECONDS: Final = 5.0
+_SECONDS_BETWEEN_BARS: Final = 0.2
 
 
 class Progress:
@@ -29,12 +31,16 @@ class Progress:
         self._since = time.monotonic()
         self._closed = threading.Event()
         notebook = show is not False and _in_notebook()
-        watched = notebook or (show is not False and sys.stderr is not None and sys.stderr.isatty())
-        # Notebooks show standard error on red.
-        place = sys.stdout if notebook else None
-        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not watched, file=place)
+        terminal = show is not False and not notebook and sys.stderr is not None and sys.stderr.isatty()
+        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not terminal)
+        self._cell: Any = None
+        self._drawn = -math.inf
+        if notebook:
+            from IPython.display import display
+
+            self._cell = display({"text/plain": ""}, raw=True, display_id=True)
         self._describe()
-        if show and not watched:
+        if show and not (terminal or notebook):
             threading.Thread(target=self._write_lines, name="progress", daemon=True).start()
 
     def __str__(self) -> str:
@@ -48,11 +54,13 @@ class Progress:
             self.n_texts += count
             self._bar.total = self.n_texts
             self._bar.refresh()
+            self._draw()
 
     def encoded(self, count: int) -> None:
         with self._lock:
             self.n_encoded += count
             self._bar.update(count)
+            self._draw()
 
     def fitted(self, count: int = 1) -> None:
         with self._lock:
@@ -75,10 +83,23 @@ class Progress:
         self._closed.set()
         with self._lock:
             self._bar.close()
+            if self._cell is not None:
+                # What is saved with the notebook is its results.
+                self._cell.update({"text/plain": ""}, raw=True)
+                self._cell = None
 
     def _describe(self) -> None:
         fits = f", {self._fits} fits" if self._fits else ""
         self._bar.set_description_str(f"{self._done} of {self._n_jobs} jobs{fits}, encoding")
+        self._draw()
+
+    def _draw(self) -> None:
+        """Draw the bar of a notebook anew, a few times a second at most."""
+        if self._cell is None or time.monotonic() - self._drawn < _SECONDS_BETWEEN_BARS:
+            return
+        self._drawn = time.monotonic()
+        bar = f'<progress value="{self.n_encoded}" max="{max(self.n_texts, 1)}"></progress> {self}'
+        self._cell.update({"text/plain": str(self), "text/html": bar}, raw=True)
 
     def _write_lines(self) -> None:
         while not self._closed.wait(_SECONDS):
