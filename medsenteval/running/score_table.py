@@ -111,7 +111,7 @@ def as_points(difference: float | None, unit: str) -> str:
 
 def _shows(result: Result, metric: Metric) -> str:
     """Return what the items would show between this encoder and one that scores about the same."""
-    if result.synthetic:
+    if result.synthetic or "relation" in result.items or "concept" in result.items:  # means over these are another matter
         return "-"
     scale = 100.0 if metric.unit == "percent" else 1.0
     found = smallest_expected(metric.name, metric.value / scale, metric.n)

@@ -83,7 +83,7 @@ def smallest_accuracy_difference(n: int, disagreement: float, *, level: float = 
     if mcnemar_power(n, disagreement, 0.0, level) < power:
         return None
     low, high = 0.0, disagreement
-    for _ in range(40):
+    for _ in range(24):
         middle = (low + high) / 2
         found = mcnemar_power(n, (disagreement + middle) / 2, (disagreement - middle) / 2, level) >= power
         low, high = (low, middle) if found else (middle, high)
