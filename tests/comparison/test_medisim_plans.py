@@ -20,6 +20,7 @@ pytest.importorskip("rapidfuzz")
 
 from medsenteval.cli.main import main
 from medsenteval.comparison.medisim_plans import CATEGORY_TABLES, SET_TABLES, WORD_TABLES
+from medsenteval.comparison.published.numbers import published_numbers
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.comparison.reproduced_cells import Cell, Reproduction
 from medsenteval.report.reproduction_table import render_reproduction
@@ -111,6 +112,28 @@ def test_measures_are_the_papers() -> None:
     assert {measure for row, measure in measures.items() if row not in contextual} == {"avg_cos"}
     assert {cell.options["measure"] for cell in plan_table("medisim-b.1").cells} == {"best"}
     assert {cell.options.get("raters") for cell in plan_table("medisim-b.1").cells} == {None, "mean", "coders", "physicians"}
+
+
+def test_the_paper_swaps_two_measures() -> None:
+    """A mean of one word, and a mean over one pair of words, are that word and that pair: printed counts must be equal."""
+    counts: dict[tuple[str, str, str], NDArray[np.int_]] = {}
+    for number in published_numbers():
+        if number.table in ("medisim-b.2", "medisim-b.3", "medisim-b.4"):
+            place = number.encoder, number.task, number.setting
+            which = 0 if number.metric == "measures_outperformed" else 1
+            counts.setdefault(place, np.zeros(2, dtype=int))[which] = round(number.value)
+    cells = {key[:2] for key in counts if key[1] in ("UMNSRS-sim-mod", "UMNSRS-rel-mod", "Bio-SimLex", "Bio-SimVerb")}
+
+    def apart(of_means: str, of_pairs: str) -> int:
+        none = np.zeros(2, dtype=int)
+        return sum(int(np.abs(counts.get((*c, of_means), none) - counts.get((*c, of_pairs), none)).sum()) for c in cells)
+
+    assert len(cells) == 34
+    assert apart("avg_r", "pair_r") + apart("avg_rho", "pair_rho") == 111
+    assert apart("avg_r", "pair_rho") + apart("avg_rho", "pair_r") == 7
+    assert apart("avg_cos", "pair_cos") + apart("avg_tau", "pair_tau") == 10
+    remarks = {cell.number.encoder: cell.remark for cell in plan_table("medisim-4").cells}
+    assert [row for row, remark in remarks.items() if "each other's" in remark] == ["GloVe"]
 
 
 def test_table_4_on_the_pairs_that_all_rows_know(data: Path) -> None:
