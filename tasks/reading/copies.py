@@ -54,13 +54,13 @@ def split_of(name: str) -> str | None:
 
 
 def name_splits(place: Path | str, files: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Return files with the split that each name, or else its folder's, says.
+    """Return files with the split that each name says, or else that of its folder below ``place``.
 
     Several numbered parts make one split, other doubles are an error.
     """
     found: dict[str, list[Path]] = {}
     for file in files:
-        for name in (file.name, file.parent.name):
+        for name in (file.name, "" if file.parent == place else file.parent.name):
             splits = {split for part in re.split(r"[\W_]+", name) if (split := split_of(part)) is not None}
             if splits:
                 break
