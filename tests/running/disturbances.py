@@ -182,9 +182,9 @@ CAMPAIGNS: Final[dict[str, Callable[[Stage, str, random.Random, Tally], None]]] 
 }
 
 
-def campaign(stage: Stage, name: str, executor: str, rounds: int, seed: int) -> Tally:
+def campaign(stage: Stage, name: str, executor: str, rounds: int, seed: int, tally: Tally) -> None:
     """Disturb so many runs, then let one finish; every fifth round begins with nothing done."""
-    rng, tally = random.Random(f"{name} {executor} {seed}"), Tally()
+    rng = random.Random(f"{name} {executor} {seed}")
     stage.forget()
     if name == "corruption":
         stage.finish(stage.begin("in-process"))
@@ -201,7 +201,6 @@ def campaign(stage: Stage, name: str, executor: str, rounds: int, seed: int) -> 
     left = [path.name for path in stage.temporary.iterdir() if path.name.startswith((".medsenteval", "medsenteval"))]
     scratch = [str(path) for part in ("cache", "results") for path in (stage.folder / part).rglob(".writing-*")]
     tally.faults += [f"left behind: {name}" for name in (*left, *scratch)]
-    return tally
 
 
 def main() -> int:
@@ -219,7 +218,11 @@ def main() -> int:
             if not any(part in name for part in arguments.only.split(",")):
                 continue
             for executor in EXECUTORS if arguments.executor is None else (arguments.executor,):
-                tally = campaign(stage, name, executor, arguments.rounds, arguments.seed)
+                tally = Tally()
+                try:
+                    campaign(stage, name, executor, arguments.rounds, arguments.seed, tally)
+                except KeyboardInterrupt:  # the rounds so far are told, and the next campaign begins
+                    tally.faults.append("stopped before its last, undisturbed run")
                 took = f"{tally.slowest:.1f}"
                 rows.append([name, executor, str(tally.rounds), str(tally.too_late), took, str(len(tally.faults))])
                 faults += (new := [f"{name}, {executor}: {fault}" for fault in tally.faults])
