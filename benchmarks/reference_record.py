@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from medsenteval import registry
-from medsenteval.comparison.verification import verify_bundle
+from medsenteval.comparison.bundle_verification import verify_bundle
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.running.record import RECORD
 from medsenteval.running.result_bundle import pack_results

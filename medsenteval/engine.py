@@ -8,7 +8,6 @@ import platform
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.metadata import version
 from types import CodeType
@@ -22,6 +21,7 @@ from medsenteval.contracts import OWN_SIMILARITY, Dataset, Embeddings, Encoder, 
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import RemoteEncoder, embed_texts
+from medsenteval.embedding.text_roles import texts_in_roles
 from medsenteval.encoders.adapt import BatcherEncoder
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, SettingsError
@@ -39,7 +39,6 @@ __all__ = [
     "known_share",
     "make_result",
     "signature_of",
-    "texts_in_roles",
 ]
 
 _log: Final = logging.getLogger(__name__)
@@ -127,30 +126,6 @@ def evaluate_task(
         },
         seen=seen,
     )
-
-
-@dataclass(frozen=True, eq=False)
-class TextsInRole:
-    """Texts of a data set that one encoder encodes in the same way; ``role`` is "", "query" or "document"."""
-
-    encoder: Encoder
-    role: str
-    texts: list[str]
-
-
-def texts_in_roles(task: Task, dataset: Dataset, encoder: Encoder) -> list[TextsInRole]:
-    """Return all texts as one part, or first and second texts as two where the encoder treats their roles differently."""
-    choose: Callable[[str, str], Encoder] | None = getattr(encoder, "for_use", None)
-    if choose is None:
-        return [TextsInRole(encoder, "", list(dataset.all_texts()))]
-    first, second = (choose(task.name, role) for role in task.roles)
-    if task.roles[0] == task.roles[1] or first is second or (first.identity and first.identity == second.identity):
-        return [TextsInRole(first, task.roles[0], list(dataset.all_texts()))]
-    splits = dataset.splits.values()
-    return [
-        TextsInRole(first, task.roles[0], [text for split in splits for text in split.texts]),
-        TextsInRole(second, task.roles[1], [text for split in splits for text in split.texts2 or ()]),
-    ]
 
 
 def _embed(

@@ -24,9 +24,9 @@ from medsenteval.encoders.contextual.checkpoint import (
 )
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed, content_key
 from medsenteval.encoders.contextual.model_folder import find_model, model_name
-from medsenteval.encoders.contextual.module_folders import check_modules
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.contextual.prompts import ROLES, Prompts
+from medsenteval.encoders.contextual.sentence_transformer_modules import check_modules
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
 from medsenteval.errors import EncoderError, MissingExtraError

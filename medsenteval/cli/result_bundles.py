@@ -46,7 +46,7 @@ def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -
 @click.argument("bundles", nargs=-1, required=True, type=_PATH, metavar="BUNDLE...")
 def verify(bundles: tuple[Path, ...]) -> None:
     """Check every hash of bundles and compute every score again from the items; a changed byte is refused."""
-    from medsenteval.comparison.verification import verify_bundle
+    from medsenteval.comparison.bundle_verification import verify_bundle
 
     for path in bundles:
         found = verify_bundle(path)
@@ -60,7 +60,7 @@ def verify(bundles: tuple[Path, ...]) -> None:
 @click.argument("folder", type=_PATH)
 def add(bundle: Path, folder: Path) -> None:
     """Verify BUNDLE and copy it into FOLDER, which `compare` and `report` then read whole."""
-    from medsenteval.comparison.verification import conflicts, verify_bundle
+    from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
     from medsenteval.errors import DataError
     from medsenteval.running.result_bundle import SUFFIX
     from medsenteval.running.result_store import ResultStore

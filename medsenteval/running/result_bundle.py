@@ -1,7 +1,7 @@
 """Bundles: results to pass on, in one file with the hashes of everything in it and without texts.
 
 A bundle is a zip archive of result files and an index, ``bundle.json``; its last 64 bytes are the SHA-256 of all bytes before
-them, so that no byte can change unnoticed. ``medsenteval.comparison.verification`` recomputes the scores from the items.
+them, so that no byte can change unnoticed. ``medsenteval.comparison.bundle_verification`` recomputes the scores from the items.
 """
 
 from __future__ import annotations

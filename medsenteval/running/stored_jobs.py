@@ -18,7 +18,7 @@ from medsenteval.engine import signature_of
 from medsenteval.errors import MedSentEvalError, SettingsError, UnknownNameError
 from medsenteval.running.job_results import comparability
 from medsenteval.settings import Settings
-from medsenteval.tasks.reading.columns import ROLES
+from medsenteval.tasks.reading.column_roles import ROLES
 
 __all__ = ["StoredJob", "read_again", "reopen"]
 

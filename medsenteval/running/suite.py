@@ -21,9 +21,10 @@ from medsenteval.contracts import OWN_SIMILARITY, Dataset, Encoder, Result, Task
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import in_order, store_for
+from medsenteval.embedding.text_roles import texts_in_roles
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.token_budget import TokenBudget
-from medsenteval.engine import declared_training, evaluate_task, signature_of, texts_in_roles
+from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
 from medsenteval.running.encoding_order import EncodingOrder
 from medsenteval.running.estimate import estimate_job

@@ -13,7 +13,7 @@ from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.reading.builder import DatasetBuilder
-from medsenteval.tasks.reading.columns import TAGGING, Columns, infer_columns
+from medsenteval.tasks.reading.column_roles import TAGGING, Columns, infer_columns
 from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_of
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 

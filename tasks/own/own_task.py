@@ -23,7 +23,16 @@ from medsenteval.tasks.ner.sentences import TaggedDataset
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.own.rows import OwnRows, read_rows, read_sentences
 from medsenteval.tasks.own.table_sources import file_parts, hub_parts, table_in_memory
-from medsenteval.tasks.reading.columns import CLASSIFICATION, PAIRS, ROLES, SIMILARITY, TAGGING, WORDS, Columns, infer_columns
+from medsenteval.tasks.reading.column_roles import (
+    CLASSIFICATION,
+    COLUMN_ROLES,
+    PAIRS,
+    SIMILARITY,
+    TAGGING,
+    WORDS,
+    Columns,
+    infer_columns,
+)
 from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
 from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs
@@ -77,9 +86,9 @@ class _Checked:
 
 def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
     """Read what a user names and return its task: ``kind`` is file (or folder), hf, or table for what is in memory."""
-    unknown = sorted(set(options) - {*ROLES, *_OTHERS, *(name for own in _OF_KIND.values() for name in own)})
+    unknown = sorted(set(options) - {*COLUMN_ROLES, *_OTHERS, *(name for own in _OF_KIND.values() for name in own)})
     if unknown:
-        raise SettingsError(f"{kind}:{source}: no option {unknown[0]!r}; there are {', '.join([*ROLES, *_OTHERS])}")
+        raise SettingsError(f"{kind}:{source}: no option {unknown[0]!r}; there are {', '.join([*COLUMN_ROLES, *_OTHERS])}")
     signed: dict[str, str] = {}
     if kind == "hf":
         name = f"hf:{source}"
@@ -91,7 +100,9 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
         name, parts = "table", [("", table_in_memory(source))]
     if options.get("name"):
         name = _own_name(options["name"])
-    columns = infer_columns(name, _common_columns(name, parts), {role: options[role] for role in ROLES if role in options})
+    columns = infer_columns(
+        name, _common_columns(name, parts), {role: options[role] for role in COLUMN_ROLES if role in options}
+    )
     signed |= _options_of_kind(name, columns.kind, options)
     rows = read_sentences(parts, columns) if columns.kind == TAGGING else read_rows(parts, columns, bool(options.get("label")))
     n_rows = {split: len(each) for split, each in rows.splits.items()}

@@ -23,7 +23,7 @@ from medsenteval.support.tables import BLANK, Table
 from medsenteval.tasks.ner.corpus import AUTO, Blocks, parse_sentences, table_sentences
 from medsenteval.tasks.ner.sentences import TaggedSentences
 from medsenteval.tasks.reading.builder import DatasetBuilder
-from medsenteval.tasks.reading.columns import Columns
+from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.tasks.reading.copies import SPLITS, split_of
 
 __all__ = ["OwnRows", "read_rows", "read_sentences"]

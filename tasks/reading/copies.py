@@ -15,7 +15,7 @@ from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.registry import name_key
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of, read_table
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
-from medsenteval.tasks.reading.columns import CLASSIFICATION, PAIRS, SIMILARITY, infer_columns
+from medsenteval.tasks.reading.column_roles import CLASSIFICATION, PAIRS, SIMILARITY, infer_columns
 
 __all__ = ["SPLITS", "Copy", "fitting_tables", "name_splits", "read_copy", "split_of"]
 

@@ -10,7 +10,7 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
 from medsenteval.support.files import read_word_tables
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
-from medsenteval.tasks.reading.columns import SIMILARITY
+from medsenteval.tasks.reading.column_roles import SIMILARITY
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_sts_folder
 from medsenteval.tasks.similarity import evaluate_similarity

@@ -8,7 +8,7 @@ from pathlib import Path
 from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
-from medsenteval.tasks.reading.columns import PAIRS
+from medsenteval.tasks.reading.column_roles import PAIRS
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_parallel_nli
 

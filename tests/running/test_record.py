@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import medsenteval
 from medsenteval.cli.main import main
-from medsenteval.comparison.verification import verify_bundle
+from medsenteval.comparison.bundle_verification import verify_bundle
 from medsenteval.contracts import Result
 from medsenteval.running.record import RECORD, reference_results
 from medsenteval.running.result_store import ResultStore

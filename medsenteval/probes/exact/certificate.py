@@ -7,7 +7,7 @@ losses meet their conjugates with equality, and what remains is ``|w|^2 / 2 + |v
 
     F(w) - F* <= |grad F(w)|^2 / 2        and        |w - w*| <= |grad F(w)|.
 
-This holds for any weights, whoever fitted them; the solver's own stopping rule needs no trust.
+This holds for any weights, whoever fitted them; the solver's own stopping rule, which is in lbfgs.py, needs no trust.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def open_executor(where: str | Executor) -> Iterator[Executor | None]:
 
         executor = ProcessExecutor(worker_count(where))
     else:
-        from medsenteval.running.executors.dask_cluster import DaskExecutor
+        from medsenteval.running.executors.dask_executor import DaskExecutor
 
         executor = DaskExecutor.local(worker_count(where)) if kind == "dask" else DaskExecutor.at(argument)
     try:

@@ -403,7 +403,7 @@ def test_executors_are_counted_by_their_text() -> None:
 
 
 def test_an_address_where_nobody_answers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("medsenteval.running.executors.dask_cluster._PATIENCE", 1)
+    monkeypatch.setattr("medsenteval.running.executors.dask_executor._PATIENCE", 1)
     with (
         pytest.raises(ExecutorError, match=r"no Dask scheduler answers at 127\.0\.0\.1:9"),
         open_executor("dask://127.0.0.1:9"),

@@ -9,7 +9,7 @@ from typing import Final
 from medsenteval.errors import DataError
 from medsenteval.registry import name_key
 
-__all__ = ["CLASSIFICATION", "PAIRS", "ROLES", "SIMILARITY", "TAGGING", "WORDS", "Columns", "infer_columns"]
+__all__ = ["CLASSIFICATION", "COLUMN_ROLES", "PAIRS", "SIMILARITY", "TAGGING", "WORDS", "Columns", "infer_columns"]
 
 CLASSIFICATION: Final = "classification"
 PAIRS: Final = "pair classification"
@@ -18,7 +18,7 @@ WORDS: Final = "word similarity"
 TAGGING: Final = "tagging"
 
 #: What a column can be -> the names by which it is known, without case, blanks and punctuation.
-ROLES: Final[Mapping[str, tuple[str, ...]]] = {
+COLUMN_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
     "text": ("text", "sentence", "abstract", "note", "notes", "notetext", "content", "body", "comment", "tweet", "utterance"),
     "text2": (),
     "label": ("label", "class", "target", "category", "goldlabel"),
@@ -56,7 +56,7 @@ def infer_columns(name: str, columns: Sequence[str], given: Mapping[str, str]) -
 
     def candidates(role: str) -> list[str]:
         taken = set(chosen.values())
-        return [keys[key] for key in ROLES[role] if key in keys and keys[key] not in taken]
+        return [keys[key] for key in COLUMN_ROLES[role] if key in keys and keys[key] not in taken]
 
     def infer(role: str) -> str | None:
         if role not in chosen and role not in refused:
@@ -106,7 +106,7 @@ def _infer_texts(name: str, columns: Sequence[str], keys: Mapping[str, str], cho
         raise DataError(f"{name}: text2 is {chosen['text2']!r}, but which column is the first text? Say text=COLUMN")
     if "text" in chosen:
         return PAIRS if "text2" in chosen else CLASSIFICATION
-    singles = [(keys[key],) for key in ROLES["text"] if key in keys]
+    singles = [(keys[key],) for key in COLUMN_ROLES["text"] if key in keys]
     pairs = [(keys[one], keys[other]) for one, other in (*_TEXT_PAIRS, *_WORD_PAIRS) if one in keys and other in keys]
     if len(found := [*singles, *pairs]) != 1:
         if found:
@@ -142,4 +142,4 @@ def _in_order(chosen: Mapping[str, str]) -> dict[str, str]:
         for other, same in chosen.items():
             if role < other and column == same:
                 raise DataError(f"the column {column!r} cannot be {role} and {other} at once; name another for one of them")
-    return {role: chosen[role] for role in ROLES if role in chosen}
+    return {role: chosen[role] for role in COLUMN_ROLES if role in chosen}

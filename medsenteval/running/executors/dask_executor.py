@@ -99,7 +99,7 @@ class DaskExecutor:
             import cryptography  # noqa: F401
         except ModuleNotFoundError as error:
             raise MissingExtraError("a Dask cluster of our own", "cryptography", "dask") from error
-        from medsenteval.running.executors.dask_nodes import private_cluster
+        from medsenteval.running.executors.private_cluster import private_cluster
 
         arrays = ArrayFolder()
         cluster = private_cluster(workers, max(available_cores() // workers, 1), arrays.folder())

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import medsenteval
 from medsenteval.cli.main import main
-from medsenteval.comparison.verification import recomputed_score, verify_bundle
+from medsenteval.comparison.bundle_verification import recomputed_score, verify_bundle
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError
 from medsenteval.running.result_bundle import pack_results, read_bundle, without_texts
