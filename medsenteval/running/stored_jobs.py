@@ -18,7 +18,7 @@ from medsenteval.engine import signature_of
 from medsenteval.errors import MedSentEvalError, SettingsError, UnknownNameError
 from medsenteval.running.job_results import comparability
 from medsenteval.settings import Settings
-from medsenteval.tasks.reading.column_roles import ROLES
+from medsenteval.tasks.reading.column_roles import COLUMN_ROLES
 
 __all__ = ["StoredJob", "read_again", "reopen"]
 
@@ -65,7 +65,7 @@ def _task_of(result: Result, parts: Mapping[str, str], root: Path) -> Task:
     kind, _, name = result.task.partition(":")
     # A result may be a stranger's: its task names no file outside of the data folder.
     if kind == "file" and not PurePath(name).is_absolute() and ".." not in PurePath(name).parts and (root / name).exists():
-        columns = {role: parts[role].replace("%7C", "|").replace("%25", "%") for role in ROLES if role in parts}
+        columns = {role: parts[role].replace("%7C", "|").replace("%25", "%") for role in COLUMN_ROLES if role in parts}
         protocol = result.protocol.partition("-")[0]
         return registry.own_task(root / name, **columns, **({"protocol": protocol} if result.probe != "none" else {}))
     return registry.task(registry.canonical_task_name(result.task))
