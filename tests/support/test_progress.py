@@ -72,13 +72,13 @@ class Cell:
 def test_a_bar_in_a_notebook_that_leaves_nothing_behind(kernel: str, drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = Cell()
     shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(config={kernel: {}}))
-    monkeypatch.setitem(sys.modules, "IPython", shell)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=cell.display))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=cell.display))
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_BARS", 0.0)
-    monkeypatch.setattr(sys, "stdout", StringIO())
-    monkeypatch.setattr(sys, "stderr", StringIO())
+    monkeypatch.setattr(sys, "stdout", output := StringIO())
+    monkeypatch.setattr(sys, "stderr", errors := StringIO())
     work(None).close()
-    assert sys.stdout.getvalue() == sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+    assert output.getvalue() == errors.getvalue() == ""
     if drawn:
         assert cell.shown[-2]["text/html"].startswith(
             '<progress value="1200" max="1500"></progress> 1 of 2 jobs done, 1,200 of'
