@@ -118,7 +118,7 @@ def test_the_notebook_tells_the_whole_story(tmp_path: Path, monkeypatch: pytest.
 def test_ci_runs_the_readmes_test_command_word_for_word() -> None:
     readme = (REPOSITORY / "README.md").read_text("utf-8")
     command = (REPOSITORY / ".ci" / "run").read_text("utf-8").splitlines()[-1]
-    assert f"    {command}\n" in readme
+    assert f"\n{command}\n" in readme
     assert command in (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
 
 

@@ -74,7 +74,7 @@ def _read_splits(builder: DatasetBuilder) -> dict[str, tuple[Path, Blocks]]:
         named = name_splits(builder.folder, [*files, *tables]) if files or tables else []
     if lacking := [part for part in _SPLITS if part not in dict(named)]:
         reasons += [f"no file of tokens is named {part}" for part in lacking if named]
-        raise builder.missing(*official, reasons=reasons)
+        raise builder.missing(*(name for name in official if not builder.find(name)), reasons=reasons)
     found: dict[str, tuple[Path, Blocks]] = {split: (dict(named)[part], []) for part, split in _SPLITS.items()}
     for part, file in named:
         if file in tables:

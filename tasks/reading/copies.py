@@ -54,21 +54,24 @@ def split_of(name: str) -> str | None:
 
 
 def name_splits(place: Path | str, files: Iterable[Path]) -> list[tuple[str, Path]]:
-    """Return files with the split that each name says, or else that of its folder below ``place``.
+    """Return files with the split that each name says; where none says so, those in a folder below ``place`` that is named so.
 
     Several numbered parts make one split, other doubles are an error.
     """
-    found: dict[str, list[Path]] = {}
+    by_file: dict[str, list[Path]] = {}
+    by_folder: dict[str, list[Path]] = {}
     for file in files:
-        for name in (file.name, "" if file.parent == place else file.parent.name):
+        folder = "" if file.parent == place else file.parent.name
+        for named, name in ((by_file, file.name), (by_folder, folder)):
             splits = {split for part in re.split(r"[\W_]+", name) if (split := split_of(part)) is not None}
+            if len(splits) == 1:
+                named.setdefault(next(iter(splits)), []).append(file)
             if splits:
                 break
-        if len(splits) == 1:
-            found.setdefault(splits.pop(), []).append(file)
-    for split, named in found.items():
-        if len(named) > 1 and not all(re.search(r"\d+-of-\d+|^\d{4,}\.", file.name) for file in named):
-            raise DataError(f"{place}: several files could be {split}: {', '.join(file.name for file in named)}; keep one")
+    found = by_folder | by_file
+    for split, several in found.items():
+        if len(several) > 1 and not all(re.search(r"\d+-of-\d+|^\d{4,}\.", file.name) for file in several):
+            raise DataError(f"{place}: several files could be {split}: {', '.join(file.name for file in several)}; keep one")
     if not found:
         raise DataError(f"{place}: no file named train, dev or test, such as train.csv and test.csv; name one file instead")
     return [(split, file) for split in SPLITS for file in found.get(split, ())]

@@ -134,7 +134,7 @@ def test_unconverged_fits_score_exactly_as_the_protocol_written_out(real_files: 
 def test_glove_scores_as_upstream(real_files: Path, glove: Path) -> None:
     record = RECORD["GloVe 6B 100d"]
     batcher = glove_words(glove)
-    for name in ("TREC", "MRPC", "SST5", "SICKEntailment", "STS12", "STS16"):
+    for name in ("TREC", "MRPC", "SST5", "STS12"):
         assert_equal_to_record(score(real_files, batcher, record["params"], name), record["results"][name], unconverged=0.7)
     ours = score(real_files, batcher, {"usepytorch": False, "kfold": 2}, "MRPC")
     expected = mrpc_written_out(real_files, batcher, 2)

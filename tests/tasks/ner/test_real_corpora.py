@@ -70,7 +70,10 @@ def test_jnlpba_has_its_published_counts(
 
 
 def test_jnlpba_lacks_its_train_file_and_says_so(realdata: Path) -> None:
-    with pytest.raises(DataMissingError, match=r"JNLPBA holds no file train\.tsv\. To get it: take train\.tsv"):
+    with pytest.raises(
+        DataMissingError,
+        match=r"JNLPBA holds no file train\.tsv; no file of tokens is named train\. To get it:",
+    ):
         read("JNLPBA", realdata)
 
 
