@@ -75,7 +75,7 @@ def test_scores_of_cut_texts_are_marked_above_one_percent(style: str, mark: str)
     assert "75.00§" in score_table([cut, bearable])
     assert (score_table([cut, bearable]) + detail_table([cut, bearable])).count("§") == 4
     page = build_page([cut, *OTHERS])
-    assert page.columns[0].cells["cut"].text == "75.00§"
+    assert page.columns[0].cells["cut"].text == "75.0§"
 
 
 def test_csv_says_it_in_words_and_keeps_numbers_numbers() -> None:
@@ -89,7 +89,7 @@ def test_the_page_carries_it_in_its_tables() -> None:
     pytest.importorskip("jinja2")
     page = build_page([KNOWS_LITTLE, *OTHERS])
     (column,) = page.columns
-    assert {name: cell.text for name, cell in column.cells.items()} == {"little": "75.00‡", "half": "85.00", "whole": "95.00"}
+    assert {name: cell.text for name, cell in column.cells.items()} == {"little": "75.0‡", "half": "85.0", "whole": "95.0"}
     assert [row.score for view in page.views for row in view.scores if row.encoder == "little"] == ["75.00‡"]
     html = render_page(page)
     assert html.count("75.00‡") >= 2
