@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any, Final
 
+from medsenteval.encoders.model_json import read_json
 from medsenteval.errors import EncoderError, MissingExtraError
 
-__all__ = ["check_model_folder", "check_settings", "find_model", "model_name", "read_json"]
+__all__ = ["check_model_folder", "check_settings", "find_model", "model_name"]
 
 _WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 #: Names of folders, and titles of cards, that do not tell one model from another.
@@ -112,19 +113,6 @@ def check_settings(folder: Path, kind: str) -> None:
                 raise EncoderError(f"{kind}: {file} names by {key} the file {value}, which is not in the model's folder")
     for index in folder.glob("*.index.json"):
         _parts(index, kind)
-
-
-def read_json(file: Path, expected: type, kind: str) -> Any:
-    """Return what a JSON file holds, a dictionary or a list as ``expected``."""
-    if not file.is_file():  # a pipe would be read for ever
-        raise EncoderError(f"{kind}: {file} is missing or no file")
-    try:
-        found = json.loads(file.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise EncoderError(f"{kind}: {file} cannot be read as JSON: {error}") from error
-    if not isinstance(found, expected):
-        raise EncoderError(f"{kind}: {file} holds a {type(found).__name__}; expected is a {expected.__name__} in JSON")
-    return found
 
 
 def _entries(settings: dict[str, Any]) -> Iterator[tuple[int, str, Any]]:

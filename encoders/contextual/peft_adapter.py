@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.encoders.contextual.model_folder import find_model, read_json
+from medsenteval.encoders.contextual.model_folder import find_model
 from medsenteval.encoders.fingerprint import hash_files
+from medsenteval.encoders.model_json import read_json
 from medsenteval.errors import EncoderError, MissingExtraError
 
 __all__ = ["PeftAdapter"]

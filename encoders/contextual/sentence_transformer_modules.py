@@ -7,7 +7,8 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, read_json
+from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings
+from medsenteval.encoders.model_json import read_json
 from medsenteval.errors import EncoderError
 
 __all__ = ["check_modules"]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import pool_rows
-from medsenteval.encoders.contextual.model_folder import read_json
+from medsenteval.encoders.model_json import read_json
 from medsenteval.errors import EncoderError, MissingExtraError
 
 __all__ = ["Model2VecEncoder", "load"]
