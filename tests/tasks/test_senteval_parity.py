@@ -136,9 +136,6 @@ def test_glove_scores_as_upstream(real_files: Path, glove: Path) -> None:
     batcher = glove_words(glove)
     for name in ("TREC", "MRPC", "SST5", "STS12"):
         assert_equal_to_record(score(real_files, batcher, record["params"], name), record["results"][name], unconverged=0.7)
-    ours = score(real_files, batcher, {"usepytorch": False, "kfold": 2}, "MRPC")
-    expected = mrpc_written_out(real_files, batcher, 2)
-    assert {key: ours[key] for key in expected} == expected
 
 
 def test_the_documented_table_holds_the_record() -> None:
