@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
@@ -131,6 +133,20 @@ def test_a_class_missing_from_training_rows_gets_probability_zero() -> None:
     assert fold.probabilities.shape[1] == 3
     assert not fold.probabilities[:, 2].any()
     assert np.allclose(fold.probabilities.sum(axis=1), 1)
+
+
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(6, 60), n_classes=st.integers(2, 6), n_folds=st.integers(2, 6))
+def test_stratified_folds_are_scikit_learns(seed: int, n: int, n_classes: int, n_folds: int) -> None:
+    labels = np.random.default_rng(seed).integers(0, n_classes, n)
+    assume(len(np.unique(labels)) > 1 and np.bincount(labels).max() >= n_folds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        expected = list(StratifiedKFold(n_folds, shuffle=True, random_state=seed).split(np.zeros(n), labels))
+    found = stratified_folds(labels, n_folds, seed)
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        for rows, wanted in zip(ours, theirs, strict=True):
+            np.testing.assert_array_equal(rows, wanted)
 
 
 def test_impossible_folds_are_explained() -> None:
