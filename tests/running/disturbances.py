@@ -1,8 +1,9 @@
 """``python -m tests.running.disturbances --rounds 30``: interrupt, kill, starve and corrupt runs, and print the outcome.
 
-Every round disturbs one run at a random moment and looks at what it leaves; the next round goes on from there. Each campaign
-ends with an undisturbed run, whose results must be those of a run that nobody disturbed. It takes long and needs a quiet
-machine for its times, so it is no part of the test command, which does a few rounds of the same.
+Every round disturbs one run at a random moment between its plan and its end, and looks at what it leaves; the next round goes
+on from there. Each campaign ends with an undisturbed run, whose results must be those of a run that nobody disturbed. Runs are
+short, but there are hundreds, so this is no part of the test command, which does a few rounds of the same. Only the time that
+an interrupted run takes to end depends on how busy the machine is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,40 +25,38 @@ from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.support.text_table import text_table
-from tests.running.test_crashes import World, wait_until
+from tests.running.test_crashes import SUITE, World, wait_until
 
 EXECUTORS: Final = ("in-process", "processes:2", "dask:2")
-#: Seconds after which an interrupted run counts as hanging.
+#: Seconds after which an interrupted run counts as hanging, and those after which any run is given up.
 PATIENCE: Final = 5.0
+GIVEN_UP: Final = 300.0
+N_TEXTS: Final = 1536
+#: Faults, by the column of the table that counts them.
+KINDS: Final = ("swallowed", "hung", "lost", "wrong", "left behind", "bad end")
 
 
 @dataclass
 class Tally:
-    """What became of the rounds of one campaign; ``faults`` must be none."""
+    """What became of the rounds of one campaign; ``faults``, by kind, must be none."""
 
     rounds: int = 0
     too_late: int = 0
     slowest: float = 0.0
-    faults: list[str] = field(default_factory=list)
+    faults: list[tuple[str, str]] = field(default_factory=list)
+
+    def fault(self, kind: str, what: str) -> None:
+        assert kind in KINDS
+        self.faults.append((kind, f"round {self.rounds + 1}: {what}"))
+
+    def count(self, kind: str) -> str:
+        return str(sum(each == kind for each, _ in self.faults))
 
 
-class Stage(World):
-    """A world whose runs can be given less than they need, and that knows what a finished run leaves."""
+class Run:
+    """A run in a process group of its own, started as a terminal does, whatever this process does with interrupts."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.temporary = folder / "temporary"
-        self.temporary.mkdir()
-        self.finish(self.begin("in-process", output="undisturbed"))
-        self.expected = self.results("undisturbed")
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {**super().environment, "TMPDIR": str(self.temporary)}
-
-    def begin(self, executor: str, output: str = "results", largest_file: int | None = None) -> subprocess.Popen[str]:
-        """Start a run as a terminal does, whatever this process does with interrupts."""
-
+    def __init__(self, stage: Stage, executor: str, output: str = "results", largest_file: int | None = None) -> None:
         def prepare() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             if largest_file is not None:
@@ -64,10 +64,10 @@ class Stage(World):
 
         arguments = ["run", "suite.toml", "--allow-code", "--allow-incomplete", "--probe", "exact", "-x", executor]
         # What an encoder writes down is not what fills the disk.
-        environment = self.environment | ({} if largest_file is None else {"ENCODER_LOG": os.devnull})
-        return subprocess.Popen(
-            [sys.executable, "-m", "medsenteval", *arguments, "-o", str(self.folder / output)],
-            cwd=self.folder,
+        environment = stage.environment | ({} if largest_file is None else {"ENCODER_LOG": os.devnull})
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "medsenteval", *arguments, "-o", str(stage.folder / output)],
+            cwd=stage.folder,
             env=environment,
             start_new_session=True,
             preexec_fn=prepare,
@@ -75,66 +75,45 @@ class Stage(World):
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._lines: list[str] = []
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
-    def wrong_results(self) -> list[str]:
-        """Say which stored results are not those of an undisturbed run, and which failures were stored."""
-        found = self.results()
-        return [name for name, result in found.items() if result != self.expected.get(name)]
+    def _listen(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self._lines.append(line)
 
+    @property
+    def said(self) -> str:
+        return "".join(self._lines)
 
-def started(stage: Stage, run: subprocess.Popen[str], rng: random.Random) -> None:
-    """Wait until a run encodes, and a little more."""
-    wait_until(lambda: stage.log.exists() or run.poll() is not None, seconds=300)
-    time.sleep(rng.uniform(0, 1.5))
+    @property
+    def alive(self) -> bool:
+        return self.process.poll() is None
 
+    @property
+    def code(self) -> int | None:
+        return self.process.returncode
 
-def ended(run: subprocess.Popen[str], tally: Tally) -> str:
-    """Wait for the end of a run and of all its processes; return what it said."""
-    begun = time.monotonic()
-    try:
-        said = run.communicate(timeout=90)[1]
-    except subprocess.TimeoutExpired:
-        os.killpg(run.pid, signal.SIGKILL)
-        tally.faults.append("did not end within 90 s")
-        return run.communicate()[1]
-    tally.slowest = max(tally.slowest, time.monotonic() - begun)
-    if "Traceback" in said:
-        tally.faults.append(f"a traceback: {said[-300:]}")
-    return said
+    def planned(self) -> None:
+        """Wait until the run has said what it will do; from here on, work is begun."""
+        wait_until(lambda: self._lines or not self.alive, seconds=GIVEN_UP)
 
-
-def interrupt(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> None:
-    """Ctrl-C to the whole group, as a terminal sends it, or to the first process alone."""
-    run = stage.begin(executor)
-    started(stage, run, rng)
-    if run.poll() is None:
-        (os.killpg if tally.rounds % 2 else os.kill)(run.pid, signal.SIGINT)
-    slowest, tally.slowest = tally.slowest, 0.0
-    said = ended(run, tally)
-    if tally.slowest > PATIENCE:
-        tally.faults.append(f"took {tally.slowest:.1f} s to end")
-    tally.slowest = max(slowest, tally.slowest)
-    if run.returncode == 0:
-        tally.too_late += 1
-    elif run.returncode != 130 or "Interrupted: " not in said or "goes on" not in said:
-        tally.faults.append(f"ended with {run.returncode}: {said[-300:]}")
-
-
-def kill(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> None:
-    """SIGKILL to the first process alone: its workers must end by themselves."""
-    kept = stage.recorded()
-    run = stage.begin(executor)
-    started(stage, run, rng)
-    tally.too_late += run.poll() is not None
-    run.kill()
-    ended(run, tally)
-    try:
-        wait_until(lambda: not lives(run.pid), seconds=60)
-    except AssertionError:
-        tally.faults.append("workers outlived the run")
-        os.killpg(run.pid, signal.SIGKILL)
-    if again := set(stage.encoded()) & kept:
-        tally.faults.append(f"{len(again)} stored texts were encoded again")
+    def ended(self, tally: Tally) -> float:
+        """Wait for the end of the run and of all processes that it started; return the seconds that this took."""
+        begun = time.monotonic()
+        try:
+            wait_until(lambda: not self.alive and not lives(self.process.pid), seconds=GIVEN_UP)
+        except AssertionError:
+            tally.fault("hung", f"{'the run' if self.alive else 'its workers'} did not end within {GIVEN_UP:.0f} s")
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        seconds = time.monotonic() - begun
+        self._listener.join(GIVEN_UP)
+        if "Traceback" in self.said:
+            tally.fault("bad end", f"a traceback: {self.said[-600:]}")
+        return seconds
 
 
 def lives(group: int) -> bool:
@@ -145,20 +124,104 @@ def lives(group: int) -> bool:
     return True
 
 
-def starve(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> None:
+class Stage(World):
+    """A world of short runs that knows what a finished run leaves, and how long one works on each executor."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, N_TEXTS, SUITE.replace("batch_size = 512", "batch_size = 64"))
+        self.temporary = folder / "temporary"
+        self.temporary.mkdir()
+        self.spans: dict[str, float] = {}
+        self.work("in-process", "undisturbed")  # numba may have to compile
+        self.expected = self.results("undisturbed")
+        assert len(self.expected) == 6
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**super().environment, "TMPDIR": str(self.temporary)}
+
+    def work(self, executor: str, output: str = "results") -> None:
+        """Let a run finish."""
+        tally, run = Tally(), Run(self, executor, output)
+        run.planned()
+        self.spans[executor] = run.ended(tally)
+        assert run.code == 0, run.said
+        assert not tally.faults, tally.faults
+
+    def left_behind(self) -> list[str]:
+        """Return the scratch files that are there."""
+        scratch = [path for part in ("cache", "results") for path in (self.folder / part).rglob(".writing-*")]
+        return [path.name for path in (*scratch, *self.temporary.glob(".medsenteval-*"))]
+
+
+def disturb(stage: Stage, executor: str, rng: random.Random, tally: Tally, how: Callable[[Run], None]) -> Run | None:
+    """Do something to a run at a random moment; return the run, or None if it was faster."""
+    stage.log.unlink(missing_ok=True)
+    kept = stage.recorded()
+    run = Run(stage, executor)
+    run.planned()
+    time.sleep(rng.uniform(0, stage.spans[executor]))
+    group, unfinished = run.process.pid, False
+    if run.alive:
+        # Held still, so that it is known whether there was anything left to do.
+        os.killpg(group, signal.SIGSTOP)
+        unfinished = stage.results() != stage.expected
+        how(run)
+        os.killpg(group, signal.SIGCONT)
+    slowest = run.ended(tally)
+    if run.code == 0 and not unfinished:  # it was faster
+        tally.too_late += 1
+        return None
+    tally.slowest = max(tally.slowest, slowest)
+    if again := set(stage.encoded()) & kept:
+        tally.fault("lost", f"{len(again)} stored texts were encoded again")
+    return run
+
+
+def interrupt(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> bool:
+    """Ctrl-C to the whole group, as a terminal sends it, or to the first process alone."""
+
+    def send(run: Run) -> None:
+        (os.killpg if tally.rounds % 2 else os.kill)(run.process.pid, signal.SIGINT)
+
+    slowest, tally.slowest = tally.slowest, 0.0
+    run = disturb(stage, executor, rng, tally, send)
+    took, tally.slowest = tally.slowest, max(slowest, tally.slowest)
+    if run is None:
+        return False
+    if took > PATIENCE:
+        tally.fault("hung", f"took {took:.1f} s to end")
+    if run.code == 0:
+        tally.fault("swallowed", f"went on: {run.said[-300:]}")
+    elif run.code != 130 or "Interrupted: " not in run.said or "goes on" not in run.said:
+        tally.fault("bad end", f"ended with {run.code}: {run.said[-600:]}")
+    return True
+
+
+def kill(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> bool:
+    """SIGKILL to the first process alone: its workers must end by themselves."""
+    return disturb(stage, executor, rng, tally, lambda run: run.process.kill()) is not None
+
+
+def starve(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> bool:
     """No file may grow beyond a random size: vectors, records, results and scratch files fail to be written."""
-    largest = rng.choice((rng.randrange(2_000), rng.randrange(40_000), rng.randrange(900_000)))
-    run = stage.begin(executor, largest_file=largest)
-    said = ended(run, tally)
-    tally.too_late += run.returncode == 0
-    if run.returncode not in (0, 2) or (run.returncode == 2 and "cannot be written" not in said and "Errno" not in said):
-        tally.faults.append(f"with files of {largest} bytes ended with {run.returncode}: {said[-300:]}")
+    largest = rng.choice((rng.randrange(2_000), rng.randrange(8_000), rng.randrange(60_000)))
+    run = Run(stage, executor, largest_file=largest)
+    tally.slowest = max(tally.slowest, run.ended(tally))
+    if run.code == 0:
+        tally.too_late += 1
+        return False
+    if run.code != 2 or ("cannot be written" not in run.said and "Errno" not in run.said):
+        tally.fault("bad end", f"with files of {largest} bytes ended with {run.code}: {run.said[-600:]}")
+    for name in stage.left_behind():
+        tally.fault("left behind", f"with files of {largest} bytes: {name}")
+    return True
 
 
-def corrupt(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> None:
+def corrupt(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> bool:
     """Damage the files of a whole cache; every score must be computed again from sound vectors."""
     files = [path for path in (stage.folder / "cache").rglob("*") if path.is_file() and path.stat().st_size]
-    for path in rng.sample(files, min(len(files), rng.choice((1, 2, 8)))):
+    for path in rng.sample(sorted(files), min(len(files), rng.choice((1, 2, 8)))):
         content = bytearray(path.read_bytes())
         for _ in range(rng.choice((1, 3, 50))):
             content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
@@ -166,15 +229,16 @@ def corrupt(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> No
         changed = bytes(content[: rng.randrange(len(content))]) if damage == 0 else bytes(content)
         path.write_bytes(b"" if damage == 1 else bytes(len(content)) if damage == 2 else changed)
     shutil.rmtree(stage.folder / "results", ignore_errors=True)
-    run = stage.begin(executor)
-    said = ended(run, tally)
-    if run.returncode != 0:
-        tally.faults.append(f"ended with {run.returncode}: {said[-300:]}")
-    if stage.results() != stage.expected:
-        tally.faults.append("other results than without damage")
+    run = Run(stage, executor)
+    tally.slowest = max(tally.slowest, run.ended(tally))
+    if run.code != 0:
+        tally.fault("bad end", f"ended with {run.code}: {run.said[-600:]}")
+    if absent := set(stage.expected) - set(stage.results()):
+        tally.fault("lost", f"no results {sorted(absent)}")
+    return True
 
 
-CAMPAIGNS: Final[dict[str, Callable[[Stage, str, random.Random, Tally], None]]] = {
+CAMPAIGNS: Final[dict[str, Callable[[Stage, str, random.Random, Tally], bool]]] = {
     "interrupt": interrupt,
     "kill": kill,
     "full disk": starve,
@@ -186,21 +250,27 @@ def campaign(stage: Stage, name: str, executor: str, rounds: int, seed: int, tal
     """Disturb so many runs, then let one finish; every fifth round begins with nothing done."""
     rng = random.Random(f"{name} {executor} {seed}")
     stage.forget()
-    if name == "corruption":
-        stage.finish(stage.begin("in-process"))
+    stage.work(executor)
+    if name != "corruption":
+        stage.forget()
     while tally.rounds < rounds:
-        stage.log.unlink(missing_ok=True)
-        CAMPAIGNS[name](stage, executor, rng, tally)
-        tally.rounds += 1
-        tally.faults += [f"{path}: a wrong result" for path in stage.wrong_results()]
-        if name != "corruption" and (tally.rounds % 5 == 0 or stage.results() == stage.expected):
+        stored = set(stage.results())
+        hit = CAMPAIGNS[name](stage, executor, rng, tally)
+        found = stage.results()
+        for path, result in found.items():
+            if result != stage.expected.get(path):
+                tally.fault("wrong", path)
+        if name != "corruption" and (missing := stored - set(found)):
+            tally.fault("lost", f"no longer there: {sorted(missing)}")
+        tally.rounds += hit
+        if name != "corruption" and (tally.rounds % 5 == 0 or found == stage.expected):
             stage.forget()
-    stage.finish(stage.begin(executor))
+        assert tally.too_late <= 3 * rounds, "runs end before they can be disturbed"
+    stage.work(executor)
     if stage.results() != stage.expected:
-        tally.faults.append("the last run's results are not those of an undisturbed one")
-    left = [path.name for path in stage.temporary.iterdir() if path.name.startswith((".medsenteval", "medsenteval"))]
-    scratch = [str(path) for part in ("cache", "results") for path in (stage.folder / part).rglob(".writing-*")]
-    tally.faults += [f"left behind: {name}" for name in (*left, *scratch)]
+        tally.fault("lost", "the last run's results are not those of an undisturbed one")
+    for left in stage.left_behind():
+        tally.fault("left behind", f"after the last run: {left}")
 
 
 def main() -> int:
@@ -218,18 +288,20 @@ def main() -> int:
             if not any(part in name for part in arguments.only.split(",")):
                 continue
             for executor in EXECUTORS if arguments.executor is None else (arguments.executor,):
-                tally = Tally()
+                tally, begun = Tally(), time.monotonic()
                 try:
                     campaign(stage, name, executor, arguments.rounds, arguments.seed, tally)
                 except KeyboardInterrupt:  # the rounds so far are told, and the next campaign begins
-                    tally.faults.append("stopped before its last, undisturbed run")
-                took = f"{tally.slowest:.1f}"
-                rows.append([name, executor, str(tally.rounds), str(tally.too_late), took, str(len(tally.faults))])
-                faults += (new := [f"{name}, {executor}: {fault}" for fault in tally.faults])
+                    tally.fault("bad end", "stopped before its last, undisturbed run")
+                took = time.monotonic() - begun
+                counts = [tally.rounds, tally.too_late, *map(tally.count, KINDS), f"{tally.slowest:.1f}", f"{took:.0f}"]
+                rows.append([name, executor, *map(str, counts)])
+                faults += (new := [f"{name}, {executor}: {kind}: {fault}" for kind, fault in tally.faults])
                 print("  ".join(rows[-1]), *new, sep="\n", file=sys.stderr, flush=True)
-    header = ["Disturbance", "Executor", "Rounds", "Run was faster", "Slowest end, s", "Faults"]
+    kinds = [kind.capitalize() for kind in KINDS]
+    header = ["Disturbance", "Executor", "Rounds", "Too late", *kinds, "Slowest end, s", "In all, s"]
     load = f"Load average of the machine: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores."
-    print(text_table(header, rows, [False, False, *[True] * 4]), "", load, *faults, sep="\n")
+    print(text_table(header, rows, [False, False, *[True] * (len(header) - 2)]), "", load, *faults, sep="\n")
     return 1 if faults else 0
 
 

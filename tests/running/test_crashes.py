@@ -62,16 +62,16 @@ batch_size = 512
 class World:
     """A folder with data, encoders and a suite, and what runs of it leave behind."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, n_texts: int = N_TEXTS, suite: str = SUITE) -> None:
         self.folder, self.log = folder, folder / "log"
         sts = folder / "data" / "ClinicalSTS"
         sts.mkdir(parents=True)
-        rows = (f"left sentence {i}\tright sentence {i}\t{i % 6}\n" for i in range(N_TEXTS // 2))
+        rows = (f"left sentence {i}\tright sentence {i}\t{i % 6}\n" for i in range(n_texts // 2))
         (sts / "clinicalSTS.test.txt").write_text("".join(rows))
         for name in ("BioC", "BIOSSES"):
             shutil.copytree(locate(task(name), sample_root()), folder / "data" / name)
         (folder / "slow_encoders.py").write_text(ENCODER)
-        (folder / "suite.toml").write_text(SUITE)
+        (folder / "suite.toml").write_text(suite)
         self.texts = {
             name: in_order(load_dataset(task(name), folder / "data", Settings(allow_incomplete=True)).all_texts())
             for name in ("ClinicalSTS", "BioC", "BIOSSES")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from medsenteval.errors import DataError, DataMissingError
+from medsenteval.support import tables
 from medsenteval.support.tables import BLANK, read_table, table_of_columns
 
 ROWS = [("1", "chest pain, acute"), ("2", 'said "no"\nand left'), ("3", "Übelkeit"), ("4", None)]
@@ -136,6 +137,36 @@ def test_what_is_no_table_is_refused_with_its_place(name: str, content: bytes, m
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=message):
         _rows(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.parquet.gz"])
+def test_what_unpacks_to_more_than_the_memory_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import openpyxl
+    import pyarrow
+    from pyarrow import parquet
+
+    book = openpyxl.Workbook()
+    book.active.append(["text"])
+    book.save(tmp_path / "a.xlsx")
+    parquet.write_table(pyarrow.table({"text": ["x" * 2000]}), tmp_path / "a.parquet", compression="none")
+    (tmp_path / "a.parquet.gz").write_bytes(gzip.compress((tmp_path / "a.parquet").read_bytes()))
+    assert read_table(tmp_path / name).columns == ("text",)
+    monkeypatch.setattr(tables, "_LARGEST_SHEETS", 1000)
+    with pytest.raises(DataError, match="unpacks to more than 1,000 bytes"):
+        _rows(tmp_path / name)
+
+
+def test_damage_behind_a_whole_description_is_refused(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"text": [f"text {i}" for i in range(500)]}), tmp_path / "a.parquet")
+    content = bytearray((tmp_path / "a.parquet").read_bytes())
+    content[4:400] = bytes(396)
+    (tmp_path / "a.parquet").write_bytes(content)
+    table = read_table(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: cannot be read"):
+        list(table.pick(["text"]))
 
 
 def test_absent_files_sheets_and_latin1(tmp_path: Path) -> None:

@@ -338,6 +338,28 @@ def test_a_damaged_copy_is_named_and_an_abandoned_one_removed(write: Write) -> N
     assert open_vectors(path).row_of == {word: row for row, word in enumerate(WORDS)}
 
 
+class Trap:
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.made),)
+
+
+def test_a_pickle_in_place_of_a_copys_words_is_not_run(write: Write, tmp_path: Path) -> None:
+    path = write({"v.txt": GLOVE}) / "v.txt"
+    open_vectors(path)
+    (copy,) = (cache_folder() / "vectors").iterdir()
+    made = tmp_path / "made"
+    for name in ("letters.npy", "sizes.npy", "order.npy"):
+        content = (copy / name).read_bytes()
+        (copy / name).write_bytes(pickle.dumps(Trap(made)))
+        with pytest.raises(EncoderError, match="the converted copy is damaged"):
+            open_vectors(path)
+        (copy / name).write_bytes(content)
+    assert not made.exists()
+
+
 def test_a_cache_that_cannot_be_written_is_named(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = write({"v.txt": GLOVE, "occupied": "a file"})
     monkeypatch.setenv("MEDSENTEVAL_CACHE", str(folder / "occupied"))

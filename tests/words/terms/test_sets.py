@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import pickle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -99,6 +102,25 @@ def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path: Path, monkeypa
     for name in set_names():
         assert (tmp_path / "parts" / name.file).read_bytes() == (tmp_path / "whole" / name.file).read_bytes()
     assert not list((tmp_path / "parts").glob(".searching-*"))
+
+
+class Trap:
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.made),)
+
+
+def test_what_a_stopped_build_left_is_read_as_numbers_only(tmp_path: Path) -> None:
+    """A folder of sets may come from someone else; what is damaged is searched again."""
+    trapped = np.array([Trap(tmp_path / "made")], dtype=object)
+    for name, content in (("raw", pickle.dumps(trapped)), ("cut", b"PK\3\4")):
+        (tmp_path / name).write_bytes(content)
+        assert sets_module._load(tmp_path / name) == []
+    np.savez(tmp_path / "held.npz", lengths=trapped, terms=trapped, distances=trapped)
+    assert sets_module._load(tmp_path / "held.npz") == []
+    assert not (tmp_path / "made").exists()
 
 
 def test_two_builds_do_not_mix(tmp_path: Path) -> None:
