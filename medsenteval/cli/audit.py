@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from medsenteval.cli.stored_results import say_cautions
 from medsenteval.cli.terminal import echo
 
 __all__ = ["audit"]
@@ -43,3 +44,5 @@ def audit(
         results, data_root(data), level=level, announce=lambda message: None if quiet else echo(message, err=True)
     )
     echo(render_audit(told, style, every))
+    if style == "text":
+        say_cautions(results)

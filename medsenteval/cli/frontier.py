@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import settled
+from medsenteval.cli.stored_results import say_cautions, settled
 from medsenteval.cli.terminal import echo
 
 __all__ = ["frontier"]
@@ -50,6 +50,8 @@ def frontier(
     results = settled(of_tasks(load_results(what, folder), tasks))
     found, left_out = compression_frontier(results, data_root(data), dimensions=[int(part) for part in parts])
     echo("\n\n".join(render_frontier(each, style) for each in found))
+    if style == "text":
+        say_cautions(results)
     for reason in left_out:
         echo(f"Not scored: {reason}.", err=True)
     if any(result.synthetic for result in results):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli.stored_results import settled
+from medsenteval.cli.stored_results import say_cautions, settled
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from medsenteval.comparison.prediction import Cell
     from medsenteval.comparison.score_columns import Columns
+    from medsenteval.contracts import Result
     from medsenteval.statistics import Correlation
 
 __all__ = ["correlate"]
@@ -51,8 +52,10 @@ def correlate(
     """
     from medsenteval.comparison.prediction import correlate_columns
     from medsenteval.errors import SettingsError
+    from medsenteval.running.result_store import ResultStore
 
-    columns = _columns(results, published, table)
+    stored = None if results is None else settled(ResultStore(results).results())
+    columns = _columns(stored, published, table)
     extrinsic = [name for name in columns.shown if name in _EXTRINSIC]
     left = _names(first) or [name for name in columns.shown if name not in extrinsic]
     right = _names(second) or extrinsic or list(columns.shown)
@@ -67,12 +70,13 @@ def correlate(
     echo(_matrix(cells, kind, correction, level))
     echo()
     echo(_details(cells, correction, level))
+    used = {name.split(".")[0].lower() for cell in cells for name in (cell.first, cell.second)}
+    say_cautions([result for result in stored or () if result.task.lower() in used])
 
 
-def _columns(results: Path | None, published: str | None, table: Path | None) -> Columns:
+def _columns(results: Sequence[Result] | None, published: str | None, table: Path | None) -> Columns:
     from medsenteval.comparison.score_columns import columns_of_results, read_published_columns, read_score_table
     from medsenteval.errors import SettingsError
-    from medsenteval.running.result_store import ResultStore
 
     if sum(source is not None for source in (results, published, table)) != 1:
         raise SettingsError("name one source of scores: a folder of RESULTS, --published TABLE or --table FILE")
@@ -81,7 +85,7 @@ def _columns(results: Path | None, published: str | None, table: Path | None) ->
     if table is not None:
         return read_score_table(table)
     assert results is not None
-    return columns_of_results(settled(ResultStore(results).results()))
+    return columns_of_results(results)
 
 
 def _names(text: str | None) -> list[str]:

@@ -10,7 +10,7 @@ from medsenteval.cli.terminal import echo
 if TYPE_CHECKING:
     from medsenteval.contracts import Result
 
-__all__ = ["settled"]
+__all__ = ["say_cautions", "settled"]
 
 
 def settled(results: Sequence[Result]) -> list[Result]:
@@ -21,3 +21,10 @@ def settled(results: Sequence[Result]) -> list[Result]:
     for note in notes:
         echo(f"Note: {note}.", err=True)
     return kept
+
+
+def say_cautions(results: Sequence[Result]) -> None:
+    """Name each score that is to be read with care, for tables whose cells have no place for its mark."""
+    for result in results:
+        for caution in result.cautions:
+            echo(f"Caution: {result.task}, {result.encoder}: {caution}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli.stored_results import settled
+from medsenteval.cli.stored_results import say_cautions, settled
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def subsets(
     ]
     for each in found:
         echo(_described(each))
+    say_cautions([result for result in stored if result.task in names])
     if any(result.synthetic for result in stored if result.task in names):
         echo("SYNTHETIC SAMPLE DATA: these scores say nothing about biomedical text.")
     if figure is not None:

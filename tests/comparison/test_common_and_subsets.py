@@ -195,6 +195,15 @@ def test_the_command_prints_and_draws(stored: Path) -> None:
     assert "Left out: " in outcome.output
 
 
+def test_the_command_names_scores_of_encoders_that_know_few_words(stored: Path) -> None:
+    ResultStore(stored / "results").save(replace(word_result("Bio-SimLex", "three", ROWS), coverage={"tokens": 0.3}))
+    outcome = CliRunner().invoke(main, ["subsets", str(stored / "results"), "--by", str(stored / "frequency.tsv")])
+    assert outcome.exit_code == 0, outcome.output
+    cautions = [line for line in outcome.output.splitlines() if line.startswith("Caution")]
+    assert len(cautions) == 1
+    assert cautions[0].startswith("Caution: Bio-SimLex, three: the encoder knows less than half of this task's words")
+
+
 def test_the_command_says_what_is_wrong(stored: Path) -> None:
     base = ["subsets", str(stored / "results"), "--by", str(stored / "frequency.tsv")]
     for more, message in {

@@ -145,6 +145,10 @@ def test_the_command_on_results(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(main, ["correlate", str(tmp_path), "-x", "Bio-SimLex", "-y", "MEN", "--kind", "spearman"])
     assert outcome.exit_code == 0, outcome.output
     assert "1.00*" in outcome.output
+    assert "Caution" not in outcome.output
+    store.save(replace(word_result("MEN", "e", [], value=0.46), coverage={"tokens": 0.3}))
+    marked = CliRunner().invoke(main, ["correlate", str(tmp_path), "-x", "Bio-SimLex", "-y", "MEN.spearman"])
+    assert "Caution: MEN, e: the encoder knows less than half of this task's words" in marked.output
     everything = CliRunner().invoke(main, ["correlate", str(tmp_path)])
     assert everything.exit_code == 0
     nothing = CliRunner().invoke(main, ["correlate", "--published", "biosim_tables:9"])
