@@ -19,7 +19,7 @@ from medsenteval.support.arrays import Labels
 from medsenteval.tasks.learning_curve import evaluate_part_of_training
 from medsenteval.tasks.probe_rows import accuracy_metric, probe_splits, stack_splits, stacked_parts, unseen_labels
 
-__all__ = ["classification_scores", "evaluate_classification", "predict_split"]
+__all__ = ["classification_scores", "evaluate_classification", "group_numbers", "predict_split"]
 
 
 def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -28,7 +28,7 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
         return evaluate_part_of_training(task, dataset, embeddings, settings)
     splits = probe_splits(task, dataset, settings)
     features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
-    groups = _group_numbers(task, splits) if settings.grouped else None
+    groups = group_numbers(task, splits) if settings.grouped else None
     backend = choose_backend(settings, task.training)
     n_classes, penalties = len(dataset.label_names), choose_penalties(settings, task.training)
     if task.protocol == "split":
@@ -69,7 +69,8 @@ def predict_split(
     return dict(zip(tested, answers, strict=True)), details
 
 
-def _group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
+def group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
+    """Return the number of each row's group, over all splits."""
     names = [name for split in splits.values() for name in split.groups or ()]
     if len(names) != sum(map(len, splits.values())):
         raise SettingsError(f"{task.name}: the files do not say which rows belong together, so folds cannot be grouped")

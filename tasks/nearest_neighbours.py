@@ -14,7 +14,7 @@ from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import NESTED_SEED, FoldOutcome, Outcome, stratified_folds
 from medsenteval.settings import Settings
 from medsenteval.support.arrays import Labels, Rows
-from medsenteval.tasks.classification import classification_scores
+from medsenteval.tasks.classification import classification_scores, group_numbers
 from medsenteval.tasks.probe_rows import probe_splits, stack_splits, stacked_parts
 
 __all__ = ["NEIGHBOURS", "evaluate_neighbours"]
@@ -32,7 +32,8 @@ def evaluate_neighbours(task: Task, dataset: Dataset, embeddings: Embeddings, se
     splits = probe_splits(task, dataset, settings)
     features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
     if task.protocol == "nested":
-        parts = stratified_folds(labels, settings.folds, NESTED_SEED)
+        groups = group_numbers(task, splits) if settings.grouped else None
+        parts = stratified_folds(labels, settings.folds, NESTED_SEED, groups)
     else:
         parts = [(rows["train"], rows["test"])]
     folds = []

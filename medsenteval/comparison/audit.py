@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from medsenteval.running.stored_jobs import StoredJob, reopen
 from medsenteval.support.arrays import Singles
 from medsenteval.tasks.nearest_neighbours import evaluate_neighbours
 
-__all__ = ["CHECKS", "Audit", "AuditedEncoder", "Conclusion", "audit_results"]
+__all__ = ["CHECKS", "Audit", "AuditedEncoder", "Conclusion", "audit_results", "check_job"]
 
 Outcome = Literal["holds", "open", "gone", ""]
 
@@ -90,7 +90,6 @@ def audit_results(
     announce: Callable[[str], object] = lambda message: None,
 ) -> Audit:
     """Score stored results again under every check that applies to their task; no encoder is called."""
-    compare = partial(compare_results, level=level, correction=correction, resamples=resamples, seed=seed)
     chosen, notes = one_for_each_job(results)
     first_seed = {comparability(each): each.seed for each in sorted(chosen, key=lambda each: -each.seed)}
     chosen = [each for each in chosen if each.seed == first_seed[comparability(each)]]
@@ -99,9 +98,13 @@ def audit_results(
         raise SettingsError(
             "an audit asks whether a ranking survives, and synthetic data ranks nobody; name results on real data"
         )
-    if len({job.result.encoder for job in jobs}) < 2:
+    n_encoders = len({job.result.encoder for job in jobs})
+    if n_encoders < 2:
         why = f": {'; '.join(left_out[:3])}" if left_out else ""
         raise DataMissingError(f"an audit needs two encoders whose vectors are in the cache{why}")
+    # Corrections multiply the smallest p value, one in so many resamples, by the number of pairs.
+    enough = max(resamples, 50 * n_encoders * (n_encoders - 1))
+    compare = partial(compare_results, level=level, correction=correction, resamples=enough, seed=seed)
     dimension = min(job.embeddings.matrix.shape[1] for job in jobs)
     scored: dict[str, list[Result]] = {check: [] for check in CHECKS}
     shares: dict[str, list[float]] = {}
@@ -109,10 +112,13 @@ def audit_results(
         announce(f"{number} of {len(jobs)}: {job.result.task}, {job.result.encoder}")
         spectrum = Spectrum(np.asarray(job.embeddings.matrix))
         shares.setdefault(job.result.encoder, []).append(spectrum.first_share)
-        for check, scores in _checked(job, spectrum, dimension, seed):
-            scored[check].append(
-                replace(job.result, metrics=scores.metrics, items=dict(scores.items), details=dict(scores.details), notes=())
+        for check, scores in check_job(job, spectrum, dimension):
+            changed: dict[str, Any] = (
+                {}
+                if scores is None
+                else {"metrics": scores.metrics, "items": dict(scores.items), "details": dict(scores.details)}
             )
+            scored[check].append(replace(job.result, **changed, notes=()))
     plain = compare([job.result for job in jobs])
     columns = {
         check: {column.key: column for column in compare(found).headline_columns()} for check, found in scored.items() if found
@@ -127,8 +133,8 @@ def audit_results(
     return Audit(tuple(encoders), tuple(conclusions), (*notes, *left_out), dimension)
 
 
-def _checked(job: StoredJob, spectrum: Spectrum, dimension: int, seed: int) -> list[tuple[str, Scores]]:
-    """Return the scores under every check that can be made of a job."""
+def check_job(job: StoredJob, spectrum: Spectrum, dimension: int) -> list[tuple[str, Scores | None]]:
+    """Return the scores under every check that can be made of a job; None for those that it has already."""
     task, settings = job.task, job.settings
     made: dict[str, Singles | None] = {
         "unit length": spectrum.unit_length(),
@@ -139,8 +145,12 @@ def _checked(job: StoredJob, spectrum: Spectrum, dimension: int, seed: int) -> l
     }
     if not task.uses_probe:
         del made["unit length"]  # the cosine does not see lengths
+    elif settings.probe == "exact" and not any(split.texts2 for split in job.dataset.splits.values()):
+        del made["centred"]  # the intercept, which has no penalty, makes up for any mean
     found = [
-        (check, job.score(replace(job.embeddings, matrix=vectors))) for check, vectors in made.items() if vectors is not None
+        (check, None if vectors is spectrum.vectors else job.score(replace(job.embeddings, matrix=vectors)))
+        for check, vectors in made.items()
+        if vectors is not None
     ]
     if task.uses_probe and task.protocol in ("split", "kfold", "nested"):
         found.append(("nearest neighbours", evaluate_neighbours(task, job.dataset, job.embeddings, settings)))

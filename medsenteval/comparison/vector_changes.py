@@ -49,7 +49,10 @@ class Spectrum:
         return float(values[0] / values.sum()) if values.sum() > 0 else 0.0
 
     def unit_length(self) -> Vectors:
+        """Return vectors of length 1; those that have it but for rounding as they are."""
         norms = np.linalg.norm(self.vectors, axis=1, keepdims=True)
+        if np.abs(norms - 1).max() < 1e-6:
+            return self.vectors
         return _single(self.vectors / np.where(norms > 0, norms, 1))
 
     def centred(self) -> Vectors:

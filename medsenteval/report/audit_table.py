@@ -53,7 +53,8 @@ def _conclusions(shown: list[Conclusion], style: str) -> str:
         digits = ".2f" if each.unit == "percent" else ".3f"
         cells = []
         for check in applied:
-            mark = _MARKS[each.outcomes.get(check, "")]
+            outcome = each.outcomes.get(check, "")
+            mark = outcome if style == "csv" else _MARKS[outcome]
             cells.append(f"{mark} {each.leads[check]:+{digits}}" if mark else "")
         names = [escape_cell(f"{each.winner} > {each.loser}", style), f"{each.lead:+{digits}}"]
         rows.append([f"{each.task} {each.metric}", *names, *cells])

@@ -56,7 +56,7 @@ class Plan:
 
     def table(self, shows: Mapping[str, str] | None = None) -> str:
         """Return a line for each job, and the summary below; ``shows`` is the smallest difference that each task could show."""
-        from medsenteval.support.text_table import text_table
+        from medsenteval.support.text_table import text_table, without_empty
 
         rows = []
         for job in self.jobs:
@@ -66,6 +66,7 @@ class Plan:
             items = [f"{job.n_items:,}", (shows or {}).get(job.task, "-")]
             rows.append([job.encoder, job.task, str(job.seed), *items, job.state, *counts, time])
         header = ["Encoder", "Task", "Seed", "Items", "Shows", "State", "Texts", "To encode", "Time"]
-        table = text_table(header, rows, [False, False, True, True, True, False, True, True, True])
-        said = "Shows: the smallest difference between two encoders that the items would show in four of five experiments."
-        return f"{table}\n{said}\n\n{self}"
+        right = [False, False, True, True, True, False, True, True, True]
+        header, rows, right = without_empty("Shows", header, rows, right)
+        said = "Shows: the smallest difference between two encoders that the items would show in four of five experiments.\n"
+        return f"{text_table(header, rows, right)}\n{said if 'Shows' in header else ''}\n{self}"

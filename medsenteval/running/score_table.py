@@ -9,16 +9,16 @@ from statistics import fmean, stdev
 from medsenteval.contracts import MARK_NOTES, Metric, Result, training_note
 from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job
 from medsenteval.statistics.power import smallest_expected
-from medsenteval.support.text_table import text_table
+from medsenteval.support.text_table import text_table, without_empty
 
 __all__ = ["SYNTHETIC_WARNING", "as_points", "detail_table", "score_rows", "score_table"]
 
 _EXPLANATION = (
     "[low, high]: 95 % interval over items (analogies: over relations; concepts: over concepts). "
     "Baseline: the best constant answer.\n"
-    "! not above the baseline    ? above it, but the interval reaches down to it\n"
-    "Shows: the smallest difference to another encoder that these items would show in four of five experiments."
+    "! not above the baseline    ? above it, but the interval reaches down to it"
 )
+_SHOWS = "\nShows: the smallest difference to another encoder that these items would show in four of five experiments."
 _DRAWS = "\nProtocols with draws: mean over draws of training rows; the interval is over draws and items."
 SYNTHETIC_WARNING = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
 
@@ -73,7 +73,7 @@ def _titles(results: Sequence[Result]) -> list[str]:
 
 
 def detail_table(results: Sequence[Result], shown: Mapping[tuple[str, str], str] | None = None) -> str:
-    """Return a line for every score: value, interval, baseline, number of items and what they could show, protocol.
+    """Return a line for every score: value, interval, baseline, number of items and what they could show, if known, protocol.
 
     ``shown`` has for (comparability, metric) what the disagreement of encoders gives; without it the score and n say it.
     """
@@ -100,8 +100,10 @@ def detail_table(results: Sequence[Result], shown: Mapping[tuple[str, str], str]
             )
     header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Shows", "Protocol"]
     right = [False, False, False, True, False, True, True, True, True, False]
+    header, rows, right = without_empty("Shows", header, rows, right)
     drawn = any("-draws-" in result.protocol for result in results)
-    return "\n".join([text_table(header, rows, right), _EXPLANATION + (_DRAWS if drawn else ""), *_notes(results)])
+    explanation = _EXPLANATION + (_SHOWS if "Shows" in header else "") + (_DRAWS if drawn else "")
+    return "\n".join([text_table(header, rows, right), explanation, *_notes(results)])
 
 
 def as_points(difference: float | None, unit: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from medsenteval.support.escaping import for_terminal
 
-__all__ = ["html_table", "text_table"]
+__all__ = ["html_table", "text_table", "without_empty"]
 
 #: No column is made narrower than this to fit a terminal.
 _NARROWEST: Final = 6
@@ -32,6 +32,15 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(header), "  ".join("-" * width for width in widths), *map(line, rows)])
+
+
+def without_empty(
+    name: str, header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+) -> tuple[list[str], list[list[str]], list[bool]]:
+    """Return a table without the column of this name if every row has "-" there."""
+    place = list(header).index(name)
+    kept = [i for i in range(len(header)) if i != place or any(row[place] != "-" for row in rows)]
+    return [header[i] for i in kept], [[row[i] for i in kept] for row in rows], [right[i] for i in kept]
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], notes: Sequence[str] = ()) -> str:

@@ -266,7 +266,10 @@ def test_the_plan_estimates_time_from_earlier_results(tmp_path: Path) -> None:
     assert more.jobs[1].estimate.encode == pytest.approx(more.jobs[1].n_missing / result.performance["texts_per_second"])
     assert more.jobs[1].estimate.fit is None
     lines = more.table().splitlines()
-    assert lines[0].split() == ["Encoder", "Task", "Seed", "Items", "Shows", "State", "Texts", "To", "encode", "Time"]
+    assert lines[0].split() == ["Encoder", "Task", "Seed", "Items", "State", "Texts", "To", "encode", "Time"]
+    shown = more.table({"BIOSSES": "0.114"})
+    assert shown.splitlines()[0].split()[4:6] == ["Shows", "State"]
+    assert "Shows: the smallest difference between two encoders" in shown
     assert any(line.startswith("counting") and line.endswith("unknown") for line in lines)
 
 
