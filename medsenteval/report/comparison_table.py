@@ -27,10 +27,8 @@ _LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"):
 _MINUS: Final = re.compile(r"(?<![\w.])-(?=\d)")
 
 FORMATS: Final = ("text", "markdown", "latex", "csv")
-_POWER: Final = (
-    "They show: the smallest difference of the two best that the items would show in four of five experiments.",
-    "To decide: how many items would show, as often, the difference of a pair that is not significant.",
-)
+_THEY_SHOW: Final = "They show: the smallest difference of the two best that the items would show in four of five experiments."
+_TO_DECIDE: Final = "To decide: how many items would show, as often, the difference of a pair that is not significant."
 
 _ESCAPES: Final[dict[str, Callable[[str], str]]] = {
     "text": for_terminal,
@@ -82,10 +80,10 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
         notes.append(SYNTHETIC_WARNING)
     if style == "text":
         legend = _legend(comparison, options)
+        differences = _differences(comparison, style, options)
         if any(column.tested for column in comparison.columns):
-            legend += _POWER
-        parts = [_scores(comparison, style, options), _paragraph(legend)]
-        parts += [_differences(comparison, style, options), _summary(comparison), _paragraph(notes)]
+            legend += [_THEY_SHOW, _TO_DECIDE] if differences else [_THEY_SHOW]
+        parts = [_scores(comparison, style, options), _paragraph(legend), differences, _summary(comparison), _paragraph(notes)]
         return "\n\n".join(filter(None, parts))
     table = _differences(comparison, style, options) if asked else _scores(comparison, style, options)
     if not table:
@@ -335,11 +333,8 @@ def render_table(
 ) -> str:  # fmt: skip
     """Return a table as text, Markdown or LaTeX, or its rows as CSV; ``right`` says which columns hold numbers.
 
-    Every cell is escaped but those that are Markup; "-", which says that there is nothing, is an empty cell of CSV.
-    In LaTeX ``last_apart`` draws a rule above the last row.
+    Every cell is escaped but those that are Markup. In LaTeX ``last_apart`` draws a rule above the last row.
     """
-    if style == "csv":
-        rows = [["" if cell == "-" else cell for cell in row] for row in rows]
     header, *rows = ([escape_cell(cell, style) for cell in row] for row in (header, *rows))
     if style == "csv":
         stream = io.StringIO()

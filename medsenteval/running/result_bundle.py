@@ -62,9 +62,9 @@ def pack_results(results: Sequence[Result], path: Path) -> Path:
     content = {"bundle": _FORMAT, "results": index}
     members = {_INDEX: json.dumps(content, ensure_ascii=False, indent=1).encode(), **members}
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(stream, "w") as archive:
         for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED, 9)
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_LZMA)
         archive.comment = b"0" * _HASH_LENGTH
     packed = stream.getvalue()[:-_HASH_LENGTH]
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -186,8 +186,10 @@ def _unwritable(path: Path, error: OSError) -> StoreError:
 def load_results(places: Sequence[str], folder: Path, *, reference: bool = False) -> list[Result]:
     """Load results from files, bundles and folders; any other place is the name of an encoder with results in ``folder``.
 
-    With ``reference`` the record's results on the same tasks, data and protocols are added.
+    The place "reference" is the record. With ``reference`` its results on the same tasks, data and protocols are added.
     """
+    from medsenteval.running.record import reference_results
+
     results: list[Result] = []
     named: list[str] = []
     for place in places:
@@ -202,6 +204,8 @@ def load_results(places: Sequence[str], folder: Path, *, reference: bool = False
         elif path.is_file():
             outcome = _read(path) if len(places) == 1 else _read_or_warn(path)
             results.extend([outcome] if isinstance(outcome, Result) else ())
+        elif place == "reference":
+            results.extend(reference_results())
         else:
             named.append(place)
     if named or not places:
@@ -222,8 +226,6 @@ def load_results(places: Sequence[str], folder: Path, *, reference: bool = False
     if not results:
         raise DataMissingError(f"no result was found in {', '.join(places) or folder}; `medsenteval run` makes some")
     if reference:
-        from medsenteval.running.record import reference_results
-
         compared = reference_results(results)
         if not compared:
             covered = ", ".join(dict.fromkeys(result.task for result in reference_results()))

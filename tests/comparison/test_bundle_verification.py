@@ -24,7 +24,7 @@ from medsenteval.settings import Settings
 def results() -> list[Result]:
     """Results of every family whose scores are computed in a way of their own."""
     settings = Settings(resamples=100, limit=80)
-    names = "BIOSSES,BioC,STS12,UMNSRS-sim,HPO,Google"
+    names = "BIOSSES,BioC,STS12,UMNSRS-sim,HPO,Google,NCBI-disease"
     return list(medsenteval.evaluate("lexical", names, settings=settings, cache=False).values())
 
 

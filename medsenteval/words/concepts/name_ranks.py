@@ -81,7 +81,13 @@ def rank_names(
     # The bound of a product of n terms in any order of summation is n u, and the unit vectors are rounded themselves.
     error = 2.0 * (names.shape[1] + 8) * np.finfo(np.float32).eps * scale
     left, right_side = (_unit(queries), _unit(names)) if exact.unit else (queries, names)
-    before = np.zeros(len(queries), dtype=np.int64)
+    # Rounded away from the score, so that single precision can be compared with single precision.
+    above = np.nextafter((best + error).astype(np.float32), np.float32(np.inf))[:, None]
+    below = np.nextafter((best - error).astype(np.float32), np.float32(-np.inf))[:, None]
+    # Every name of a query without a vector has the same score, 0: all are counted, and none is nearest.
+    unknown = exact.query_lengths == 0
+    above[unknown] = below[unknown] = np.inf
+    before = np.where(unknown, n - (left_out >= 0), 0)
     nearest = np.zeros(len(queries), dtype=np.intp)
     for start in range(0, len(queries), _QUERIES_AT_ONCE):
         at = np.arange(start, min(start + _QUERIES_AT_ONCE, len(queries)))
@@ -95,17 +101,17 @@ def rank_names(
             reached = block[np.arange(len(at)), highest]
             nearest[at] = np.where(reached > top, first + highest, nearest[at])
             top = np.maximum(top, reached)
-            above = block > (best + error)[at, None]
-            before[at] += above.sum(axis=1)
-            above |= block < (best - error)[at, None]
-            query, name = np.nonzero(~above)
-            again = exact(at[query], first + name) >= (best - tie)[at[query]]
-            np.add.at(before, at[query[again]], 1)
+            higher, close = block > above[at], block >= below[at]
+            n_higher, n_close = (np.array([np.count_nonzero(row) for row in rows]) for rows in (higher, close))
+            before[at] += n_higher
+            doubtful = np.flatnonzero(n_close > n_higher)
+            query, name = np.nonzero(close[doubtful] & ~higher[doubtful])
+            query = at[doubtful[query]]
+            again = exact(query, first + name) >= (best - tie)[query]
+            np.add.at(before, query[again], 1)
     # The right names at or above the best one's score were counted as well.
     equal = exact(owner, rows) >= (best - tie)[owner]
     before -= np.bincount(owner[equal], minlength=len(queries))
-    # Every name of a query without a vector has the same score, 0; none is nearest.
-    unknown = exact.query_lengths == 0
     return RankedNames(np.where(sizes == 0, 0, before + 1), np.where(unknown, -1, nearest))
 
 
