@@ -333,8 +333,11 @@ def render_table(
 ) -> str:  # fmt: skip
     """Return a table as text, Markdown or LaTeX, or its rows as CSV; ``right`` says which columns hold numbers.
 
-    Every cell is escaped but those that are Markup. In LaTeX ``last_apart`` draws a rule above the last row.
+    Every cell is escaped but those that are Markup; "-", which says that there is nothing, is an empty cell of CSV.
+    In LaTeX ``last_apart`` draws a rule above the last row.
     """
+    if style == "csv":
+        rows = [["" if cell == "-" else cell for cell in row] for row in rows]
     header, *rows = ([escape_cell(cell, style) for cell in row] for row in (header, *rows))
     if style == "csv":
         stream = io.StringIO()
