@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -42,6 +43,8 @@ from medsenteval.support.progress import Progress
 __all__ = ["Job", "Suite", "SuiteOutcome", "evaluate"]
 
 _log: Final = logging.getLogger(__name__)
+#: Seconds after which an interrupt is noticed at the latest.
+_PATIENCE: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,6 +250,9 @@ class Suite:
         pool = ThreadPoolExecutor(workers + 1, thread_name_prefix="job")
         try:
             for future in [pool.submit(run, number) for number in numbers]:
+                # Awake now and then: an interrupt that reached another thread does not wake this one, which alone acts on it.
+                while futures.wait([future], _PATIENCE).not_done:
+                    pass
                 future.result()
         finally:
             # On an interrupt the threads end as soon as the executor, which is closed next, fails their units.

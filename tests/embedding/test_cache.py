@@ -17,7 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from medsenteval.cli.main import main
 from medsenteval.contracts import Embeddings
 from medsenteval.embedding import embed as embedding
 from medsenteval.embedding.cache import CacheError, CacheWarning, EmbeddingCache, VectorStore
@@ -200,14 +202,38 @@ def test_damage_is_found_and_only_the_damaged_blocks_are_computed_again(
     assert len(blocks) == len(list(store.folder.glob("block-*")))
 
 
-@pytest.mark.parametrize("content", ["{", "[" * 100_000, "[]", "null", '{"encoder": 3}'])
-def test_what_a_store_says_of_itself_plays_no_part(cache: EmbeddingCache, content: str) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[" * 100_000,
+        "[]",
+        "null",
+        '{"encoder": 3}',
+        '{"layout": -1, "dimension": -5}',
+        '{"layout": 1' + "0" * 9000 + "}",
+    ],
+    ids=["empty", "cut", "nested", "list", "null", "number", "negative", "huge"],
+)
+def test_what_a_store_says_of_itself_plays_no_part(
+    cache: EmbeddingCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path))
     embed(cache, CountingEncoder())
     (store,) = cache.stores()
-    (store.folder / "about.json").write_text(content)
+    about = store.folder / "about.json"
+    sound = about.read_text()
+    about.write_text(content)
+    for command in ("info", "verify"):
+        shown = CliRunner().invoke(main, ["cache", command])
+        assert (shown.exit_code, store.key[:12] in shown.output) == (0, True), shown.output
     encoder = CountingEncoder()
     embed(cache, encoder)
     assert encoded(encoder) == 0
+    embed(cache, encoder, [*TEXTS, "another text"])
+    assert encoder.batches == [["another text"]]
+    assert about.read_text() == sound
 
 
 def test_a_store_copied_to_another_place_is_foreign(cache: EmbeddingCache) -> None:

@@ -30,7 +30,7 @@ from tests.running.test_crashes import SUITE, World, wait_until
 EXECUTORS: Final = ("in-process", "processes:2", "dask:2")
 #: Seconds after which an interrupted run counts as hanging, and those after which any run is given up.
 PATIENCE: Final = 5.0
-GIVEN_UP: Final = 300.0
+GIVEN_UP: Final = 120.0
 N_TEXTS: Final = 1536
 #: Faults, by the column of the table that counts them.
 KINDS: Final = ("swallowed", "hung", "lost", "wrong", "left behind", "bad end")
@@ -161,28 +161,32 @@ def disturb(stage: Stage, executor: str, rng: random.Random, tally: Tally, how: 
     run = Run(stage, executor)
     run.planned()
     time.sleep(rng.uniform(0, stage.spans[executor]))
-    group, unfinished = run.process.pid, False
+    sent = time.time()
     if run.alive:
-        # Held still, so that it is known whether there was anything left to do.
-        os.killpg(group, signal.SIGSTOP)
-        unfinished = stage.results() != stage.expected
         how(run)
-        os.killpg(group, signal.SIGCONT)
-    slowest = run.ended(tally)
-    if run.code == 0 and not unfinished:  # it was faster
+    seconds = run.ended(tally)
+    stored = [path.stat().st_mtime for path in (stage.folder / "results").rglob("*.json")]
+    if run.code == 0 and max(stored) < sent + 0.5:
         tally.too_late += 1
         return None
-    tally.slowest = max(tally.slowest, slowest)
+    tally.slowest = max(tally.slowest, seconds)
     if again := set(stage.encoded()) & kept:
         tally.fault("lost", f"{len(again)} stored texts were encoded again")
     return run
 
 
 def interrupt(stage: Stage, executor: str, rng: random.Random, tally: Tally) -> bool:
-    """Ctrl-C to the whole group, as a terminal sends it, or to the first process alone."""
+    """Ctrl-C to the whole group, as a terminal sends it, to the first process alone, or to a run that was held.
+
+    After a stop and a continue, as by a batch system, any thread may be handed the signal, while Python acts on it in one only.
+    """
 
     def send(run: Run) -> None:
-        (os.killpg if tally.rounds % 2 else os.kill)(run.process.pid, signal.SIGINT)
+        group = run.process.pid
+        if tally.rounds % 4 == 3:
+            os.killpg(group, signal.SIGSTOP)
+        (os.killpg if tally.rounds % 2 else os.kill)(group, signal.SIGINT)
+        os.killpg(group, signal.SIGCONT)
 
     slowest, tally.slowest = tally.slowest, 0.0
     run = disturb(stage, executor, rng, tally, send)
@@ -263,6 +267,7 @@ def campaign(stage: Stage, name: str, executor: str, rounds: int, seed: int, tal
         if name != "corruption" and (missing := stored - set(found)):
             tally.fault("lost", f"no longer there: {sorted(missing)}")
         tally.rounds += hit
+        print(f"{name}, {executor}: {tally.rounds} of {rounds}, {len(tally.faults)} faults", file=sys.stderr, flush=True)
         if name != "corruption" and (tally.rounds % 5 == 0 or found == stage.expected):
             stage.forget()
         assert tally.too_late <= 3 * rounds, "runs end before they can be disturbed"

@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,22 @@ def test_interrupts_are_noticed_once_however_often_one_listens() -> None:
 def _chained(error: Exception, cause: BaseException) -> Exception:
     error.__cause__ = cause
     return error
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a thread as POSIX does")
+def test_an_interrupt_that_reaches_another_thread_ends_the_wait_for_jobs() -> None:
+    """As after a stop and a continue by a batch system: any thread may be handed the signal, and the first one sleeps."""
+    ended, waited = threading.Event(), []
+
+    def run(number: int) -> None:
+        time.sleep(0.5)  # by then the first thread waits
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        waited.append(ended.wait(60))
+
+    with pytest.raises(KeyboardInterrupt):
+        Suite([CountingEncoder()], [], QUICK)._side_by_side(run, [0], 1)
+    assert waited == []
+    ended.set()
 
 
 class Fails(CountingEncoder):

@@ -143,12 +143,20 @@ def test_wrong_and_cut_files_are_named_at_once(tiny: Path, tmp_path: Path) -> No
         head = content[:40] + struct.pack("<i", buckets) + content[44:at_matrix]
         return head[:8] + struct.pack("<i", columns) + head[12:] + struct.pack("<qq", rows, columns) + content[at_matrix + 16 :]
 
+    def words_of(words: int, labels: int) -> bytes:
+        return content[:64] + struct.pack("<iii", words + labels, words, labels) + content[76:]
+
+    assert words_of(len(WORDS), 0) == content
     for changed, message in [
         (matrix_of(2**62, 7), "ends within its matrix of 4611686018427387904 rows"),
         (matrix_of(2**63 - 1, 2**31 - 1), "ends within its matrix"),
         (matrix_of(len(WORDS) + 97, 2**31 - 1), "ends within its matrix"),
         (matrix_of(-5, 7, -100), "its matrix is -5 x 7"),
         (matrix_of(len(WORDS) + 97, 7, -(2**31)), "its matrix is"),
+        (matrix_of(len(WORDS) + 96, 7), "its matrix is"),
+        (matrix_of(len(WORDS) + 97, -7), "of -7 dimensions"),
+        (words_of(-1, len(WORDS) + 1), "promises -1 words"),
+        (words_of(len(WORDS) + 1, -1), rf"promises {len(WORDS) + 1} words"),
         (b"heart 1 2 3\n", r"model\.bin: does not begin as a fastText .bin model does; for text vectors .* use vectors:PATH"),
         (b"", "expected a fastText .bin model"),
         (content[:30], "ends within its description"),
