@@ -83,7 +83,7 @@ def _show_status(rows: list[list[str]], texts: list[str], most: int | None) -> N
 
     from medsenteval.support.text_table import text_table
 
-    lines = text_table(["Data set", "Group", "State"], rows, [False] * 3).splitlines()
+    lines = text_table(["Data set", "Group", "State"], rows, [False] * 3, most and max(20, most - 34)).splitlines()
     width = max(map(len, lines))
     for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *texts], strict=True):
         parts = [said] if most is None else wrap(said, max(20, most - width - 2), break_on_hyphens=False) or [""]

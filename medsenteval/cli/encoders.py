@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
+from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
 
 __all__ = ["encoders"]
 
@@ -32,7 +32,9 @@ def encoders(name: str | None, wide: bool, as_json: bool) -> None:
         echo_json({"kinds": kinds, "published": published})
         return
     echo(text_table(["Kind", "Argument"], list(kinds.items()), [False, False], width))
-    echo("\nWritten KIND:ARGUMENT,OPTION=VALUE, for example vectors:glove.6B.100d.txt,case=lower\n")
+    echo()
+    echo_wrapped("Written KIND:ARGUMENT,OPTION=VALUE, for example vectors:glove.6B.100d.txt,case=lower", width)
+    echo()
     rows = []
     for recipe in recipes().values():
         weights = "automatic" if recipe.automatic else "present" if recipe.present else "by hand"
@@ -46,5 +48,9 @@ def encoders(name: str | None, wide: bool, as_json: bool) -> None:
             width,
         )
     )
-    echo("\nWritten by name, for example biobert or biobert,max_length=256. `medsenteval encoders NAME` says where")
-    echo("the weights come from and, where they are fetched by hand, what to put where.")
+    echo()
+    echo_wrapped(
+        "Written by name, for example biobert or biobert,max_length=256. `medsenteval encoders NAME` says where the weights "
+        "come from and, where they are fetched by hand, what to put where.",
+        width,
+    )

@@ -200,7 +200,7 @@ def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
         echo()
         echo(detail_table(outcome.results, shown_differences(outcome.results)))
         echo()
-        echo(score_table(outcome.results))
+        echo(score_table(outcome.results, with_notes=False))
         for note in dict.fromkeys(f"{result.task}: {note}" for result in outcome.results for note in result.notes):
             echo(f"Note: {for_terminal(note)}")
         reused = f", {outcome.reused} of them from an earlier run" if outcome.reused else ""

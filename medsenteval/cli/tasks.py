@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
+from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
 
 if TYPE_CHECKING:
     from medsenteval.contracts import Task
@@ -36,13 +36,11 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
             folder: str | None = str(locate(task, root))
         except DataMissingError:
             folder = None
-        where = folder or f"absent ({task.access})"
-        options = " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items())
-        classes = str(len(task.labels)) if task.labels else ""
+        where = (folder or "absent") if wide else ("here" if folder else "absent")
         n = published_items(task)
         shows = smallest_published(task, n)
         power = [f"{n:,}" if n else "-", shows]
-        rows.append([task.name, task.family, classes, task.protocol, "/".join(task.metrics), *power, options, where])
+        rows.append([task.name, task.family, task.protocol, "/".join(task.metrics), *power, where])
         records.append(
             {
                 "name": task.name,
@@ -60,10 +58,16 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
     if as_json:
         echo_json(records)
         return
-    header = ["Task", "Family", "Classes", "Protocol", "Metrics", "Items", "Shows", "Options", "Data"]
-    echo(text_table(header, rows, [False, False, True, False, False, True, True, False, False], line_width(wide)))
-    echo("\nShows: the smallest difference of the first metric between two encoders of the published median score that the")
-    echo("published number of items would show in four of five experiments (points; correlations as fractions).")
+    width = line_width(wide)
+    header = ["Task", "Family", "Protocol", "Metrics", "Items", "Shows", "Data"]
+    echo(text_table(header, rows, [False, False, False, False, True, True, False], width))
+    echo()
+    echo_wrapped(
+        "Shows: the smallest difference of the first metric between two encoders of the published median score that the "
+        "published number of items would show in four of five experiments (points; correlations as fractions).",
+        width,
+    )
+    echo_wrapped(f"Data: in {root}. Labels, options and how to get the data: `medsenteval tasks NAME`.", width)
 
 
 def _describe(task: Task) -> str:

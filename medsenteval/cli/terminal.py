@@ -13,7 +13,7 @@ import click
 
 from medsenteval.support.escaping import for_terminal
 
-__all__ = ["echo", "echo_json", "for_machines", "line_width"]
+__all__ = ["echo", "echo_json", "echo_wrapped", "for_machines", "line_width"]
 
 _wide = click.option("--wide", is_flag=True, help="Whole cells, however long lines get.")
 _json = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table, for programs.")
@@ -38,6 +38,13 @@ def line_width(wide: bool) -> int | None:
     if wide or not (columns.isdecimal() or sys.stdout.isatty()):
         return None
     return max(40, int(columns) if columns.isdecimal() else shutil.get_terminal_size().columns)
+
+
+def echo_wrapped(text: str, width: int | None) -> None:
+    """Print a sentence below a listing, in lines that fit as the listing does."""
+    from textwrap import fill
+
+    echo(text if width is None else fill(text, width, break_long_words=False, break_on_hyphens=False))
 
 
 def echo_json(content: Any) -> None:

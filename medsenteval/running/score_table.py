@@ -23,13 +23,13 @@ _DRAWS = "\nProtocols with draws: mean over draws of training rows; the interval
 SYNTHETIC_WARNING = "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text."
 
 
-def score_table(results: Sequence[Result]) -> str:
+def score_table(results: Sequence[Result], with_notes: bool = True) -> str:
     """Return encoders by tasks: accuracy, accuracy/F1 or Pearson/Spearman, with the constant answer as last row.
 
     Several seeds of one job become their mean and standard deviation; ``detail_table`` has each value.
     """
     header, rows, notes = score_rows(results)
-    return "\n".join([text_table(header, rows, [False] + [True] * (len(header) - 1)), *notes])
+    return "\n".join([text_table(header, rows, [False] + [True] * (len(header) - 1)), *(notes if with_notes else [])])
 
 
 def score_rows(results: Sequence[Result]) -> tuple[list[str], list[list[str]], list[str]]:

@@ -17,14 +17,17 @@ _NARROWEST: Final = 6
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], width: int | None = None) -> str:
     """Align cells in columns; ``right`` says which columns hold numbers. What a terminal would obey is shown instead.
 
-    With ``width`` lines are no longer than that as far as can be: the widest columns but the first, which has the names, are
-    narrowed, and cells that do not fit end in an ellipsis.
+    With ``width`` lines are no longer than that as far as can be: the widest columns are narrowed, the first one, which has the
+    names, last, and cells that do not fit end in an ellipsis.
     """
     header, *rows = ([for_terminal(cell) for cell in row] for row in (header, *rows))
     cells = [header, *rows]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-    while width is not None and sum(widths) + 2 * (len(widths) - 1) > width and max(widths[1:]) > _NARROWEST:
-        widths[widths.index(max(widths[1:]), 1)] -= 1
+    gaps = 2 * (len(widths) - 1)
+    while width is not None and sum(widths) + gaps > width and max(widths) > _NARROWEST:
+        # Names are cut only where cutting everything else to the least is not enough.
+        narrowable = widths if max(widths[1:], default=0) <= _NARROWEST else widths[1:]
+        widths[widths.index(max(narrowable), len(widths) - len(narrowable))] -= 1
 
     def line(row: Sequence[str]) -> str:
         cut = [cell if len(cell) <= most else f"{cell[: most - 1]}…" for cell, most in zip(row, widths, strict=True)]
