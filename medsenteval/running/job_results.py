@@ -54,7 +54,7 @@ def _identity(result: Result) -> tuple[str, str]:
 
 
 def _labels(results: Sequence[Result]) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Name encoders; those of one name get a number each.
+    """Name encoders; those of one name get their size behind it if that tells them apart, else a number each.
 
     Without identities a name stands for one encoder, unless its vectors for one job differ.
     """
@@ -75,9 +75,12 @@ def _labels(results: Sequence[Result]) -> tuple[dict[tuple[str, str], str], list
             notes.append(f"{name} has no identity: results of that name are taken for one encoder's")
         whole.update(dict.fromkeys(set.union(*of_jobs.values()), (name, "")))
     encoders = dict.fromkeys(whole.values())
+    sizes = {whole[_identity(result)]: result.dimension for result in results}
     total, seen = Counter(name for name, _ in encoders), Counter[str]()
     labels = {}
     for name, identity in encoders:
         seen[name] += 1
-        labels[name, identity] = name if total[name] == 1 else f"{name} ({seen[name]})"
+        told_apart = len({size for (other, _), size in sizes.items() if other == name}) == total[name]
+        behind = f" (size {sizes[name, identity]})" if told_apart else f" ({seen[name]})"
+        labels[name, identity] = name + behind * (total[name] > 1)
     return {part: labels[encoder] for part, encoder in whole.items()}, notes

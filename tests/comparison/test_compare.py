@@ -206,6 +206,8 @@ def test_two_encoders_of_one_name_stay_apart() -> None:
     first = accuracy_result("RQE", "a", gold, gold)
     second = replace(accuracy_result("RQE", "a", gold, 1 - gold), encoder_identity="other")
     assert compare_results([first, second], resamples=100).encoders == ("a (1)", "a (2)")
+    smaller = replace(second, dimension=16)
+    assert compare_results([first, smaller], resamples=100).encoders == (f"a (size {first.dimension})", "a (size 16)")
 
 
 def test_ranks_over_tasks() -> None:
