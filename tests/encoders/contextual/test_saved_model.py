@@ -241,6 +241,56 @@ def test_a_vocabulary_named_by_a_constant_is_not_read(tf: Any, tmp_path: Path) -
         load_encoder(f"use:{folder}")
 
 
+def test_a_vocabulary_in_the_place_of_an_asset_is_not_read(tf: Any, tmp_path: Path) -> None:
+    """The function that fills a table is handed a name as it is loaded: that of an asset, or what a constant holds."""
+    (tmp_path / "secret.txt").write_text("\n".join(WORDS), "utf-8")
+
+    def hold_a_path(graph: Any) -> None:
+        (node,) = (
+            node for node in graph.graph_def.node if node.name == graph.asset_file_def[0].tensor_info.name.partition(":")[0]
+        )
+        node.attr["value"].tensor.string_val[:] = [str(tmp_path / "secret.txt").encode()]
+        for held in graph.object_graph_def.nodes:
+            if held.WhichOneof("kind") == "asset":
+                held.constant.operation = node.name
+        del graph.asset_file_def[:]
+
+    folder = change(save_tf2(tf, tmp_path / "model"), hold_a_path)
+    with pytest.raises(EncoderError, match="reads a file that is not its own, by its function"):
+        load_encoder(f"use:{folder}")
+
+
+def test_a_function_that_fills_a_table_is_handed_no_computed_name(tf: Any, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("a\nb\n", "utf-8")
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def fill(table: Any, name: Any) -> Any:
+        places = {"key_index": -2, "value_index": -1, "vocab_size": -1, "delimiter": "\t"}
+        tf.raw_ops.InitializeTableFromTextFileV2(table_handle=table, filename=name, **places)
+        return tf.constant(0)
+
+    class Table(tf.saved_model.experimental.TrackableResource):  # type: ignore[misc]
+        def _create_resource(self) -> Any:
+            return tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name="a table")
+
+        def _initialize(self) -> Any:
+            return fill(self.resource_handle, tf.strings.join([f"{tmp_path}/", "secret.txt"]))
+
+    class Model(tf.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = Table()
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])  # type: ignore[untyped-decorator]
+        def __call__(self, inputs: Any) -> Any:
+            size = tf.raw_ops.LookupTableSizeV2(table_handle=self.table.resource_handle)
+            return tf.zeros([tf.size(inputs), 2]) + tf.cast(size, tf.float32)
+
+    tf.saved_model.save(Model(), str(tmp_path / "model"))
+    with pytest.raises(EncoderError, match=r"reads files by names that its function .* computes"):
+        load_encoder(f"use:{tmp_path / 'model'}")
+
+
 @pytest.mark.parametrize("operation", ["PrintV2", "SaveV2", "RestoreV2"])
 def test_what_a_graph_does_while_it_is_loaded_is_checked_too(tf: Any, tmp_path: Path, operation: str) -> None:
     """The operation that initialises a TF1 graph runs before anyone asks for a vector."""
