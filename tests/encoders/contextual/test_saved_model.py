@@ -291,6 +291,31 @@ def test_a_function_that_fills_a_table_is_handed_no_computed_name(tf: Any, tmp_p
         load_encoder(f"use:{tmp_path / 'model'}")
 
 
+@pytest.mark.parametrize("spec", ["use:{}/tf2", "use:{}/tf1", "elmo:tfhub:{}/tf1,signature=default,output=default"])
+def test_a_text_is_not_taken_for_the_name_of_a_file(tf: Any, tmp_path: Path, spec: str) -> None:
+    """An argument that is handed on as it is looks like the name that the loader gives."""
+    v1 = tf.compat.v1
+
+    class Model(tf.Module):  # type: ignore[misc]
+        @tf.function(input_signature=[tf.TensorSpec(None, tf.string)])  # type: ignore[untyped-decorator]
+        def __call__(self, inputs: Any) -> Any:
+            return tf.zeros([tf.size(inputs), 2]) + restored(tf, inputs)
+
+    if "tf2" in spec:
+        tf.saved_model.save(Model(), str(tmp_path / "tf2"), signatures={})
+    else:
+        builder = v1.saved_model.Builder(str(tmp_path / "tf1"))
+        with tf.Graph().as_default(), v1.Session() as session:
+            texts = v1.placeholder(tf.string)
+            rows = tf.zeros([tf.size(texts), 2]) + restored(tf, texts)
+            describe = v1.saved_model.build_tensor_info
+            signature = v1.saved_model.build_signature_def({"text": describe(texts)}, {"default": describe(rows)}, "default")
+            builder.add_meta_graph_and_variables(session, [], signature_def_map={"default": signature})
+        builder.save()
+    with pytest.raises(EncoderError, match="would read files while it encodes, by RestoreV2"):
+        load_encoder(spec.format(tmp_path)).encode(["secret"])
+
+
 @pytest.mark.parametrize("operation", ["PrintV2", "SaveV2", "RestoreV2"])
 def test_what_a_graph_does_while_it_is_loaded_is_checked_too(tf: Any, tmp_path: Path, operation: str) -> None:
     """The operation that initialises a TF1 graph runs before anyone asks for a vector."""
