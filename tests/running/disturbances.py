@@ -48,6 +48,7 @@ class Tally:
     def fault(self, kind: str, what: str) -> None:
         assert kind in KINDS
         self.faults.append((kind, f"round {self.rounds + 1}: {what}"))
+        print(*self.faults[-1], sep=": ", file=sys.stderr, flush=True)
 
     def count(self, kind: str) -> str:
         return str(sum(each == kind for each, _ in self.faults))
@@ -301,8 +302,8 @@ def main() -> int:
                 took = time.monotonic() - begun
                 counts = [tally.rounds, tally.too_late, *map(tally.count, KINDS), f"{tally.slowest:.1f}", f"{took:.0f}"]
                 rows.append([name, executor, *map(str, counts)])
-                faults += (new := [f"{name}, {executor}: {kind}: {fault}" for kind, fault in tally.faults])
-                print("  ".join(rows[-1]), *new, sep="\n", file=sys.stderr, flush=True)
+                faults += [f"{name}, {executor}: {kind}: {fault}" for kind, fault in tally.faults]
+                print("  ".join(rows[-1]), file=sys.stderr, flush=True)
     kinds = [kind.capitalize() for kind in KINDS]
     header = ["Disturbance", "Executor", "Rounds", "Too late", *kinds, "Slowest end, s", "In all, s"]
     load = f"Load average of the machine: {os.getloadavg()[1]:.1f} on {os.cpu_count()} cores."
