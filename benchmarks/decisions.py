@@ -2,29 +2,35 @@
 
     python -m benchmarks.decisions [--experiments N] [equivalence] [power] [ranks]
 
-Prints the tables that docs/statistics.md shows.
+Prints the tables that docs/statistics.md shows. Experiments come in batches that share their resamples: how often each item is
+drawn does not depend on the items, so every experiment is a proper bootstrap, and drawing costs next to nothing.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
+from medsenteval.comparison.decision import GROUPS
 from medsenteval.statistics import (
     Accuracies,
     F1Scores,
     Interval,
     WeightedScore,
     accuracy_difference_interval,
-    bootstrap,
     correlations,
     mcnemar_p_values,
 )
+from medsenteval.statistics.intervals import left_out_difference_interval
 from medsenteval.statistics.power import difference_error, mcnemar_power, normal_power
+from medsenteval.statistics.resampling import Bootstrap, left_out_scores
 from medsenteval.statistics.verdicts import rank_intervals, verdict
+from medsenteval.support.arrays import Counts, Floats
 
 __all__ = ["METRICS", "draw", "rank_coverage", "share_equivalent", "simulated_power", "true_difference"]
 
@@ -34,6 +40,12 @@ SIZES: Final = (100, 300, 1_400)
 _CORRELATED: Final = {100: 0.62, 300: 0.67, 1_400: 0.715}
 _COUNTED: Final = {100: 0.35, 300: 0.52, 1_400: 0.64}
 SECOND: Final = {metric: _COUNTED if metric in ("acc", "f1") else _CORRELATED for metric in METRICS}
+_BATCH: Final = 50
+#: Correlation of the first encoder with the gold scores, and share of the two encoders' noise that is the same.
+_FIRST: Final = 0.75
+_SHARED: Final = 0.4
+#: Gold answer and those of two encoders, in every combination.
+_ANSWERS: Final = np.array([[g, a, b] for g in (0.0, 1.0) for a in (0.0, 1.0) for b in (0.0, 1.0)])
 
 
 def draw(metric: str, n: int, second: float, rng: np.random.Generator) -> WeightedScore:
@@ -42,8 +54,8 @@ def draw(metric: str, n: int, second: float, rng: np.random.Generator) -> Weight
     own = rng.standard_normal((2, n))
     predicted = np.array(
         [
-            r * gold + (1 - r * r) ** 0.5 * (0.4**0.5 * shared + 0.6**0.5 * noise)
-            for r, noise in zip((0.75, second), own, strict=True)
+            r * gold + (1 - r * r) ** 0.5 * (_SHARED**0.5 * shared + (1 - _SHARED) ** 0.5 * noise)
+            for r, noise in zip((_FIRST, second), own, strict=True)
         ]
     )
     if metric == "acc":
@@ -54,53 +66,119 @@ def draw(metric: str, n: int, second: float, rng: np.random.Generator) -> Weight
 
 
 def true_difference(metric: str, second: float) -> float:
-    """Return the difference of the two encoders, from four million items."""
-    rng, n = np.random.default_rng(99), 1_000_000
-    parts = [draw(metric, n, second, rng)(np.ones((1, n)))[0] @ [1.0, -1.0] for _ in range(4)]
-    return float(np.mean(parts))
+    """Return the difference of the two encoders: in closed form for normal data, for F1 from four million items."""
+    if metric == "acc":
+        first_only, second_only = _only_one_right(second)
+        return first_only - second_only
+    if metric == "f1":
+        shares = _answer_shares(second)
+        f1 = 2 * (shares @ (_ANSWERS[:, [0]] * _ANSWERS[:, 1:])) / (shares @ (_ANSWERS[:, [0]] + _ANSWERS[:, 1:]))
+        return float(f1[0] - f1[1])
+    if metric == "pearson":
+        return _FIRST - second
+    return 6 / math.pi * (math.asin(_FIRST / 2) - math.asin(second / 2))
 
 
-def _interval(metric: str, score: WeightedScore, confidence: float, resamples: int, rng: np.random.Generator) -> Interval:
-    """Return the interval that comparisons use: Bonett and Price's for accuracy, else the bootstrap's."""
-    if metric != "acc":
-        return bootstrap(score, resamples=resamples, rng=rng).difference(0, 1, confidence=confidence, method="percentile")
-    only, other, n = *_discordant(score), score.n
-    low, high = accuracy_difference_interval(np.array([only]), np.array([other]), np.array([n]), confidence=confidence)
-    return Interval((only - other) / n, low, high, confidence, "Bonett-Price", n)
-
-
-def _discordant(score: WeightedScore) -> tuple[int, int]:
-    right = np.asarray(score.values) > 0.5  # type: ignore[attr-defined]
-    return int(np.sum(right[0] & ~right[1])), int(np.sum(~right[0] & right[1]))
-
-
-def share_equivalent(metric: str, n: int, experiments: int, resamples: int = 500) -> float:
-    """Return how often a pair whose true difference is the margin itself is called equivalent."""
-    rng = np.random.default_rng([n, METRICS.index(metric)])
-    margin = abs(true_difference(metric, SECOND[metric][n]))
-    said = (
-        verdict(1.0, _interval(metric, draw(metric, n, SECOND[metric][n], rng), 0.9, resamples, rng), margin)
-        for _ in range(experiments)
+def _only_one_right(second: float) -> tuple[float, float]:
+    """Return the shares of items that only the first encoder gets right, and only the second: orthants of normal data."""
+    between = _FIRST * second + _SHARED * ((1 - _FIRST**2) * (1 - second**2)) ** 0.5
+    angles = math.asin(_FIRST), math.asin(second), math.asin(between)
+    return (
+        0.25 + (angles[0] - angles[1] - angles[2]) / (2 * math.pi),
+        0.25 + (angles[1] - angles[0] - angles[2]) / (2 * math.pi),
     )
-    return sum(each == "equivalent" for each in said) / experiments
 
 
-def simulated_power(metric: str, n: int, experiments: int, resamples: int = 500) -> tuple[float, float]:
+@lru_cache(maxsize=8)
+def _answer_shares(second: float) -> Floats:
+    """Return how often each combination of answers of F1's items occurs, from four million."""
+    score = draw("f1", 4_000_000, second, np.random.default_rng(99))
+    kinds = 4 * score.gold + 2 * score.predicted[0] + score.predicted[1]  # type: ignore[attr-defined]
+    shares: Floats = np.bincount(kinds.astype(np.int64), minlength=8) / 4_000_000
+    return shares
+
+
+def resampled(
+    metric: str, n: int, second: float, experiments: int, resamples: int, rng: np.random.Generator
+) -> Iterator[Bootstrap]:  # fmt: skip
+    """Draw experiments, each with its bootstrap."""
+    for number in range(experiments):
+        if number % _BATCH == 0:
+            weights = _weights(n, resamples, rng)
+        score = draw(metric, n, second, rng)
+        step = score.rows_at_once
+        values = np.concatenate([score(weights[start : start + step]) for start in range(0, resamples, step)])
+        yield Bootstrap(score, score(np.ones((1, n)))[0], values)
+
+
+def _weights(n: int, resamples: int, rng: np.random.Generator) -> Floats:
+    drawn = rng.integers(0, n, size=(resamples, n)) + n * np.arange(resamples)[:, None]
+    return np.bincount(drawn.ravel(), minlength=resamples * n).reshape(resamples, n).astype(np.float64)
+
+
+def _discordant(n: int, second: float, experiments: int, rng: np.random.Generator) -> Counts:
+    """Draw for each experiment how many items only the first encoder gets right, and only the second."""
+    only = _only_one_right(second)
+    return rng.multinomial(n, [*only, 1 - sum(only)], size=experiments)[:, :2]
+
+
+def _accuracy_limits(b: int, c: int, n: int) -> tuple[float, float]:
+    """Return the wider ends of Bonett and Price's interval and of Student's, from the items that only one gets right."""
+    apart = np.repeat([1.0, -1.0, 0.0], [b, c, n - b - c])
+    left_out = np.stack([(b - c - apart) / (n - 1), np.zeros(n)], axis=1)
+    one = accuracy_difference_interval(np.array([b]), np.array([c]), np.array([n]), confidence=0.9)
+    other = left_out_difference_interval(np.array([(b - c) / n, 0.0]), left_out, confidence=0.9, correlated=False)
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+def _f1_experiments(n: int, second: float, experiments: int, rng: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
+    """Draw both F1 scores of an experiment, and both without each item, from how often each combination of answers is drawn."""
+    gold, answers = _ANSWERS[:, [0]], _ANSWERS[:, 1:]
+    for counts in rng.multinomial(n, _answer_shares(second), size=experiments):
+        right, positive = counts @ (gold * answers), counts @ (gold + answers)
+        without = 2 * (right - gold * answers) / (positive - gold - answers)
+        yield 2 * right / positive, np.repeat(without, counts, axis=0)
+
+
+def share_equivalent(metric: str, n: int, experiments: int) -> float:
+    """Return how often a pair whose true difference is the margin is called equivalent, by the intervals that decisions use."""
+    rng = np.random.default_rng([n, METRICS.index(metric)])
+    second, every = SECOND[metric][n], np.ones((1, n))
+    margin = abs(true_difference(metric, second))
+    equivalent = 0
+    if metric == "acc":
+        pairs, times = np.unique(_discordant(n, second, experiments, rng), axis=0, return_counts=True)
+        for (b, c), count in zip(pairs.tolist(), times.tolist(), strict=True):
+            interval = Interval((b - c) / n, *_accuracy_limits(b, c, n), 0.9, "", n)
+            equivalent += count * (verdict(1.0, interval, margin) == "equivalent")
+        return equivalent / experiments
+    drawn: Iterator[tuple[Floats, Floats]]
+    if metric == "f1":
+        drawn = _f1_experiments(n, second, experiments, rng)
+    else:
+        scores = (draw(metric, n, second, rng) for _ in range(experiments))
+        drawn = ((score(every)[0], left_out_scores(score, GROUPS)) for score in scores)
+    for observed, left_out in drawn:
+        ends = left_out_difference_interval(observed, left_out, confidence=0.9, correlated=metric != "f1")
+        equivalent += verdict(1.0, Interval(float(observed[0] - observed[1]), *ends, 0.9, "", n), margin) == "equivalent"
+    return equivalent / experiments
+
+
+def simulated_power(metric: str, n: int, experiments: int, resamples: int = 1_999) -> tuple[float, float]:
     """Return the predicted power, from the truth and the formulas, and the share of experiments that found the difference."""
     rng = np.random.default_rng([n, METRICS.index(metric), 7])
     second = SECOND[metric][n]
     if metric == "acc":
-        shares = np.mean([np.array(_discordant(draw(metric, 1_000_000, second, rng))) / 1_000_000 for _ in range(4)], axis=0)
-        predicted = mcnemar_power(n, float(shares[0]), float(shares[1]))
-        counts = np.array([_discordant(draw(metric, n, second, rng)) for _ in range(experiments)])
+        predicted = mcnemar_power(n, *_only_one_right(second))
+        counts = _discordant(n, second, experiments, rng)
         return predicted, float(np.mean(mcnemar_p_values(counts[:, 0], counts[:, 1]) < 0.05))
-    error = float(np.mean([difference_error(draw(metric, 2_000, second, rng), 0, 1) for _ in range(20)])) * (2_000 / n) ** 0.5
+    error = (
+        float(np.mean([difference_error(left_out_scores(draw(metric, 2_000, second, rng)), 0, 1) for _ in range(20)]))
+        * (2_000 / n) ** 0.5
+    )
     predicted = normal_power(true_difference(metric, second), error)
-    found = [
-        bootstrap(draw(metric, n, second, rng), resamples=resamples, rng=rng).test(0, 1).p_value < 0.05
-        for _ in range(experiments)
-    ]
-    return predicted, float(np.mean(found))
+    drawn = resampled(metric, n, second, experiments, resamples, rng)
+    return predicted, sum(each.test(0, 1).p_value < 0.05 for each in drawn) / experiments
 
 
 def rank_coverage(
@@ -114,12 +192,12 @@ def rank_coverage(
     rng = np.random.default_rng([n_encoders, n_tasks, round(10 * spread)])
     error = (0.75 * 0.25 / n) ** 0.5
     covered, width = [], []
-    for _ in range(experiments):
+    for number in range(experiments):
+        if number % _BATCH == 0:
+            weights = [_weights(n, resamples, rng) / n for _ in range(n_tasks)]
         truth = np.clip(0.75 + spread * error * rng.standard_normal((n_tasks, n_encoders)), 0.05, 0.98)
-        drawn = [
-            bootstrap(Accuracies.of(rng.random((n_encoders, n)) < row[:, None]), resamples=resamples, rng=rng) for row in truth
-        ]
-        found = rank_intervals([each.observed for each in drawn], [each.values for each in drawn])
+        right = (rng.random((n_tasks, n, n_encoders)) < truth[:, None]).astype(np.float64)
+        found = rank_intervals(list(right.mean(axis=1)), [w @ each for w, each in zip(weights, right, strict=True)])
         places = np.mean([(-row).argsort().argsort() + 1.0 for row in truth], axis=0)
         covered += [each.low - 1e-9 <= place <= each.high + 1e-9 for place, each in zip(places, found, strict=True)]
         width += [each.high - each.low for each in found]
@@ -136,24 +214,23 @@ def _table(title: str, metrics: Sequence[str], cell: Callable[[str, int], str]) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["equivalence", "power", "ranks"])
-    parser.add_argument("--experiments", type=int, default=2_000)
+    parser.add_argument("--experiments", type=int, default=10_000)
     parser.add_argument("--metrics", default=",".join(METRICS))
     options = parser.parse_args()
-    metrics = options.metrics.split(",")
+    metrics, count = options.metrics.split(","), options.experiments
     if "equivalence" in options.what:
-        count = min(options.experiments, 1_000)
         print(f"False equivalence at the margin, % of {count:,} experiments; at most 5 are promised.")
         _table("metric", metrics, lambda metric, n: f"{100 * share_equivalent(metric, n, count):.1f}")
     if "power" in options.what:
-        print(f"\nPower in %, predicted / found in {options.experiments:,} experiments.")
+        print(f"\nPower in %, predicted / found in {count:,} experiments.")
 
         def cell(metric: str, n: int) -> str:
-            predicted, found = simulated_power(metric, n, options.experiments)
+            predicted, found = simulated_power(metric, n, count)
             return f"{100 * predicted:.1f} / {100 * found:.1f}"
 
         _table("metric", metrics, cell)
     if "ranks" in options.what:
-        count = max(options.experiments // 10, 10)
+        count = max(count // 10, 10)
         print(f"\nTrue mean ranks within their 95 % intervals, % (mean width), {count:,} experiments.")
         cases = [(5, 1), (5, 5), (10, 1), (10, 10)]
         print(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
 from medsenteval.comparison.compare import Column, Comparison
-from medsenteval.statistics import bootstrap
+from medsenteval.statistics import KendallTaus, Pearsons, Spearmans, bootstrap
+from medsenteval.statistics.intervals import left_out_difference_interval
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.statistics.power import (
     difference_error,
@@ -18,9 +20,14 @@ from medsenteval.statistics.power import (
     smallest_accuracy_difference,
     smallest_difference,
 )
+from medsenteval.statistics.resampling import left_out_scores
 from medsenteval.statistics.verdicts import RankInterval, Verdict, rank_intervals, verdict
+from medsenteval.support.arrays import Floats
 
-__all__ = ["Decision", "decide", "items_to_decide", "ranks_with_intervals", "smallest_shown"]
+__all__ = ["GROUPS", "Decision", "decide", "items_to_decide", "ranks_with_intervals", "smallest_shown"]
+
+#: Of more items than this, several at a time are left out: the standard error is known well enough.
+GROUPS: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -52,19 +59,26 @@ def decide(comparison: Comparison, rope: float, *, power: bool = True) -> list[D
     """
     found = []
     for column in comparison.columns:
+        left_out = _left_out(column)
         for first, second in combinations(column.tested, 2):
             better, worse = sorted((first, second), key=lambda name: -column.scores[name].value)
-            found.append(_decide(column, better, worse, rope, comparison.level, power))
+            found.append(_decide(column, better, worse, rope, comparison.level, left_out, power))
     return found
 
 
-def _decide(column: Column, first: str, second: str, rope: float, level: float, power: bool) -> Decision:
+def _left_out(column: Column) -> Floats:
+    """Return the scores of the tested encoders without each item, or group of items."""
+    return np.empty((0, 0)) if column.weighted is None else left_out_scores(column.weighted, GROUPS)
+
+
+def _decide(column: Column, first: str, second: str, rope: float, level: float, left_out: Floats, power: bool) -> Decision:
     wide, narrow = (column.difference(first, second, 1 - share) for share in (level, 2 * level))
     assert wide is not None
     assert narrow is not None
     scale = 100.0 if column.unit == "percent" else 1.0
-    said = verdict(wide.corrected, narrow.interval, rope * scale / 100, level)
-    smallest, items = _power(column, first, second, level) if power else (None, None)
+    careful = _careful(column, first, second, narrow.interval, left_out)
+    said = verdict(wide.corrected, careful, rope * scale / 100, level)
+    smallest, items = _power(column, first, second, level, left_out) if power else (None, None)
     return Decision(
         column.label,
         column.metric,
@@ -79,12 +93,27 @@ def _decide(column: Column, first: str, second: str, rope: float, level: float, 
     )
 
 
+def _careful(column: Column, first: str, second: str, narrow: Interval, left_out: Floats) -> Interval:
+    """Return an interval that holds with few items, too: Student's in place of the bootstrap's, for accuracy the wider ends."""
+    assert column.weighted is not None
+    pair = [column.tested.index(first), column.tested.index(second)]
+    observed = column.weighted(np.ones((1, column.weighted.n)))[0][pair]
+    correlated = isinstance(column.weighted, (Pearsons, Spearmans, KendallTaus))
+    ends = left_out_difference_interval(observed, left_out[:, pair], confidence=narrow.confidence, correlated=correlated)
+    low, high = ((100.0 if column.unit == "percent" else 1.0) * end for end in ends)
+    if column.test == "McNemar":
+        low, high = min(low, narrow.low), max(high, narrow.high)
+    return replace(narrow, low=low, high=high)
+
+
 def _mirrored(said: Verdict) -> Verdict:
     """Turn better and worse round for metrics of which less is better."""
     return {"better": "worse", "worse": "better"}.get(said, said)  # type: ignore[return-value]
 
 
-def _power(column: Column, first: str, second: str, level: float) -> tuple[float | None, int | None]:
+def _power(
+    column: Column, first: str, second: str, level: float, left_out: Floats
+) -> tuple[float | None, int | None]:  # fmt: skip
     """Return the smallest difference that would be found, and the items that would show the one that was seen."""
     score = column.weighted
     assert score is not None
@@ -94,15 +123,16 @@ def _power(column: Column, first: str, second: str, level: float) -> tuple[float
         only = float(np.mean(right[0] & ~right[1])), float(np.mean(~right[0] & right[1]))
         items = items_for_accuracy(*only, level=level) if only[0] != only[1] else None
         return smallest_accuracy_difference(score.n, sum(only), level=level), items
-    error = difference_error(score, i, j)
-    gap = float((score(np.ones((1, score.n)))[0])[i] - (score(np.ones((1, score.n)))[0])[j])
-    return smallest_difference(error, level=level), items_for_difference(gap, error, score.n, level=level)
+    error = difference_error(left_out, i, j)
+    observed = score(np.ones((1, score.n)))[0]
+    items = items_for_difference(float(observed[i] - observed[j]), error, score.n, level=level)
+    return smallest_difference(error, level=level), items
 
 
 def items_to_decide(column: Column, first: str, second: str, level: float) -> int | None:
     """Return how many items would show an undecided pair's difference four times in five; None for decided or equal pairs."""
     i, j = column.tested.index(first), column.tested.index(second)
-    return None if column.corrected[i, j] < level else _power(column, first, second, level)[1]
+    return None if column.corrected[i, j] < level else _power(column, first, second, level, _left_out(column))[1]
 
 
 def smallest_shown(column: Column, level: float) -> float | None:
@@ -110,7 +140,7 @@ def smallest_shown(column: Column, level: float) -> float | None:
     if len(column.tested) < 2:
         return None
     first, second = [name for name, _ in column.best_first() if name in column.tested][:2]
-    smallest, _ = _power(column, first, second, level)
+    smallest, _ = _power(column, first, second, level, _left_out(column))
     return None if smallest is None else smallest * (100.0 if column.unit == "percent" else 1.0)
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "f1_from_counts",
     "f1_interval",
     "f1_share_interval",
+    "left_out_difference_interval",
     "mean_share_interval",
     "share_interval",
 ]
@@ -67,6 +68,44 @@ def accuracy_difference_interval(
     one, other = ((float(np.mean(only / sizes)) * trials + 1) / (trials + 2) for only in (first_only, second_only))
     half = float(ndtri((1 + confidence) / 2)) * ((one + other - (one - other) ** 2) / (trials + 2)) ** 0.5
     return max(-1.0, one - other - half), min(1.0, one - other + half)
+
+
+def left_out_difference_interval(
+    observed: Floats, left_out: Floats, *, confidence: float, correlated: bool
+) -> tuple[float, float]:  # fmt: skip
+    """Return Student's interval of one score minus another, from both scores and from both without each item.
+
+    The degrees of freedom are those of the variance that the items' influences give (Satterthwaite): few where a few items
+    move the difference. Correlations vary less the larger they are, so that the interval of their difference is put together
+    from their own intervals, which are those of Fisher's z, and from how they vary together (Zou 2007, Psychological Methods).
+    """
+    from scipy.special import stdtrit
+
+    n = len(left_out)
+    influences = left_out - left_out.mean(axis=0)
+    errors = np.sqrt((n - 1) / n * np.sum(influences**2, axis=0))
+    apart, difference = influences[:, 0] - influences[:, 1], float(observed[0] - observed[1])
+    spread = float(np.mean(apart**2))
+    if spread <= 1e-30:
+        return difference, difference
+    tails = float(np.mean(apart**4)) / spread**2
+    quantile = float(stdtrit(max(min(2 * n / (tails - 1), n - 1), 1) if tails > 1 else n - 1, (1 + confidence) / 2))
+    if not correlated or np.abs(observed).max() > 1 - 1e-9 or errors.min() == 0:
+        half = quantile * float(np.sqrt((n - 1) * spread))
+        return difference - half, difference + half
+    agreement = float(np.sum(influences[:, 0] * influences[:, 1]) / np.sqrt(np.prod(np.sum(influences**2, axis=0))))
+    half = quantile * errors / (1 - observed**2)
+    z = np.arctanh(observed)
+    below, above = observed - np.tanh(z - half), np.tanh(z + half) - observed
+    return (
+        difference - _joint(float(below[0]), float(above[1]), agreement),
+        difference + _joint(float(above[0]), float(below[1]), agreement),
+    )
+
+
+def _joint(one: float, other: float, agreement: float) -> float:
+    """Return how far the difference of two scores reaches that reach so far each and vary together."""
+    return float(np.sqrt(max(one**2 + other**2 - 2 * agreement * one * other, 0.0)))
 
 
 def f1_from_counts(counts: NDArray[np.integer | np.floating]) -> Floats:

@@ -17,7 +17,6 @@ import numpy as np
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.paired import mcnemar_p_values
-from medsenteval.statistics.weighted import WeightedScore
 from medsenteval.support.arrays import Counts, Floats
 
 __all__ = [
@@ -95,17 +94,10 @@ def items_for_accuracy(first_only: float, second_only: float, *, level: float = 
     return _fewest(lambda n: mcnemar_power(n, first_only, second_only, level) >= power)
 
 
-def difference_error(score: WeightedScore, first: int, second: int) -> float:
-    """Return the standard error of the difference of two encoders' scores, from leaving out one item at a time."""
-    n, step = score.n, score.rows_at_once
-    left_out: list[Floats] = []
-    for start in range(0, n, step):
-        weights = np.ones((min(step, n - start), n))
-        weights[np.arange(len(weights)), start + np.arange(len(weights))] = 0.0
-        scores = score(weights)
-        left_out.append(scores[:, first] - scores[:, second])
-    values = np.concatenate(left_out)
-    return float(np.sqrt((n - 1) / n * np.sum((values - values.mean()) ** 2)))
+def difference_error(left_out: Floats, first: int, second: int) -> float:
+    """Return the standard error of the difference of two encoders' scores, from their scores without each item."""
+    values = left_out[:, first] - left_out[:, second]
+    return float(np.sqrt((len(values) - 1) * np.var(values)))
 
 
 def normal_power(difference: float, error: float, level: float = 0.05) -> float:

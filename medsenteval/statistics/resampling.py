@@ -17,7 +17,7 @@ from medsenteval.statistics.weighted import WeightedScore
 from medsenteval.support.arrays import Floats
 from medsenteval.support.cores import available_cores
 
-__all__ = ["Bootstrap", "Method", "bootstrap"]
+__all__ = ["Bootstrap", "Method", "bootstrap", "left_out_scores"]
 
 Method = Literal["bca", "fisher", "percentile"]
 
@@ -40,13 +40,7 @@ class Bootstrap:
     @cached_property
     def jackknife(self) -> Floats:
         """The scores with one item left out, a row for each item; computed when BCa first needs it."""
-        step = self.score.rows_at_once
-        parts = []
-        for start in range(0, self.n, step):
-            weights = np.ones((min(step, self.n - start), self.n))
-            weights[np.arange(len(weights)), start + np.arange(len(weights))] = 0.0
-            parts.append(self.score(weights))
-        return np.concatenate(parts)
+        return left_out_scores(self.score)
 
     def interval(self, encoder: int = 0, *, confidence: float = 0.95, method: Method = "percentile") -> Interval:
         """Return the interval of one encoder's score; ``fisher`` is for correlations and holds with few items, too."""
@@ -123,6 +117,14 @@ class Bootstrap:
             levels = bca_levels(levels, estimate, values, self.jackknife @ contrast)
         low, high = np.quantile(values, levels)
         return Interval(estimate, float(low), float(high), confidence, method, self.n)
+
+
+def left_out_scores(score: WeightedScore, groups: int | None = None) -> Floats:
+    """Return the scores with one item left out, a row for each item; with fewer ``groups``, every so-manieth item at a time."""
+    groups, step = min(groups or score.n, score.n), score.rows_at_once
+    group = np.arange(score.n) % groups
+    blocks = (np.arange(start, min(start + step, groups)) for start in range(0, groups, step))
+    return np.concatenate([score((group != block[:, None]).astype(np.float64)) for block in blocks])
 
 
 def _check_confidence(confidence: float) -> None:

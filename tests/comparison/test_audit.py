@@ -174,7 +174,8 @@ def test_the_frontier_of_chosen_dimensions_is_printed_and_drawn(
     arguments = ["frontier", str(folder / "results"), "-d", str(folder), "--dimensions", "12,6", "--figure", str(figure)]
     outcome = CliRunner().invoke(main, arguments)
     assert outcome.exit_code == 0, outcome.output
-    assert outcome.output.count("Smallest vectors whose loss cannot be told from none") == 3
+    assert outcome.output.count("Smallest vectors that surely lose less than 0.01: ") == 3
+    assert outcome.output.count("Smallest vectors without a significant loss: ") == 3
     assert "bytes per vector" in figure.read_text("utf-8")
     assert halved(384) == (384, 192, 96, 48, 24)
     with pytest.raises(SettingsError, match="has 24 dimensions; 99 cannot be kept"):

@@ -16,6 +16,7 @@ from sklearn.metrics import f1_score
 from benchmarks.interval_coverage import SIZES, accuracy_coverage, correlation_coverage, f1_coverage
 from medsenteval.statistics import (
     Correlation,
+    Means,
     accuracy_difference_interval,
     accuracy_interval,
     correlation,
@@ -26,6 +27,9 @@ from medsenteval.statistics import (
     mean_share_interval,
     share_interval,
 )
+from medsenteval.statistics.intervals import left_out_difference_interval
+from medsenteval.statistics.power import difference_error
+from medsenteval.statistics.resampling import left_out_scores
 
 
 @settings(max_examples=40, deadline=None)
@@ -212,3 +216,46 @@ def test_large_inputs_are_resampled_in_blocks() -> None:
     low, high = correlation_interval("pearson", x, noisy, resamples=500, confidence=0.95, rng=np.random.default_rng(0))
     expected = fisher_interval(float(stats.pearsonr(x, noisy)[0]), 3000)
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.01)
+
+
+def test_the_difference_of_two_means_is_students_with_the_freedom_of_its_variance() -> None:
+    values = np.random.default_rng(2).standard_t(5, size=(2, 80))
+    apart = values[0] - values[1]
+    observed = values.mean(axis=1)
+    low, high = left_out_difference_interval(
+        observed, left_out_scores(Means.of(values)), confidence=0.9, correlated=False
+    )  # fmt: skip
+    freedom = min(2 * 80 / (stats.kurtosis(apart, fisher=False) - 1), 79)
+    expected = stats.t.interval(0.9, freedom, loc=apart.mean(), scale=stats.sem(apart))
+    assert (low, high) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_difference_of_two_correlations_is_that_of_zou_2007() -> None:
+    # His example of two correlations with one variable: r 0.396 and 0.179, 0.088 between the others, 66 people.
+    first, second, between, n = 0.396, 0.179, 0.088, 66
+    agreement = ((between - first * second / 2) * (1 - first**2 - second**2 - between**2) + between**3) / (
+        (1 - first**2) * (1 - second**2)
+    )
+    # Influences with exactly these errors and this agreement, of so many items that Student's quantile is the normal one.
+    rows = 40_000
+    signs = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]).repeat(rows // 4, axis=0)
+    signs[:, 1] = agreement * signs[:, 0] + (1 - agreement**2) ** 0.5 * signs[:, 1]
+    observed = np.array([first, second])
+    errors = (1 - observed**2) / (n - 3) ** 0.5
+    found = left_out_difference_interval(observed, observed + signs * errors / rows**0.5, confidence=0.95, correlated=True)
+    assert found == pytest.approx((-0.093, 0.517), abs=0.0006)
+
+
+def test_encoders_that_no_item_tells_apart_and_perfect_ones_have_limits() -> None:
+    same = np.tile(np.linspace(0.5, 0.6, 30)[:, None], (1, 2))
+    assert left_out_difference_interval(np.array([0.5, 0.5]), same, confidence=0.9, correlated=True) == (0.0, 0.0)
+    left_out = np.stack([np.ones(30), np.linspace(0.5, 0.6, 30)], axis=1)
+    low, high = left_out_difference_interval(np.array([1.0, 0.55]), left_out, confidence=0.9, correlated=True)
+    assert low < 0.45 < high
+
+
+def test_leaving_out_groups_gives_nearly_the_error_of_leaving_out_items() -> None:
+    score = Means.of(np.random.default_rng(4).random((2, 1_200)))
+    one, other = (difference_error(left_out_scores(score, groups), 0, 1) for groups in (None, 400))
+    assert left_out_scores(score, 400).shape == (400, 2)
+    assert other == pytest.approx(one, rel=0.08)

@@ -37,7 +37,7 @@ def test_a_wrong_interval_or_a_negative_margin_is_refused() -> None:
 @pytest.mark.parametrize("metric", ["acc", "f1", "pearson"])
 def test_equivalence_at_the_margin_is_claimed_in_one_of_twenty_at_most(metric: str) -> None:
     # One in twenty, and two standard errors of 400 experiments; benchmarks/decisions.py has a thousand for every metric and n.
-    assert share_equivalent(metric, 300, 400, resamples=300) <= 0.05 + 0.022
+    assert share_equivalent(metric, 300, 400) <= 0.05 + 0.022
 
 
 @pytest.mark.slow
