@@ -258,6 +258,18 @@ def test_a_phone_shows_cards_and_the_page_never_scrolls_sideways(browser: Any, p
         assert page.locator("#table thead").is_visible() == (width > 640)
 
 
+def test_the_differences_of_two_encoders_fit_a_phone(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "two.html"
+    path.write_text(render_page(build_page(many_results(2, 10), options=PageOptions(resamples=200))), "utf-8")
+    with opened(browser, path, viewport={"width": 390, "height": 844}) as page:
+        assert page.locator(".pair tbody tr").count() == 10
+        cells = page.eval_on_selector_all(
+            ".pair tbody td, .pair tbody th",
+            "all => all.map(e => [e.getBoundingClientRect().right, e.scrollWidth - e.clientWidth])",
+        )
+        assert all(right <= 390 and beyond <= 0 for right, beyond in cells)
+
+
 def test_paper_is_white_and_holds_every_column(browser: Any, path: Path) -> None:
     with opened(browser, path, color_scheme="dark") as page:
         page.get_by_role("button", name="Light theme").click()
