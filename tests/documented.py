@@ -187,7 +187,7 @@ def assert_page_runs(page: Path) -> None:
     """Run every block of a page in the current folder."""
     namespace: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
-        # The README's two commands, which a newcomer copies: tests/test_newcomer.py and CI run them.
+        # The README's two commands, which a newcomer copies: tests/test_install.py and CI run them.
         if block.language != "indented" or page.name != "README.md" or not block.text.startswith("python3 -m venv .venv && "):
             run_block(block, namespace)
 

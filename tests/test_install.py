@@ -1,8 +1,10 @@
-"""The package as users get it: plain install, wheel and editable install, in new environments, with a real plug-in."""
+"""The package as users get it: plain, wheel and editable install in new environments, the quick start, a real plug-in."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.documented import blocks, commands
 
 pytestmark = [pytest.mark.slow, pytest.mark.install]
 
@@ -24,6 +27,7 @@ root = medsenteval.datasets.locate.sample_root()
 assert (root / "BIOSSES" / "Annotation-Pairs.docx").is_file(), root
 assert (root / "SYNTHETIC.txt").is_file(), root
 assert (pathlib.Path(medsenteval.__file__).parent / "py.typed").is_file()
+print(medsenteval.__file__)
 print(medsenteval.evaluate("lexical", tasks="BIOSSES")["BIOSSES"].metric("pearson").value)
 """
 
@@ -74,22 +78,77 @@ def install(python: Path, *what: str | Path, cwd: Path) -> None:
     run(python, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--force-reinstall", *what, cwd=cwd)
 
 
+@pytest.fixture(scope="module")
+def plain(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a new environment into which a clean copy was installed as the README says."""
+    folder = tmp_path_factory.mktemp("plain")
+    python = environment(folder / "env")
+    install(python, source, cwd=folder)
+    return python
+
+
 @pytest.mark.parametrize("kind", ["plain", "wheel", "editable"])
-def test_every_kind_of_install_works(kind: str, source: Path, tmp_path: Path) -> None:
-    python = environment(tmp_path / "env")
+def test_every_kind_of_install_works(kind: str, source: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    python = request.getfixturevalue("plain") if kind == "plain" else environment(tmp_path / "env")
     if kind == "wheel":
         run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path / "dist", source, cwd=tmp_path)
         (wheel,) = (tmp_path / "dist").glob("*.whl")
         install(python, wheel, cwd=tmp_path)
-    else:
-        install(python, *(["-e"] if kind == "editable" else []), source, cwd=tmp_path)
-    assert float(run(python, "-c", CHECK, cwd=tmp_path)) > 0.3
-    location = run(python, "-c", "import medsenteval; print(medsenteval.__file__)", cwd=tmp_path)
-    expected = source if kind == "editable" else tmp_path / "env"
-    assert location.startswith(str(expected))
+    elif kind == "editable":
+        install(python, "-e", source, cwd=tmp_path)
+    location, score = run(python, "-c", CHECK, cwd=tmp_path).split()
+    assert float(score) > 0.3
+    assert location.startswith(str(source if kind == "editable" else python.parents[1]))
     assert "MedNLI" in run(python.parent / "medsenteval", "tasks", cwd=tmp_path)
     # Started at the top of the clone, Python finds the clone's package first; that must work too.
-    assert float(run(python, "-c", CHECK, cwd=source)) > 0.3
+    location, score = run(python, "-c", CHECK, cwd=source).split()
+    assert float(score) > 0.3
+    assert location.startswith(str(source))
+
+
+@pytest.mark.realdata
+def test_the_quick_start_leads_to_a_comparison_on_real_data(plain: Path, realdata: Path, glove: Path, tmp_path: Path) -> None:
+    """A newcomer's hour: a new environment, following docs/index.md word for word to a comparison of two encoders."""
+    home, work = tmp_path / "home", tmp_path / "work"
+    (home / "Downloads").mkdir(parents=True)
+    work.mkdir()
+    for file in (*(realdata / "rqe").glob("*.xml"), *(realdata / "biosses" / "BIOSSES-Dataset").glob("*.docx")):
+        (home / "Downloads" / file.name).symlink_to(file)
+    (work / "glove.6B.100d.txt").symlink_to(glove)
+    (home / ".cache").mkdir()
+    (home / ".cache" / "medsenteval").symlink_to(os.environ["MEDSENTEVAL_CACHE"])  # with the vectors converted
+    surroundings = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MEDSENTEVAL_", "PYTHON", "XDG_"))
+    }
+    surroundings |= {"HOME": str(home), "PATH": f"{plain.parent}{os.pathsep}{os.environ['PATH']}"}
+    printed: dict[str, str] = {}
+    for block in blocks(REPOSITORY / "docs" / "index.md"):
+        if block.language != "sh":
+            continue
+        for words in commands(block.text):
+            # The installation was done above, without the network; without it nothing can be fetched either.
+            if words[0] != "medsenteval" or words[1:3] == ["data", "fetch"]:
+                assert block.not_run, block.place
+                continue
+            given = [word.replace("~", str(home)) for word in words]
+            finished = subprocess.run(given, cwd=work, env=surroundings, capture_output=True, text=True)
+            assert finished.returncode == 0, f"{block.place}: {shlex.join(words)}\n{finished.stdout}\n{finished.stderr}"
+            printed[" ".join(words[1:])] = finished.stdout
+
+    assert "SYNTHETIC" in printed["run"]
+    status = printed["data status sentence --data my-data"]
+    assert re.search(r"RQE +sentence +ready +train 8,588, test 302", status)
+    assert re.search(r"BIOSSES +sentence +ready +100 rows", status)
+    assert "99.67" in printed["data quality RQE --data my-data"]
+    scores = next(text for command, text in printed.items() if command.startswith("run --data my-data"))
+    assert "SYNTHETIC" not in scores
+    assert re.search(r"RQE +glove +acc +\d\d\.\d\d .*57\.28 +302", scores)
+    comparison = printed["compare my-results/"]
+    assert "SYNTHETIC" not in comparison
+    assert re.search(r"BIOSSES +pearson +glove +lexical +-0\.\d+ .*paired bootstrap +100", comparison)
+    assert re.search(r"RQE +acc +glove +lexical .*McNemar +302", comparison)
+    assert "BioBERT [medsenteval-3]" in printed["compare my-results/ --with published"]
+    assert (work / "report.html").stat().st_size > 10_000
 
 
 PLUGIN_SETUP = """
@@ -115,15 +174,13 @@ def load(argument, case="lower"): return Tiny(argument or "abcde")
 """
 
 
-def test_an_installed_plug_in_adds_a_task_and_an_encoder(source: Path, tmp_path: Path) -> None:
+def test_an_installed_plug_in_adds_a_task_and_an_encoder(plain: Path, tmp_path: Path) -> None:
     plugin = tmp_path / "plugin"
     plugin.mkdir()
     (plugin / "setup.py").write_text(PLUGIN_SETUP)
     (plugin / "medsenteval_plugin_test.py").write_text(PLUGIN)
-    python = environment(tmp_path / "env")
-    install(python, source, cwd=tmp_path)
-    install(python, plugin, cwd=tmp_path)
-    command = python.parent / "medsenteval"
+    install(plain, plugin, cwd=tmp_path)
+    command = plain.parent / "medsenteval"
     assert "TinyTask" in run(command, "tasks", cwd=tmp_path)
     assert "tiny" in run(command, "encoders", cwd=tmp_path)
     table = run(command, "run", "-e", "tiny:aeiou,case=lower", "-t", "tinytask", cwd=tmp_path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import sys
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -333,10 +332,8 @@ def test_wrong_files_are_named_at_once(folder: Path, spec: str, tmp_path: Path) 
         (f"{spec},layers=2", "no option 'layers'"),
     ]
     for each, message in cases:
-        started = time.process_time()
         with pytest.raises(EncoderError, match=message):
             load_encoder(each)
-        assert time.process_time() - started < 1
 
 
 def test_a_plus_in_a_files_name_is_not_the_joint(folder: Path, tmp_path: Path) -> None:
