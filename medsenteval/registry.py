@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -126,7 +127,8 @@ def same_names(wanted: str, known: Iterable[str]) -> list[str]:
     return [wanted] if wanted in listed else [name for name in listed if name.casefold() == wanted.casefold()]
 
 
-def _plugins(group: str) -> dict[str, EntryPoint]:
+@cache  # every installed package is looked through
+def _plugins(group: str) -> Mapping[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=group)}
 
 

@@ -20,7 +20,9 @@ from tests.report.browser import install_chromium
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 #: Files side by side, but no more than memory has room for torch and TensorFlow; conftest.py puts the long ones first.
-_PARALLEL = ["--numprocesses", "logical", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
+_MOST_PROCESSES = 4
+_PARALLEL = ["--numprocesses", "logical", "--maxprocesses", str(_MOST_PROCESSES), "--dist", "loadfile"]
+_PARALLEL += ["--no-loadscope-reorder"]
 #: A test that hangs is ended by pytest-timeout; this ends what hangs outside of any test.
 _LONGEST_SECONDS = 70 * 60
 _FAST = ["-m", "not slow and not browser and not install and not realdata"]
@@ -75,8 +77,10 @@ def main(arguments: list[str]) -> int:
     fast, coverage = "--fast" in arguments, "--coverage" in arguments
     arguments = [argument for argument in arguments if argument not in ("--fast", "--coverage")]
     settings = str(REPOSITORY / "pyproject.toml")
-    # Threads that wait for work must not take the cores from the other processes that test.
-    environment = {**os.environ, "OMP_WAIT_POLICY": "PASSIVE"}
+    # The processes that test share the cores: threads of more than their share only wait for one another.
+    cores = os.cpu_count() or 1
+    shared = {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(max(1, cores // min(cores, _MOST_PROCESSES)))}
+    environment = {**shared, **os.environ}
     missing: list[str] = []
     failed: list[str] = []
     with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(1) as aside:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from docs import task_pages
 from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.cli.commands import COMMANDS
 from medsenteval.datasets.locate import load_dataset
@@ -89,15 +90,8 @@ def test_unknown_tasks_and_broken_python_fail_even_where_they_are_not_run(tmp_pa
 
 
 @pytest.mark.slow
-def test_task_pages_are_what_their_tasks_say() -> None:
-    finished = subprocess.run(
-        [sys.executable, "-m", "docs.task_pages", "--check"],
-        cwd=REPOSITORY,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
+def test_task_pages_are_what_their_tasks_say(capsys: pytest.CaptureFixture[str]) -> None:
+    assert task_pages.main(["--check"]) == 0, capsys.readouterr().out
     names = {name for table in TASK_GROUPS.values() for name in table}
     assert {page.stem for page in TASK_PAGES} == names | {"index"}
     for page in TASK_PAGES:

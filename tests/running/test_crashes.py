@@ -52,7 +52,7 @@ encoders = ["python:slow_encoders:first", "python:slow_encoders:second"]
 tasks = ["ClinicalSTS", "BioC", "BIOSSES"]
 data = "data"
 [settings]
-probe = "sklearn"
+probe = "exact"
 resamples = 100
 folds = 3
 batch_size = 512
