@@ -196,6 +196,39 @@ def test_interrupted_runs_end_and_are_finished_by_the_next(executor: str, world:
     assert world.results() == world.results("undisturbed")
 
 
+#: Interrupts itself and its children as soon as the first worker is being started.
+_STARTING = """
+import os, signal, threading, time
+import psutil
+from medsenteval.running.executors.executor import open_executor
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def interrupt():
+    while not any("spawn_main" in " ".join(child.cmdline()) for child in psutil.Process().children()):
+        time.sleep(0.01)
+    os.killpg(0, signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    with open_executor("dask:2"):
+        time.sleep(60)
+except KeyboardInterrupt:
+    print("interrupted", [name for name in os.listdir(os.environ["TMPDIR"]) if "medsenteval" in name])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="interrupts processes as POSIX does")
+def test_an_interrupt_while_a_cluster_starts_leaves_no_workers_and_no_complaints(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    run = subprocess.Popen([sys.executable, "-c", _STARTING], start_new_session=True, env=environment, **pipes)
+    # Ends only when the last worker, which holds the other ends, has ended too.
+    said, complaints = run.communicate(timeout=120)
+    assert (said, complaints) == ("interrupted []\n", "")
+
+
 def test_a_cache_that_fails_is_no_failure_of_the_encoder(tmp_path: Path) -> None:
     (tmp_path / "encoded").write_text("a file where a folder should be")
     store = ResultStore(tmp_path / "results")

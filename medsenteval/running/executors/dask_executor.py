@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -102,8 +101,12 @@ class DaskExecutor:
         from medsenteval.running.executors.private_cluster import private_cluster
 
         arrays = ArrayFolder()
-        cluster = private_cluster(workers, max(available_cores() // workers, 1), arrays.folder())
-        return cls(distributed.Client(cluster), cluster, arrays)
+        try:
+            cluster = private_cluster(workers, max(available_cores() // workers, 1), arrays.folder())
+            return cls(distributed.Client(cluster), cluster, arrays)
+        except BaseException:
+            arrays.remove()
+            raise
 
     @classmethod
     def at(cls, address: str) -> DaskExecutor:
@@ -157,13 +160,12 @@ class DaskExecutor:
         self._closed = True
         self._waiting.shutdown(wait=False, cancel_futures=True)
         if at_once and self._cluster is not None:
-            for nanny in self._cluster.workers.values():
-                nanny.auto_restart = False
-                if nanny.pid is not None:
-                    os.kill(nanny.pid, signal.SIGKILL)
-        self._client.close(timeout=_PATIENCE_AT_END if at_once else None)
-        if self._cluster is not None:
-            self._cluster.close(timeout=_PATIENCE_AT_END if at_once else None)
+            self._cluster.end_workers()
+        # Dask objects to an end of workers that it did not bring about.
+        with suppress(AssertionError, TimeoutError) if at_once else nullcontext():
+            self._client.close(timeout=_PATIENCE_AT_END if at_once else None)
+            if self._cluster is not None:
+                self._cluster.close(timeout=_PATIENCE_AT_END if at_once else None)
         self._waiting.shutdown(wait=not at_once)
         if self._arrays is not None:
             self._arrays.remove()

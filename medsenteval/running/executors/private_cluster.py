@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from contextlib import suppress
 from logging import CRITICAL
 from typing import Any
 
@@ -32,6 +35,24 @@ class PatientCluster(SpecCluster):  # type: ignore[misc]
     Dask gives up one that is not back after 15 seconds, which a busy machine needs to start Python again; without workers a
     run would wait for ever.
     """
+
+    def __init__(self, **options: Any) -> None:
+        try:
+            super().__init__(**options)
+        except BaseException:  # an interrupt too
+            self.end_workers()
+            raise
+
+    def end_workers(self) -> None:
+        """Kill all workers, those that are just starting too, and keep Dask from saying at exit what it makes of that."""
+        self.shutdown_on_close = False
+        if hasattr(self, "_loop_runner"):
+            self.loop.asyncio_loop.set_exception_handler(lambda loop, context: None)
+        for nanny in tuple(getattr(self, "_created", ())):
+            nanny.auto_restart = False
+            if nanny.pid is not None:
+                with suppress(ProcessLookupError):  # it ended by itself
+                    os.kill(nanny.pid, signal.SIGKILL)
 
     def _update_worker_status(self, op: str, msg: Any) -> None:
         with dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"}):
