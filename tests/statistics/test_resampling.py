@@ -196,7 +196,7 @@ def test_what_cannot_be_resampled_is_refused() -> None:
 
 def test_p_of_bca_is_the_level_at_which_scipys_interval_begins_to_exclude_zero() -> None:
     rng = np.random.default_rng(3)
-    gold = rng.standard_normal(60)
+    gold, compared = rng.standard_normal(60), 0
     for noise in (0.9, 1.3, 1.7):
         predicted = np.stack([gold + rng.standard_normal(60), gold + noise * rng.standard_normal(60)])
         found = bootstrap(correlations("spearman", predicted, gold), resamples=4000, rng=np.random.default_rng(7))
@@ -211,6 +211,11 @@ def test_p_of_bca_is_the_level_at_which_scipys_interval_begins_to_exclude_zero()
                 confidence_level=1 - level, method="BCa", rng=np.random.default_rng(7),
             ).confidence_interval  # fmt: skip
             assert (low > 0 or high < 0) == (level > p)
+            compared += 1
+        # An encoder more changes nothing for the others.
+        three = correlations("spearman", np.stack([predicted[0], -gold, predicted[1]]), gold)
+        assert bootstrap(three, resamples=4000, rng=np.random.default_rng(7)).bca_test(0, 2).p_value == pytest.approx(p)
+    assert compared >= 4
 
 
 def test_p_of_bca_where_no_resample_reaches_zero_or_there_is_no_difference() -> None:
