@@ -193,8 +193,7 @@ def _blocks(builder: DatasetBuilder, file: Path) -> Iterator[list[tuple[int, str
                 separator = "\t" if "\t" in line.strip() else None
                 width = len(line.split(separator))
             fields = line.split(separator)
-            whole = len(fields) == width and (width > 2 or separator is None)
-            block.append((number, f"{fields[0]}\t{fields[-1]}" if whole and width > 1 else line))
+            block.append((number, f"{fields[0]}\t{fields[-1]}" if len(fields) == width > 1 else line))
         elif block:
             yield block
             block = []

@@ -130,6 +130,18 @@ def test_one_wrong_sentence_does_not_change_the_scheme(corpus: Callable[..., Pat
     assert "the tag 'S-Anatomy' is none of IOB2" in dataset.rejected[0].reason
 
 
+@pytest.mark.parametrize("columns", ["{0}\t{1}", "{0} {1}", "{0}\tNN\tB-NP\t{1}", "{0} NN B-NP {1}", "{0}\tNN\t{1}"])
+def test_tokens_are_the_first_and_tags_the_last_of_any_columns(corpus: Callable[..., Path], columns: str) -> None:
+    lines = [columns.format(*line.split("\t")) if line else "" for line in GOOD.splitlines()]
+    dataset = read(corpus("\n".join(lines)))
+    assert dataset.tagged["train"].tokens == (("The", "liver", "lobe"), ("It", "grew"))
+    assert dataset.tagged["train"].tags == ((0, 1, 3), (0, 0))
+    assert not dataset.rejected
+    # A line of other columns rejects its sentence, and no other.
+    broken = read(corpus("\n".join([*lines, columns.format("odd", "x") + "\tmore words", ""])))
+    assert [row.line for row in broken.rejected] == [8]
+
+
 @pytest.mark.parametrize("content", ["", "\n\n", "-DOCSTART-\tO\n"])
 def test_a_file_without_sentences_is_an_error(corpus: Callable[..., Path], content: str) -> None:
     with pytest.raises(DataError, match=r"AnatEM: no readable sentence in .*train\.tsv; expected lines of token TAB tag"):
