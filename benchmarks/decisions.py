@@ -21,6 +21,7 @@ from medsenteval.statistics import (
     Accuracies,
     F1Scores,
     Interval,
+    Pearsons,
     WeightedScore,
     accuracy_difference_interval,
     correlations,
@@ -140,6 +141,15 @@ def _f1_experiments(n: int, second: float, experiments: int, rng: np.random.Gene
         yield 2 * right / positive, np.repeat(without, counts, axis=0)
 
 
+def _without_each(score: Pearsons) -> Floats:
+    """Return Pearson's correlations without each item, from sums less one item each."""
+    x, y, m = score.predicted.T, score.gold[:, None], score.n - 1
+    sums = [part.sum(axis=0) - part for part in (x, y, x * x, y * y, x * y)]
+    variances = (sums[2] - sums[0] ** 2 / m) * (sums[3] - sums[1] ** 2 / m)
+    found: Floats = (sums[4] - sums[0] * sums[1] / m) / np.sqrt(variances)
+    return found
+
+
 def share_equivalent(metric: str, n: int, experiments: int) -> float:
     """Return how often a pair whose true difference is the margin is called equivalent, by the intervals that decisions use."""
     rng = np.random.default_rng([n, METRICS.index(metric)])
@@ -157,14 +167,17 @@ def share_equivalent(metric: str, n: int, experiments: int) -> float:
         drawn = _f1_experiments(n, second, experiments, rng)
     else:
         scores = (draw(metric, n, second, rng) for _ in range(experiments))
-        drawn = ((score(every)[0], left_out_scores(score, GROUPS)) for score in scores)
+        drawn = (
+            (score(every)[0], _without_each(score) if isinstance(score, Pearsons) else left_out_scores(score, GROUPS))
+            for score in scores
+        )
     for observed, left_out in drawn:
         ends = left_out_difference_interval(observed, left_out, confidence=0.9, correlated=metric != "f1")
         equivalent += verdict(1.0, Interval(float(observed[0] - observed[1]), *ends, 0.9, "", n), margin) == "equivalent"
     return equivalent / experiments
 
 
-def simulated_power(metric: str, n: int, experiments: int, resamples: int = 1_999) -> tuple[float, float]:
+def simulated_power(metric: str, n: int, experiments: int, resamples: int = 999) -> tuple[float, float]:
     """Return the predicted power, from the truth and the formulas, and the share of experiments that found the difference."""
     rng = np.random.default_rng([n, METRICS.index(metric), 7])
     second = SECOND[metric][n]

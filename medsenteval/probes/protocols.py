@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -68,14 +69,26 @@ def stratified_folds(
         raise ProbeError(f"{n_folds} grouped folds need {n_folds} groups or more, there are {n_groups}; use fewer folds")
     if groups is None:
         held_out = _stratified_assignment(labels, n_folds, seed)
-        return [(np.flatnonzero(held_out != fold), np.flatnonzero(held_out == fold)) for fold in range(n_folds)]
+    else:
+        held_out = _grouped_assignment(labels.astype(np.int64).tobytes(), groups.astype(np.intp).tobytes(), n_folds, seed)
+    return [(np.flatnonzero(held_out != fold), np.flatnonzero(held_out == fold)) for fold in range(n_folds)]
+
+
+@lru_cache(maxsize=32)
+def _grouped_assignment(labels: bytes, groups: bytes, n_folds: int, seed: int) -> Rows:
+    """Return the fold that each row is held out in; kept, because it takes seconds and is the same for every encoder."""
     from sklearn.model_selection import StratifiedGroupKFold
 
+    classes, numbers = np.frombuffer(labels, np.int64), np.frombuffer(groups, np.intp)
+    held_out = np.empty(len(classes), np.intp)
     with warnings.catch_warnings():
         # A class rarer than the folds is missing from some of them; the back ends handle that, so it needs no warning.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
         splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
-        return list(splitter.split(np.zeros(len(labels)), labels, groups))
+        for fold, (_, rows) in enumerate(splitter.split(np.zeros(len(classes)), classes, numbers)):
+            held_out[rows] = fold
+    held_out.flags.writeable = False
+    return held_out
 
 
 def _stratified_assignment(labels: Labels, n_folds: int, seed: int) -> Rows:

@@ -21,8 +21,10 @@ from medsenteval.comparison.vector_changes import Spectrum
 from medsenteval.contracts import Scores
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.probes import choose_backend
+from medsenteval.probes.features import Features
 from medsenteval.running.result_store import load_results
 from medsenteval.running.stored_jobs import StoredJob, reopen
+from medsenteval.tasks.nearest_neighbours import neighbour_shares
 
 ROWS, DIMENSION, FOLDS = 160, 8, 4
 GROUPS = np.arange(ROWS) // 4
@@ -100,6 +102,16 @@ def test_neighbours_vote_as_in_scikit_learn(plain: StoredJob) -> None:
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=1111).split(VECTORS, LABELS):
         expected[test] = neighbours(train, test)
     assert by_row(checks(plain)["nearest neighbours"], "predicted").tolist() == expected.tolist()
+
+
+def test_neighbours_among_many_rows_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(5)
+    rows = rng.standard_normal((1_000, 6)).astype(np.float32)
+    labels = (rows[:, 0] + rng.standard_normal(1_000) > 0).astype(np.int64)
+    train, test = np.arange(900), np.arange(900, 1_000)
+    shares = neighbour_shares(Features(rows, np.arange(1_000)), labels, 2, train, test)
+    expected = KNeighborsClassifier(10, metric="cosine").fit(rows[train], labels[train]).predict_proba(rows[test])
+    assert shares == pytest.approx(expected, abs=1e-4)
 
 
 def test_neighbours_of_grouped_rows_are_of_other_groups(grouped: StoredJob) -> None:
