@@ -53,7 +53,7 @@ def power_of_all_outcomes(n: int, first_only: float, second_only: float) -> floa
     approximate = chi2.sf(np.maximum(np.abs(b - c) - 1, 0) ** 2 / (b + c), 1)
     rejected = np.where(b + c < 25, exact, approximate) < 0.05
     shares = [first_only, second_only, 1 - first_only - second_only]
-    return float(np.sum(multinomial.pmf(np.stack([b, c, n - b - c], axis=1), n, shares)[rejected]))
+    return float(np.sum(np.asarray(multinomial.pmf(np.stack([b, c, n - b - c], axis=1), n, shares))[rejected]))
 
 
 def left_out_error(results: list[Result]) -> tuple[float, float]:
