@@ -186,6 +186,17 @@ def test_classes_of_a_folder_are_not_imported(
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_nobody_is_asked_whether_to_run_a_class(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a class below the top, transformers asks at the terminal, and a tired user says yes."""
+    asked: list[object] = []
+    monkeypatch.setattr("builtins.input", lambda *prompt: asked.append(prompt) or "y")
+    own_inner_class(folder, folder)
+    with pytest.raises(EncoderError, match=r"config\.json names classes of its own by auto_map"):
+        load_encoder(f"{kind}:{folder}")
+    assert asked == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("place", ["top", "nested", "option"])
 def test_no_kernel_of_a_model_hub_is_fetched_by_a_folder(
     folder: Path, kind: str, place: str, monkeypatch: pytest.MonkeyPatch
