@@ -12,9 +12,11 @@ from click.testing import CliRunner
 import medsenteval
 from medsenteval.cli.main import main
 from medsenteval.comparison.bundle_verification import verify_bundle
+from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Result
 from medsenteval.running.record import RECORD, reference_results
 from medsenteval.running.result_store import ResultStore
+from tests.conftest import REPOSITORY
 
 #: Cosines of vectors that another processor computed.
 TOLERANCE = 1e-5
@@ -29,7 +31,7 @@ def test_every_score_of_the_record_is_computed_again_from_its_items() -> None:
     assert not any(result.synthetic for result in found.results)
 
 
-ENCODERS = {"lexical", "GloVe-6B-100d", "word2vec-biomedical", "all-MiniLM-L6-v2"}
+ENCODERS = {"lexical", "GloVe-6B-100d", "word2vec-biomedical", "USE-Lite", "all-MiniLM-L6-v2"}
 
 
 def test_the_record_holds_ids_and_answers_only() -> None:
@@ -51,6 +53,51 @@ def test_lexical_on_this_machine_gives_what_the_record_says(realdata: Path) -> N
         assert result.items["predicted"] == pytest.approx(before.items["predicted"], abs=TOLERANCE)
         for metric in result.metrics:
             assert metric.value == pytest.approx(before.metric(metric.name).value, abs=TOLERANCE)
+
+
+def test_the_tables_of_the_gallery_are_those_of_the_record() -> None:
+    """A header names a task and its metric; the best of a column is bold, and a dash stands for what was not run."""
+    scores = {(each.encoder, f"{each.task} {metric.name}"): metric for each in reference_results() for metric in each.metrics}
+    lines = (REPOSITORY / "docs" / "gallery.md").read_text("utf-8").splitlines()
+    header: list[str] = []
+    checked = set()
+    for line in lines:
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if not cells or set(line) <= set("|-"):
+            header = header if cells else []
+        elif not header:
+            header = cells
+        else:
+            for column, cell in zip(header[1:], cells[1:], strict=True):
+                found = scores.get((cells[0], column))
+                checked.add((cells[0], column))
+                if found is None:
+                    assert cell == "-", (cells[0], column)
+                    continue
+                best = max(metric.value for (_, name), metric in scores.items() if name == column)
+                shown = f"{found.value:.1f}" if found.unit == "percent" else f"{found.value:.3f}"
+                assert cell == (f"**{shown}**" if found.value == best else shown), (cells[0], column)
+    assert {encoder for encoder, _ in checked} == ENCODERS
+    assert len(checked) >= 75
+
+
+def test_the_paired_tests_say_what_the_gallery_says() -> None:
+    results = [each for each in reference_results() if each.task in ("BIOSSES", "Bio-SimLex", "EHR-RelB")]
+    compared = compare_results(results, resamples=1000, all_metrics=True)
+    minilm, use, glove, word2vec, lexical = "all-MiniLM-L6-v2", "USE-Lite", "GloVe-6B-100d", "word2vec-biomedical", "lexical"
+    better = {
+        "BIOSSES": {minilm: {use, glove, word2vec, lexical}, lexical: {glove, word2vec}},
+        "Bio-SimLex": {minilm: {use, glove, word2vec, lexical}, glove: {use, word2vec, lexical}},
+        "EHR-RelB": {
+            minilm: {use, glove, word2vec, lexical},
+            use: {glove, word2vec, lexical},
+            lexical: {glove},
+            word2vec: {glove},
+        },
+    }
+    for column in (column for column in compared.columns if column.metric == "spearman"):
+        for first, worse in better[column.task].items():
+            assert set(column.beaten_by(first, 0.05)) == worse, (column.task, first)
 
 
 @pytest.fixture
@@ -85,6 +132,13 @@ def test_compare_and_report_set_a_new_encoder_beside_the_record(third: tuple[Pat
         reported = runner.invoke(main, ["report", str(folder), "--with", "reference", "--resamples", "200", "-o", str(page)])
     assert reported.exit_code == 0, reported.output
     assert "GloVe-6B-100d" in page.read_text("utf-8")
+
+
+def test_the_record_can_be_named_like_a_folder() -> None:
+    shown = CliRunner().invoke(main, ["compare", "reference", "-t", "EHR-RelA", "--resamples", "500"])
+    assert shown.exit_code == 0, shown.output
+    for encoder in ENCODERS:
+        assert encoder in shown.output
 
 
 def test_results_on_other_data_find_nothing_in_the_record(tmp_path: Path) -> None:
