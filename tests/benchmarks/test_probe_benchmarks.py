@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
+import runpy
 import sys
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from threadpoolctl import threadpool_limits
 
-ROOT = Path(__file__).resolve().parents[2]
+from benchmarks import mowe
+from medsenteval.probes.exact import problems
+from medsenteval.probes.exact.gradient import GradientPass
+from tests.conftest import REPOSITORY
 
 
-def run(script: str, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / script), *arguments],
-        env=environment, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Run a script as Python runs it, but in this process, which has imported torch and scikit-learn."""
+
+    def run_script(script: str, *arguments: str) -> str:
+        path = REPOSITORY / "benchmarks" / script
+        monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+        monkeypatch.syspath_prepend(str(path.parent))
+        monkeypatch.setattr(problems, "GradientPass", GradientPass)  # the script counts its products by another one
+        with warnings.catch_warnings(), threadpool_limits(1):
+            runpy.run_path(str(path), run_name="__main__")
+        return capsys.readouterr().out
+
+    return run_script
 
 
 @pytest.mark.slow
-def test_probes_are_timed_against_scikit_learn() -> None:
+def test_probes_are_timed_against_scikit_learn(run: Callable[..., str]) -> None:
     pytest.importorskip("torch")
     printed = run("probes.py", "--small", "--cases", "bioasq", "--budget", "60")
     assert "0 of 71 fits unconverged" in printed
@@ -34,7 +45,7 @@ def test_probes_are_timed_against_scikit_learn() -> None:
 
 
 @pytest.mark.slow
-def test_a_rival_over_its_budget_is_extrapolated_to_all_fits_of_the_protocol() -> None:
+def test_a_rival_over_its_budget_is_extrapolated_to_all_fits_of_the_protocol(run: Callable[..., str]) -> None:
     pytest.importorskip("torch")
     printed = run("probes.py", "--small", "--cases", "bioasq", "bioc", "--budget", "0")
     stopped = re.findall(r"scikit-learn mode +[\d.]+ s .*\((\d+) of (\d+) fits took [\d.]+ s; threads \d+\)", printed)
@@ -42,7 +53,7 @@ def test_a_rival_over_its_budget_is_extrapolated_to_all_fits_of_the_protocol() -
 
 
 @pytest.mark.slow
-def test_converged_scikit_learn_agrees() -> None:
+def test_converged_scikit_learn_agrees(run: Callable[..., str]) -> None:
     printed = run("converged.py", "--small", "--cases", "bioasq", "mednli-1200")
     differences = [float(value) for value in re.findall(r"objective ([+-][\d.e+-]+)", printed)]
     assert len(differences) == 4
@@ -51,6 +62,12 @@ def test_converged_scikit_learn_agrees() -> None:
 
 
 @pytest.mark.slow
-def test_mean_word_vectors_are_timed_against_the_loop(tmp_path: Path) -> None:
-    printed = run("mowe.py", "--quick", "--repeats", "1", "--folder", str(tmp_path))
+def test_mean_word_vectors_are_timed_against_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(mowe, "N_WORDS", 40_000)
+    monkeypatch.setattr(mowe, "N_SENTENCES", 40_000)
+    monkeypatch.setattr(sys, "argv", ["mowe.py", "--quick", "--repeats", "1", "--folder", str(tmp_path)])
+    mowe.main()
+    printed = capsys.readouterr().out
     assert printed.count("raw text, tokenizer=words") == printed.count("SentEval's loop:") == 1

@@ -299,7 +299,8 @@ def test_the_command(tmp_path: Path) -> None:
 @pytest.mark.realdata
 @pytest.mark.slow
 def test_real_words_in_place_of_a_published_row(realdata: Path, glove: Path) -> None:
-    plan = plan_table("medsenteval-3", realdata, {"GloVe_840B": f"vectors:{glove},tokenizer=whitespace,case=exact"})
+    words = {"GloVe_840B": f"vectors:{glove},tokenizer=whitespace,case=exact"}
+    plan = plan_table("medsenteval-3", realdata, words, limit=1_000)
     cells = tuple(cell for cell in plan.cells if cell.number.encoder == "GloVe_840B" and cell.task in ("RQE", "BIOSSES"))
     outcome = run_plan(replace(plan, cells=cells), realdata)
     ours = {(cell.task, cell.metric): cell for cell in outcome.cells}
