@@ -38,8 +38,7 @@ def mcnemar_p_values(first_only: NDArray[np.integer], second_only: NDArray[np.in
     ``exact`` is the binomial test, ``corrected`` the chi-square test with continuity correction; ``auto`` takes the exact one
     below 25 discordant items. Without a discordant item p is 1.
     """
-    from scipy.special import bdtr
-    from scipy.stats import chi2
+    from scipy.special import bdtr, chdtrc
 
     if variant not in ("auto", "exact", "corrected"):
         raise SettingsError(f"McNemar's variant is {variant!r}; it can be auto, exact or corrected")
@@ -47,12 +46,9 @@ def mcnemar_p_values(first_only: NDArray[np.integer], second_only: NDArray[np.in
     if (b < 0).any() or (c < 0).any():
         raise SettingsError("a negative count of discordant items")
     total = b + c
-    exact = np.minimum(2 * bdtr(np.minimum(b, c), total.astype(np.int64), 0.5), 1.0)
-    if variant == "exact":
-        p: Floats = exact
-    else:
-        corrected = chi2.sf(_corrected_statistic(b, c), 1)
-        p = corrected if variant == "corrected" else np.where(total < _SMALLEST_CORRECTED, exact, corrected)
+    exact = total < _SMALLEST_CORRECTED if variant == "auto" else np.full(total.shape, variant == "exact")
+    p: Floats = np.array(chdtrc(1, _corrected_statistic(b, c)))
+    p[exact] = np.minimum(2 * bdtr(np.minimum(b, c)[exact], total[exact].astype(np.int64), 0.5), 1.0)
     return np.where(total == 0, 1.0, p)
 
 
