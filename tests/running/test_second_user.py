@@ -104,22 +104,25 @@ def opened_to_all(stage: Path) -> str:
     return "set -e; " + " ".join(lines)
 
 
-def listening_ports() -> list[int]:
+def listening() -> set[tuple[str, int]]:
+    """Return the addresses and ports at which this process and its children can be reached."""
     import psutil
 
     me = psutil.Process()
     connections = [each for process in (me, *me.children(recursive=True)) for each in process.net_connections("inet")]
-    return sorted({each.laddr.port for each in connections if each.status == "LISTEN"})
+    return {(each.laddr.ip, each.laddr.port) for each in connections if each.status == "LISTEN"}
 
 
 def test_another_user_cannot_run_code_through_our_cluster(public: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-that-nobody-else-may-read")
-    before = set(listening_ports())
+    before = listening()
     with open_executor("dask:2") as executor:
         assert executor is not None
         assert executor.run("a unit", abs, -3) == 3
-        ports = sorted(set(listening_ports()) - before)
+        opened = listening() - before
+        assert {address for address, _ in opened} == {"127.0.0.1"}
+        ports = sorted(port for _, port in opened)
         assert len(ports) == 5  # a scheduler, two workers, and a guardian for each
         marker = public / "it-ran"
         tried = as_stranger("-c", ATTACK, str(marker), "a-key-that-nobody-else-may-read", *map(str, ports), cwd=public)
