@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -234,6 +235,19 @@ def test_what_a_store_says_of_itself_plays_no_part(
     embed(cache, encoder, [*TEXTS, "another text"])
     assert encoder.batches == [["another text"]]
     assert about.read_text() == sound
+
+
+def test_a_complete_store_is_read_where_no_use_can_be_noted(cache: EmbeddingCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a file system that is mounted for reading only, or in a folder of root's."""
+
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    embed(cache, CountingEncoder())
+    monkeypatch.setattr(os, "utime", refuse)
+    encoder = CountingEncoder()
+    embed(cache, encoder)
+    assert encoded(encoder) == 0
 
 
 def test_a_store_copied_to_another_place_is_foreign(cache: EmbeddingCache) -> None:

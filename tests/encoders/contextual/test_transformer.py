@@ -633,3 +633,28 @@ def test_minilm_agrees_with_sentence_transformers() -> None:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     reference = load_encoder(f"sentence-transformers:{package.get_model_path()},normalize=yes")
     assert rows == pytest.approx(reference.encode(texts), abs=1e-5)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+def test_facts_of_a_model_that_others_can_change_are_found_out_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path / "cache"))
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    loaded: list[int] = []
+
+    def load() -> tuple[Any, dict[str, Any]]:
+        loaded.append(1)
+        return object(), {"width": 3}
+
+    def facts() -> dict[str, Any]:
+        return LazyModel.remembered(model, {}, {}, load).facts
+
+    assert (facts(), facts(), len(loaded)) == ({"width": 3}, {"width": 3}, 1)
+    [known] = (tmp_path / "cache" / "models-known").iterdir()
+    for n_loaded, place in enumerate((known, known.parent, known.parent.parent), start=2):
+        known.write_text('{"width": 4}')
+        mode = place.stat().st_mode
+        place.chmod(mode | 0o002)
+        assert (facts(), len(loaded)) == ({"width": 3}, n_loaded)
+        place.chmod(mode)
