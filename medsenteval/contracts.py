@@ -435,7 +435,13 @@ class Result:
     @property
     def cautions(self) -> list[str]:
         """What the score is to be read with, for tables that say it in words."""
-        return [MARK_NOTES[mark][2:] for mark in self.marks]
+        return [MARK_NOTES[mark][2:] for mark in self.marks] + [self.on_a_part] * bool(self.on_a_part)
+
+    @property
+    def on_a_part(self) -> str:
+        """What is to be said of a score on fewer rows than the data set has, empty for a score on all of them."""
+        parts = [part for part in self.signature.split("|") if part.startswith("limit=") or part == "incomplete"]
+        return f"scored on a part of the data ({', '.join(parts)}): no score for publication" if parts else ""
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}

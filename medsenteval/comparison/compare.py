@@ -298,6 +298,7 @@ def _columns(
     if len(versions) > 1:
         notes.append(f"{label}: made with different versions of this toolkit or its libraries")
     notes.extend(f"{label}: {note}" for result in group for note in result.notes if UNSEEN in note)
+    notes.extend(f"{label}: {result.on_a_part}" for result in group if result.on_a_part)
     first = group[0]
     shared_seeds = set.intersection(*({result.seed for result in found} for found in by_encoder.values()))
     tested: dict[str, Result] = {}

@@ -127,7 +127,7 @@ def mteb_scores(result: Result) -> dict[str, Any]:
 
 def _same_in_mteb(result: Result) -> bool:
     """Whether a score is what mteb computes: by the cosine, of the whole of real data."""
-    whole = "|limit=" not in result.signature and "|incomplete|" not in result.signature
+    whole = not result.on_a_part
     return result.protocol == "cosine" and not result.synthetic and whole
 
 

@@ -201,6 +201,16 @@ def test_seeds_are_averaged_and_one_is_tested() -> None:
     assert any("share no seed" in note for note in apart.notes)
 
 
+@pytest.mark.parametrize("part", ["limit=50", "incomplete"])
+def test_scores_on_a_part_of_the_data_are_named(part: str) -> None:
+    gold = np.arange(40) % 2
+    results = [accuracy_result("RQE", name, gold, gold) for name in "ab"]
+    assert not any("part of the data" in note for note in compare_results(results, resamples=100).notes)
+    partial = [replace(each, signature=each.signature.replace("|data=", f"|{part}|data=")) for each in results]
+    notes = compare_results(partial, resamples=100).notes
+    assert f"RQE: scored on a part of the data ({part}): no score for publication" in notes
+
+
 def test_two_encoders_of_one_name_stay_apart() -> None:
     gold = np.arange(40) % 2
     first = accuracy_result("RQE", "a", gold, gold)

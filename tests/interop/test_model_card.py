@@ -33,6 +33,11 @@ def test_it_is_of_one_encoder_on_real_data() -> None:
         model_card_block(results)
     with pytest.raises(SettingsError, match="synthetic"):
         model_card_block([replace(results[0], synthetic=True)])
+    for part in ("|limit=50|", "|incomplete|"):
+        partial = replace(results[0], signature=results[0].signature.replace("|data=", f"{part}data="))
+        assert partial.signature != results[0].signature
+        with pytest.raises(SettingsError, match=f"{results[0].task}: scored on a part of the data"):
+            model_card_block([partial])
 
 
 @pytest.mark.parametrize("name", ["hf:owner/name", "mteb:NFCorpus", "file:/etc/passwd", "file:../notes.csv"])
