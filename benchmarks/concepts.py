@@ -78,7 +78,7 @@ def main() -> None:
         ranks = np.array(plain_ranks(dataset, vectors))
         print(f"plain loop: {time.perf_counter() - done:.1f} s; ranks that differ: {sum(ranks != scores.items['rank'])}")
         for name, most in (("acc@1", 1), ("acc@5", 5)):
-            value = 100.0 * np.count_nonzero((ranks > 0) & (ranks <= most)) / len(ranks)
+            value = float(100.0 * np.count_nonzero((ranks > 0) & (ranks <= most)) / len(ranks))
             print(f"{name}: task {scores.metric(name).value!r}, loop {value!r}")
             assert abs(value - scores.metric(name).value) < 1e-9
 
