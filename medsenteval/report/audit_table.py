@@ -30,18 +30,21 @@ def render_audit(audit: Audit, style: str = "text", every: bool = False) -> str:
     header = ["Encoder", "Size", "First direction", "Leads", "Hold", "Open", "Gone", "Gone under"]
     parts = [render_table(header, rows, [False, *[True] * 6, False], style)]
     shown = [each for each in audit.conclusions if every or each.gone]
-    if shown:
-        parts.append(_conclusions(shown, style))
+    details = [_conclusions(shown, style)] if shown else []
     if style in ("csv", "latex"):
-        return "\n\n".join(parts)
+        return "\n\n".join(parts + details)
     n, hold = len(audit.conclusions), sum(each.holds for each in audit.conclusions)
     gone = sum(bool(each.gone) for each in audit.conclusions)
     parts.append(
         f"{hold} of {n} significant leads hold under every check, {n - hold - gone} are open under some, "
         f"{gone} are gone under one or more.\n"
-        "+ still significant    o no longer, but a lead as large is within its interval    - gone: the interval excludes it\n"
         f"First direction: share of the vectors' variance. Projected: to {audit.projected_to} principal components."
     )
+    if details:
+        marks = (
+            "+ still significant    o no longer, but a lead as large is within its interval    - gone: the interval excludes it"
+        )
+        parts += [*details, marks]
     parts += [f"Not audited: {reason}." for reason in audit.left_out]
     return "\n\n".join(parts)
 
