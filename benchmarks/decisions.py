@@ -185,11 +185,9 @@ def simulated_power(metric: str, n: int, experiments: int, resamples: int = 999)
         predicted = mcnemar_power(n, *_only_one_right(second))
         counts = _discordant(n, second, experiments, rng)
         return predicted, float(np.mean(mcnemar_p_values(counts[:, 0], counts[:, 1]) < 0.05))
-    error = (
-        float(np.mean([difference_error(left_out_scores(draw(metric, 2_000, second, rng)), 0, 1) for _ in range(20)]))
-        * (2_000 / n) ** 0.5
-    )
-    predicted = normal_power(true_difference(metric, second), error)
+    # As decisions do, from items as many as there are; the mean over samples of them.
+    errors = (difference_error(left_out_scores(draw(metric, n, second, rng), GROUPS), 0, 1) for _ in range(60_000 // n))
+    predicted = float(np.mean([normal_power(true_difference(metric, second), error) for error in errors]))
     drawn = resampled(metric, n, second, experiments, resamples, rng)
     return predicted, sum(each.test(0, 1).p_value < 0.05 for each in drawn) / experiments
 
