@@ -189,7 +189,12 @@ def test_classes_of_a_folder_are_not_imported(
 def test_nobody_is_asked_whether_to_run_a_class(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """For a class below the top, transformers asks at the terminal, and a tired user says yes."""
     asked: list[object] = []
-    monkeypatch.setattr("builtins.input", lambda *prompt: asked.append(prompt) or "y")
+
+    def consent(*prompt: object) -> str:
+        asked.append(prompt)
+        return "y"
+
+    monkeypatch.setattr("builtins.input", consent)
     own_inner_class(folder, folder)
     with pytest.raises(EncoderError, match=r"config\.json names classes of its own by auto_map"):
         load_encoder(f"{kind}:{folder}")
