@@ -44,7 +44,7 @@ def plain_ranks(dataset: ConceptDataset, vectors: Embeddings) -> list[int]:
         asked = vectors.matrix[[vectors.row_of[query.parts[0]] for query in block]].astype(np.float64)
         asked /= np.maximum(np.sqrt((asked**2).sum(axis=1, keepdims=True)), 1e-300)
         for query, scores in zip(block, asked @ names.T, strict=True):
-            right = set().union(*(names_of.get(concept, set()) for concept in query.concepts)) - {query.left_out}
+            right: set[int] = set().union(*(names_of.get(concept, set()) for concept in query.concepts)) - {query.left_out}
             wrong = np.ones(len(scores), dtype=bool)
             wrong[[*right, query.left_out]] = False
             best = max((scores[row] for row in right), default=None)
