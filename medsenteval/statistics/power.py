@@ -162,6 +162,8 @@ def smallest_expected(metric: str, score: float, n: int) -> float | None:
     and where no difference could be shown.
     """
     kind = metric.partition("_")[0]
+    if n > _MOST_ITEMS:  # as a stranger's result may say
+        return None
     if kind == "acc":
         return smallest_accuracy_difference(n, typical_accuracy_disagreement(score)) if 0 < score < 1 else None
     if kind in ("pearson", "spearman") and n > 3:

@@ -114,3 +114,8 @@ def test_typical_disagreement_and_error_are_those_of_their_models() -> None:
     gaps = [np.corrcoef(p[0], g)[0, 1] - np.corrcoef(p[1], g)[0, 1] for g, p in samples]
     agreement = float(np.mean([np.corrcoef(*p)[0, 1] for _, p in samples]))
     assert typical_correlation_error(0.7, 500, agreement) == pytest.approx(float(np.std(gaps)), rel=0.06)
+
+
+def test_a_number_of_items_that_nobody_has_takes_no_memory() -> None:
+    assert smallest_expected("acc", 0.8, 10_000) is not None
+    assert smallest_expected("acc", 0.8, 2**53) is None
