@@ -100,7 +100,7 @@ def test_items_of_the_user_replace_the_bundled_ones(write: Write, tmp_path: Path
     assert dataset.files == ("diagnostics/LateralitySwap.json",)
     outcome = CliRunner().invoke(main, ["run", "-t", "LateralitySwap", "-d", str(root), "-o", str(tmp_path / "o"), "--quiet"])
     assert outcome.exit_code == 0
-    assert re.search(r" 2 +- +change: left and right", outcome.stdout)
+    assert re.search(r" 2 +change: left and right", outcome.stdout)
 
 
 def test_inferences_of_the_user_replace_the_bundled_ones(write: Write) -> None:
