@@ -104,8 +104,13 @@ class DaskExecutor:
         try:
             cluster = private_cluster(workers, max(available_cores() // workers, 1), arrays.folder())
             return cls(distributed.Client(cluster), cluster, arrays)
-        except BaseException:
+        except BaseException as error:
             arrays.remove()
+            # Dask wraps what the machine refused it: a full disk, no memory, no free port.
+            if isinstance(error, (OSError, RuntimeError)):
+                raise ExecutorError(
+                    f"dask:{workers} could not be started: {error}; free what it lacks and run again"
+                ) from error
             raise
 
     @classmethod

@@ -491,3 +491,17 @@ def test_work_on_a_closed_executor_is_stopped_and_no_failure(kind: str, module_f
     assert executor is not None
     with pytest.raises(Stopped):
         executor.run("late", time.sleep, 0)
+
+
+def test_a_cluster_that_the_machine_cannot_start_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    from medsenteval.running.executors import private_cluster
+
+    def no_space(*_: object) -> None:
+        raise RuntimeError("Cluster failed to start: [Errno 28] No space left on device")
+
+    monkeypatch.setattr(private_cluster, "private_cluster", no_space)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(ExecutorError, match=r"dask:2 could not be started: .*No space left"), open_executor("dask:2"):
+        pass
+    assert list(tmp_path.iterdir()) == []
