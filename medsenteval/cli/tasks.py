@@ -36,7 +36,7 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
             folder: str | None = str(locate(task, root))
         except DataMissingError:
             folder = None
-        where = (folder or "absent") if wide else ("here" if folder else "absent")
+        where = "absent" if folder is None else folder if wide else "here"
         n = published_items(task)
         shows = smallest_published(task, n)
         power = [f"{n:,}" if n else "-", shows]

@@ -159,7 +159,7 @@ def export_results(results: Iterable[Result], folder: Path) -> list[Path]:
     result replaces another, except by the same job's with other versions of libraries.
     """
     written: list[Path] = []
-    for result in sorted(results, key=lambda result: ("|limit=" in result.signature, result.seed)):
+    for result in sorted(results, key=lambda result: (bool(result.on_a_part), result.seed)):
         name, revision = file_name_of(result.encoder), file_name_of(result.encoder_identity or "no-identity")
         content = to_mteb(result)
         file = f"{file_name_of(content['task_name'])}.json"

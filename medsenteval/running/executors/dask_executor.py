@@ -104,13 +104,12 @@ class DaskExecutor:
         try:
             cluster = private_cluster(workers, max(available_cores() // workers, 1), arrays.folder())
             return cls(distributed.Client(cluster), cluster, arrays)
-        except BaseException as error:
-            arrays.remove()
+        except (OSError, RuntimeError) as error:
             # Dask wraps what the machine refused it: a full disk, no memory, no free port.
-            if isinstance(error, (OSError, RuntimeError)):
-                raise ExecutorError(
-                    f"dask:{workers} could not be started: {error}; free what it lacks and run again"
-                ) from error
+            arrays.remove()
+            raise ExecutorError(f"dask:{workers} could not be started: {error}; see to that and run again") from error
+        except BaseException:
+            arrays.remove()
             raise
 
     @classmethod
