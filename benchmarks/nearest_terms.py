@@ -23,7 +23,7 @@ from rapidfuzz.process import cdist
 
 from medsenteval.support.cores import available_cores
 from medsenteval.words.ontologies.obo import read_obo
-from medsenteval.words.terms.nearest import NearestTermIndex, NearTerms
+from medsenteval.words.terms.nearest_term_index import NearestTermIndex, NearTerms
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from medsenteval.similarity import Terms
 from medsenteval.similarity.cross_similarity import CrossSimilarity
-from medsenteval.words.terms.separation import separate
+from medsenteval.words.terms.category_overlap import separate
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from medsenteval.running.term_vectors import encode_terms
 from medsenteval.settings import Settings
 from medsenteval.similarity import MEASURES
 from medsenteval.similarity.cross_similarity import CrossSimilarity
+from medsenteval.words.terms.category_overlap import Separation, separate
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
-from medsenteval.words.terms.separation import Separation, separate
 
 __all__ = ["ALL_MEASURES", "EncoderSeparation", "separate_encoders"]
 

@@ -26,7 +26,7 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import MEASURES
 from medsenteval.statistics import bonferroni, holm, mcnemar_matrix, share_interval
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
-from medsenteval.words.terms.separability import Separability, score_separability
+from medsenteval.words.terms.pair_separability import Separability, score_separability
 from medsenteval.words.terms.sets import SetName, TermSet, is_synthetic, read_set
 
 __all__ = ["Comparison", "SetOutcome", "compare_rows", "evaluate_sets", "significance_counts", "task_for"]

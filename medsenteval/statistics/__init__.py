@@ -2,16 +2,16 @@
 
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement, rater_agreement
 from medsenteval.statistics.association import Association, associate
-from medsenteval.statistics.clustered import ClusteredMeans
+from medsenteval.statistics.cluster_means import ClusteredMeans
 from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
-from medsenteval.statistics.counted import CountedF1
-from medsenteval.statistics.dependent import (
+from medsenteval.statistics.correlation_tests import (
     compare_independent,
     fisher_interval,
     steiger_disjoint_test,
     steiger_test,
     williams_test,
 )
+from medsenteval.statistics.entity_f1 import CountedF1
 from medsenteval.statistics.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
@@ -24,7 +24,7 @@ from medsenteval.statistics.intervals import (
     share_interval,
 )
 from medsenteval.statistics.outcomes import Interval, Significance
-from medsenteval.statistics.paired import (
+from medsenteval.statistics.paired_tests import (
     mcnemar,
     mcnemar_matrix,
     mcnemar_p_values,
@@ -32,15 +32,15 @@ from medsenteval.statistics.paired import (
     permutation_f1,
     permutation_mean,
 )
-from medsenteval.statistics.ranking import (
+from medsenteval.statistics.resampling import Bootstrap, Method, bootstrap
+from medsenteval.statistics.tests_over_tasks import (
     FriedmanOutcome,
     critical_difference,
     friedman,
     smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
-from medsenteval.statistics.resampling import Bootstrap, Method, bootstrap
-from medsenteval.statistics.weighted import (
+from medsenteval.statistics.weighted_scores import (
     Accuracies,
     Correlation,
     F1Scores,

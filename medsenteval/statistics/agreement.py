@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.intervals import correlation
-from medsenteval.statistics.weighted import Correlation
+from medsenteval.statistics.weighted_scores import Correlation
 from medsenteval.support.arrays import Floats
 
 __all__ = ["agreement_with_others", "krippendorff_alpha", "pairwise_agreement", "rater_agreement"]

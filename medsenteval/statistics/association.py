@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics.dependent import fisher_interval
+from medsenteval.statistics.correlation_tests import fisher_interval
 from medsenteval.statistics.intervals import correlation
-from medsenteval.statistics.weighted import Correlation
+from medsenteval.statistics.weighted_scores import Correlation
 from medsenteval.support.arrays import Floats
 
 __all__ = ["Association", "associate"]

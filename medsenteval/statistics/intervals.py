@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.statistics.resampling import bootstrap
-from medsenteval.statistics.weighted import Correlation, correlations
+from medsenteval.statistics.weighted_scores import Correlation, correlations
 from medsenteval.support.arrays import Counts, Floats
 
 __all__ = [

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics.paired import mcnemar_p_values
+from medsenteval.statistics.paired_tests import mcnemar_p_values
 from medsenteval.support.arrays import Counts, Floats
 
 __all__ = [

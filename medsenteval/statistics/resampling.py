@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval, Significance
-from medsenteval.statistics.weighted import WeightedScore
+from medsenteval.statistics.weighted_scores import WeightedScore
 from medsenteval.support.arrays import Floats
 from medsenteval.support.cores import available_cores
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.statistics.weighted import Correlation, WeightedScore, correlations
+from medsenteval.statistics.weighted_scores import Correlation, WeightedScore, correlations
 from medsenteval.support.arrays import Floats
 
 __all__ = ["SubsetCorrelations"]

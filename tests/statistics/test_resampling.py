@@ -13,7 +13,16 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import Accuracies, Bootstrap, F1Scores, Means, WeightedScore, bootstrap, correlations, ranks
+from medsenteval.statistics import (
+    Accuracies,
+    Bootstrap,
+    F1Scores,
+    Means,
+    WeightedScore,
+    bootstrap,
+    correlations,
+    resample_ranks,
+)
 
 SCIPY: dict[str, Callable[..., tuple[float, float]]] = {
     "pearson": stats.pearsonr,
@@ -66,10 +75,10 @@ def test_large_samples_give_the_same_spearmans(monkeypatch: pytest.MonkeyPatch) 
     predicted, gold = small_sample(0, 50, 3, 20)
     weights = np.random.default_rng(1).integers(0, 4, (7, 50)).astype(float)
     packed = correlations("spearman", predicted, gold)(weights)
-    monkeypatch.setattr(ranks, "LARGEST_PACKED_TOTAL", 0)
+    monkeypatch.setattr(resample_ranks, "LARGEST_PACKED_TOTAL", 0)
     assert correlations("spearman", predicted, gold)(weights).tolist() == packed.tolist()
     monkeypatch.undo()
-    n = ranks.LARGEST_PACKED_TOTAL
+    n = resample_ranks.LARGEST_PACKED_TOTAL
     x = np.random.default_rng(2).standard_normal(n)
     y = x + np.random.default_rng(3).standard_normal(n)
     assert correlations("spearman", x, y)(np.ones((1, n)))[0, 0] == pytest.approx(stats.spearmanr(x, y)[0], abs=1e-9)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from medsenteval.words.terms.nearest import NearestTermIndex, NearTerms
+from medsenteval.words.terms.nearest_term_index import NearestTermIndex, NearTerms
 from medsenteval.words.terms.positives import Pair
 
 __all__ = ["SEED", "KnownPairs", "Negatives", "Searched", "levenshtein_negatives", "random_negatives"]

@@ -24,7 +24,7 @@ import numpy as np
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.files import read_lines
-from medsenteval.words.terms.nearest import NearestTermIndex, NearTerms
+from medsenteval.words.terms.nearest_term_index import NearestTermIndex, NearTerms
 from medsenteval.words.terms.negatives import KnownPairs, Negatives, Searched, levenshtein_negatives, random_negatives
 from medsenteval.words.terms.positives import DIFFICULTIES, KINDS, Pair, Positives, split_by_distance
 

@@ -13,7 +13,7 @@ from medsenteval.errors import DataError, SettingsError, UnknownNameError
 from medsenteval.similarity import MEASURES, Terms, term_similarities
 from medsenteval.similarity.cross_similarity import CrossSimilarity
 from medsenteval.words.terms.categories import read_categories, sampled
-from medsenteval.words.terms.separation import count_overlaps, separate
+from medsenteval.words.terms.category_overlap import count_overlaps, separate
 from tests.words.terms.release import write_release
 
 sizes = st.integers(1, 6)

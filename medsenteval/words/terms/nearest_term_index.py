@@ -3,7 +3,7 @@
 For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so
 that whoever draws among equals draws from the same terms as a search over all pairs would give.
 
-How: a term's neighbours in a few sorted lists (see ``neighbours``) give a first limit that is mostly the final one or nearly
+How: a term's neighbours in a few sorted lists (see ``sorted_lists``) give a first limit that is mostly the final one or nearly
 so. Terms are kept in order of length, so that only some lengths can be within that limit; numbers of characters and of pairs
 of characters bound the distance from below and rule out nearly all of these (see ``lower_bounds``). The rest are measured, as
 far as the limit allows (see ``search_kernels``). A larger list has nearer terms and so lower limits: each term then leaves a
@@ -58,7 +58,7 @@ class NearestTermIndex:
         try:
             self._kernels = import_module("medsenteval.words.terms.search_kernels")
             self._bounds = import_module("medsenteval.words.terms.lower_bounds")
-            self._neighbours = import_module("medsenteval.words.terms.neighbours")
+            self._neighbours = import_module("medsenteval.words.terms.sorted_lists")
         except ImportError as error:
             raise MissingExtraError("the nearest-term search", "numba", "terms") from error
         if len(set(texts)) != len(texts) or not all(texts):

@@ -12,7 +12,7 @@ import numpy as np
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval, Significance
-from medsenteval.statistics.weighted import Correlation
+from medsenteval.statistics.weighted_scores import Correlation
 
 __all__ = ["compare_independent", "fisher_interval", "steiger_disjoint_test", "steiger_test", "williams_test"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import ranks
-from medsenteval.statistics.ranks import LANES, Order, pack, unpack, workspace
+from medsenteval.statistics import resample_ranks
+from medsenteval.statistics.resample_ranks import LANES, Order, pack, unpack, workspace
 from medsenteval.support.arrays import Floats
 
 __all__ = [
@@ -217,7 +217,7 @@ class Spearmans(_Correlations):
         cubes = totals[:, 0] ** 3
         # Drawn twice, an item is tied with itself: without other ties the runs are the items.
         untied: Floats = cubes - np.einsum("bi,bi,bi->b", weights, weights, weights)
-        packed = totals.max() <= ranks.LARGEST_PACKED_TOTAL
+        packed = totals.max() <= resample_ranks.LARGEST_PACKED_TOTAL
         counts = pack(weights) if packed else weights
         space = workspace()
 

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from medsenteval.errors import DataError
 from medsenteval.running.term_sets import compare_rows
 from medsenteval.statistics import bonferroni, mcnemar
-from medsenteval.words.terms.separability import auc, best_threshold, cross_validated, score_separability
+from medsenteval.words.terms.pair_separability import auc, best_threshold, cross_validated, score_separability
 
 pairs = st.lists(
     st.tuples(st.sampled_from([-1.0, 0.0, 0.1, 0.30000000000000004, 0.5, 1.0]), st.booleans()), min_size=1, max_size=25

@@ -17,7 +17,7 @@ pytest.importorskip("rapidfuzz")
 
 from rapidfuzz.distance import Levenshtein
 
-from medsenteval.words.terms.nearest import NearestTermIndex
+from medsenteval.words.terms.nearest_term_index import NearestTermIndex
 
 
 def brute_force(texts: list[str], query: int, wanted: int, excluded: set[int]) -> list[tuple[int, int]]:
@@ -173,7 +173,7 @@ def test_sorted_lists_bring_near_terms_together() -> None:
     from rapidfuzz.process import cdist
 
     from benchmarks.morphemes import invented_names
-    from medsenteval.words.terms.neighbours import sort_in_many_ways
+    from medsenteval.words.terms.sorted_lists import sort_in_many_ways
 
     texts = [name.lower() for name in invented_names(1000, seed=6)]
     codes = np.frombuffer("".join(texts).encode("utf-16-le"), dtype=np.uint16)
@@ -204,10 +204,10 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python functions behind the compiled ones find the same, and never look beyond the end of an array."""
-    from medsenteval.words.terms import lower_bounds, neighbours
+    from medsenteval.words.terms import lower_bounds, sorted_lists
     from medsenteval.words.terms import search_kernels as kernels
 
-    for module in (lower_bounds, kernels, neighbours):
+    for module in (lower_bounds, kernels, sorted_lists):
         for name, compiled in vars(module).copy().items():
             if hasattr(compiled, "py_func"):
                 monkeypatch.setattr(module, name, compiled.py_func)
