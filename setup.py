@@ -35,7 +35,7 @@ EXTRAS = {
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.
     "use": ["tensorflow>=2.16", "tensorflow-hub>=0.16.1", "tf-keras>=2.16", "setuptools>=70.1,<82"],
     "elmo": [*TORCH, "h5py>=3.10"],
-    "endpoint": ["httpx>=0.27"],
+    "endpoint": ["anyio>=3.7", "httpx>=0.27"],
     "flair": TORCH,
     "fasttext": ["gensim>=4.3"],
     # The site of docs/, which builds and opens offline.

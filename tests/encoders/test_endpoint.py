@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
 import hashlib
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 
 from medsenteval.cli.main import main
 from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.embedding.embed import encode_batches
 from medsenteval.encoders import endpoint
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.dual import DualEncoder
@@ -325,17 +327,15 @@ def test_failures_that_will_not_pass_are_not_asked_again(server: Server, code: i
 
 
 def test_the_pause_that_the_server_names_is_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    pauses: list[float | None] = []
+    pauses: list[float] = []
 
-    class Recorded(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            pauses.append(timeout)
-            return super().wait(0)
+    async def recorded(seconds: float) -> None:
+        pauses.append(seconds)
 
-    monkeypatch.setattr(endpoint, "threading", SimpleNamespace(**(vars(threading) | {"Event": Recorded})))
+    monkeypatch.setattr(endpoint, "asyncio", SimpleNamespace(**(vars(asyncio) | {"sleep": recorded})))
     server.script = [status(429, Retry_After="17.5")]
     server.load(",backoff=0").encode(["a"])
-    assert pauses == [0.0, 17.5]
+    assert pauses == [17.5]
 
 
 def test_a_pause_beyond_what_the_user_allows_is_an_error_at_once(server: Server) -> None:
@@ -397,17 +397,17 @@ FAULTS = [
     Fault(lambda payload: payload["data"][1].update(index=7), "once each", "index-beyond"),
     Fault(lambda payload: payload["data"][1].update(index="1"), "once each", "index-text"),
     Fault(lambda payload: payload["data"][1].pop("index") and None, "once each", "index-once"),
-    Fault(embedding([float("nan")] * WIDTH), "NaN or infinity in 1 of 2 vectors, first in that of text 1", "nan"),
+    Fault(embedding([float("nan")] * WIDTH), "NaN or infinity in 1 of 2 rows", "nan"),
     Fault(embedding([1e300] * WIDTH), "NaN or infinity", "beyond-float32"),
-    Fault(embedding([10**400] * WIDTH), "beyond any float", "beyond-float64"),
+    Fault(embedding([10**400] * WIDTH), "text 1 is neither a list of numbers nor base64", "beyond-float64"),
     Fault(embedding([1.0] * (WIDTH - 1)), "width 5 and 6 in one answer", "narrow"),
     Fault(embedding([]), "width 0 and 6", "empty"),
-    Fault(embedding([None] * WIDTH), "not a list of numbers", "null"),
-    Fault(embedding([True] * WIDTH), "not a list of numbers", "true"),
-    Fault(embedding({"0": 1.0}), "not a list of numbers", "object"),
-    Fault(embedding([[1.0] * WIDTH]), "not a list of numbers", "nested"),
-    Fault(embedding("not base64!"), "neither numbers nor base64", "text"),
-    Fault(embedding("AAAA"), "neither numbers nor base64", "three-bytes"),
+    Fault(embedding([None] * WIDTH), "text 1 is neither a list of numbers nor base64", "null"),
+    Fault(embedding([True] * WIDTH), "text 1 is neither a list of numbers nor base64", "true"),
+    Fault(embedding({"0": 1.0}), "text 1 is neither a list of numbers nor base64", "object"),
+    Fault(embedding([[1.0] * WIDTH]), "text 1 is neither a list of numbers nor base64", "nested"),
+    Fault(embedding("not base64!"), "text 1 is neither a list of numbers nor base64", "text"),
+    Fault(embedding("AAAA"), "text 1 is neither a list of numbers nor base64", "three-bytes"),
 ]
 
 
@@ -415,7 +415,7 @@ FAULTS = [
 def test_wrong_answers_are_refused_and_not_asked_again(server: Server, fault: Fault) -> None:
     server.answer = changed(fault.change)
     with pytest.raises(EncoderError, match=fault.message):
-        server.load().encode(["a", "b"])
+        list(encode_batches(server.load(), ["a", "b"], 2, "RQE"))
     assert len(server.requests) == 1
 
 
