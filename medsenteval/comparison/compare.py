@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean
 from typing import Final
 
@@ -99,6 +100,12 @@ class Column:
     weighted: WeightedScore | None = None
     _interval: Callable[[int, int, float], Interval] | None = None
 
+    @cached_property
+    def observed(self) -> Floats:
+        """The scores that the tests compare, in the order of ``tested``: on the common items, from one seed, as fractions."""
+        assert self.weighted is not None
+        return self.weighted(np.ones((1, self.weighted.n)))[0]
+
     def marks(self, encoder: str) -> str:
         """Return what stands behind a score that is to be read with care."""
         return self.marked.get(encoder, "")
@@ -118,12 +125,22 @@ class Column:
 
         These are less than half of what one item moves apart: 1 / n of the scale, and (1 - r²) / n of a correlation r.
         """
+        return self._resolved({encoder: (metric.value, metric.n) for encoder, metric in self.scores.items()})
+
+    def resolved_where_tested(self) -> Floats:
+        """Return the scores that the tests compare as ``resolved`` does, in the order of ``tested``."""
+        scale = 100.0 if self.unit == "percent" else 1.0
+        shown = (scale * self.observed).tolist()
+        values = self._resolved({name: (value, self.n_common) for name, value in zip(self.tested, shown, strict=True)})
+        return np.array([values[name] for name in self.tested]) / scale
+
+    def _resolved(self, scores: Mapping[str, tuple[float, int]]) -> dict[str, float]:
         values: dict[str, float] = {}
         top = math.inf
-        for encoder, metric in self.best_first():
+        for encoder, (value, n) in sorted(scores.items(), key=lambda pair: pair[1][0], reverse=self.higher_is_better):
             whole = 100.0 if self.unit == "percent" else 1 - top * top if _is_correlation(self.metric) else 1.0
-            if abs(metric.value - top) > max(0.5 * whole / max(metric.n, 1), 1e-6):
-                top = metric.value
+            if abs(value - top) > max(0.5 * whole / max(n, 1), 1e-6):
+                top = value
             values[encoder] = top
         return values
 
@@ -140,10 +157,8 @@ class Column:
         return [
             other
             for j, other in enumerate(self.tested)
-            if j != i
-            and self.corrected[i, j] < level
-            and sign * (self.scores[encoder].value - self.scores[other].value) > 0
-        ]  # fmt: skip
+            if j != i and self.corrected[i, j] < level and sign * (self.observed[i] - self.observed[j]) > 0
+        ]
 
     def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference | None:
         """Return the difference of two tested encoders with its interval, or None where there is no test."""

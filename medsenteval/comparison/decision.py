@@ -11,7 +11,7 @@ import numpy as np
 
 from medsenteval.comparison.compare import Column, Comparison
 from medsenteval.statistics import KendallTaus, Pearsons, Spearmans, bootstrap
-from medsenteval.statistics.intervals import left_out_difference_interval
+from medsenteval.statistics.intervals import ROUNDING, left_out_difference_interval
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.statistics.power import (
     difference_error,
@@ -97,7 +97,7 @@ def _careful(column: Column, first: str, second: str, narrow: Interval, left_out
     """Return an interval that holds with few items, too: Student's in place of the bootstrap's, for accuracy the wider ends."""
     assert column.weighted is not None
     pair = [column.tested.index(first), column.tested.index(second)]
-    observed = column.weighted(np.ones((1, column.weighted.n)))[0][pair]
+    observed = column.observed[pair]
     correlated = isinstance(column.weighted, (Pearsons, Spearmans, KendallTaus))
     ends = left_out_difference_interval(observed, left_out[:, pair], confidence=narrow.confidence, correlated=correlated)
     low, high = ((100.0 if column.unit == "percent" else 1.0) * end for end in ends)
@@ -124,8 +124,9 @@ def _power(
         items = items_for_accuracy(*only, level=level) if only[0] != only[1] else None
         return smallest_accuracy_difference(score.n, sum(only), level=level), items
     error = difference_error(left_out, i, j)
-    observed = score(np.ones((1, score.n)))[0]
-    items = items_for_difference(float(observed[i] - observed[j]), error, score.n, level=level)
+    if error < ROUNDING:
+        return None, None
+    items = items_for_difference(float(column.observed[i] - column.observed[j]), error, score.n, level=level)
     return smallest_difference(error, level=level), items
 
 
@@ -136,11 +137,17 @@ def items_to_decide(column: Column, first: str, second: str, level: float) -> in
 
 
 def smallest_shown(column: Column, level: float) -> float | None:
-    """Return the difference between its two best encoders that a task's items would show in four of five experiments."""
-    if len(column.tested) < 2:
+    """Return the difference between its two best encoders that a task's items would show in four of five experiments.
+
+    One that gives the same answers as the best, but for rounding, is passed over.
+    """
+    left_out = _left_out(column)
+    names = [name for name, _ in column.best_first() if name in column.tested]
+    places = [column.tested.index(name) for name in names]
+    others = [j for j in places[1:] if difference_error(left_out, places[0], j) >= ROUNDING]
+    if not others:
         return None
-    first, second = [name for name, _ in column.best_first() if name in column.tested][:2]
-    smallest, _ = _power(column, first, second, level, _left_out(column))
+    smallest, _ = _power(column, names[0], column.tested[others[0]], level, left_out)
     return None if smallest is None else smallest * (100.0 if column.unit == "percent" else 1.0)
 
 
@@ -153,7 +160,7 @@ def ranks_with_intervals(comparison: Comparison, *, resamples: int = 2_000, seed
         drawn = bootstrap(column.weighted, resamples=resamples, rng=np.random.default_rng([seed, number]))
         order = [column.tested.index(name) for name in comparison.encoders]
         sign = 1.0 if column.higher_is_better else -1.0
-        observed.append(sign * drawn.observed[order])
+        observed.append(sign * column.resolved_where_tested()[order])
         resampled.append(sign * drawn.values[:, order])
     if not complete or len(comparison.encoders) < 2:
         return {}

@@ -9,7 +9,7 @@ Correlations have Fisher's z with the standard error of the bootstrap: ``Bootstr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from medsenteval.statistics.weighted_scores import Correlation, correlations
 from medsenteval.support.arrays import Counts, Floats
 
 __all__ = [
+    "ROUNDING",
     "Correlated",
     "accuracy_difference_interval",
     "accuracy_interval",
@@ -31,6 +32,9 @@ __all__ = [
     "mean_share_interval",
     "share_interval",
 ]
+
+#: Two scores (of 1) whose difference has a smaller standard error are those of the same vectors, rounded otherwise.
+ROUNDING: Final = 1e-5
 
 
 def share_interval(share: float, trials: float, *, confidence: float, variance: float = 0.0) -> tuple[float, float]:
@@ -88,11 +92,12 @@ def left_out_difference_interval(
     spread = float(np.mean(apart**2))
     if spread <= 1e-30:
         return difference, difference
+    error = float(np.sqrt((n - 1) * spread))
     tails = float(np.mean(apart**4)) / spread**2
     quantile = float(stdtrit(max(min(2 * n / (tails - 1), n - 1), 1) if tails > 1 else n - 1, (1 + confidence) / 2))
-    if not correlated or np.abs(observed).max() > 1 - 1e-9 or errors.min() == 0:
-        half = quantile * float(np.sqrt((n - 1) * spread))
-        return difference - half, difference + half
+    # Limits that are not symmetric do not cancel out where one set of vectors stands beside itself, rounded otherwise.
+    if not correlated or error < ROUNDING or np.abs(observed).max() > 1 - 1e-9 or errors.min() == 0:
+        return difference - quantile * error, difference + quantile * error
     agreement = float(np.sum(influences[:, 0] * influences[:, 1]) / np.sqrt(np.prod(np.sum(influences**2, axis=0))))
     half = quantile * errors / (1 - observed**2)
     z = np.arctanh(observed)

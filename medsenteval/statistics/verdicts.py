@@ -14,6 +14,7 @@ from typing import Final, Literal
 import numpy as np
 
 from medsenteval.errors import SettingsError
+from medsenteval.statistics.intervals import ROUNDING
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.support.arrays import Floats
 
@@ -92,9 +93,14 @@ def _drawn_together(observed: Floats, resampled: Floats) -> Floats:
     apart = noise - noise.mean(axis=1, keepdims=True)
     error, spread = float(apart.var(axis=0).sum()), float((centred**2).sum())
     share = max(1 - error / spread, 0.0) if k > 1 and spread > 0 else 0.0
-    # Rounded: two encoders with the same resamples are tied.
-    together: Floats = np.round(share**0.5 * centred + noise, 12)
-    return together
+    together: Floats = share**0.5 * centred + noise
+    # Two encoders whose resamples differ by rounding are tied in all of them.
+    for j in range(1, k):
+        for i in range(j):
+            if np.abs(together[:, i] - together[:, j]).max() < ROUNDING:
+                together[:, j] = together[:, i]
+                break
+    return np.round(together, 12)
 
 
 def _middle(ranks: Floats, confidence: float) -> tuple[float, float]:

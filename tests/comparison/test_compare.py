@@ -148,6 +148,20 @@ def test_only_common_items_are_tested() -> None:
     assert any("tested on the 50 items" in note for note in comparison.notes)
 
 
+def test_letters_go_to_the_encoder_that_the_test_found_better() -> None:
+    """A score on easy items of its own, or the mean over other seeds, may be the higher one and yet the test's loser."""
+    rng = np.random.default_rng(21)
+    gold = rng.standard_normal(400)
+    weak, strong = gold + 2 * rng.standard_normal(400), gold + rng.standard_normal(400)
+    weak[200:] = 10 * gold[200:]
+    strong = strong[:200]
+    results = [correlation_result("MEN", "weak", gold, weak), correlation_result("MEN", "strong", gold[:200], strong)]
+    (column,) = compare_results(results, resamples=500).columns
+    assert column.scores["weak"].value > column.scores["strong"].value
+    assert column.difference("strong", "weak").interval.low > 0  # type: ignore[union-attr]
+    assert (column.beaten_by("strong", 0.05), column.beaten_by("weak", 0.05)) == (["weak"], [])
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results
-from medsenteval.comparison.decision import decide, ranks_with_intervals
+from medsenteval.comparison.decision import decide, items_to_decide, ranks_with_intervals, smallest_shown
 from medsenteval.contracts import Result
 from medsenteval.running.result_store import ResultStore
 from medsenteval.statistics.power import mcnemar_power
@@ -65,6 +65,29 @@ def test_ranks_come_with_intervals_over_the_tasks_that_all_have() -> None:
     assert ranks["good"].rank == ranks["good"].low == ranks["good"].high == 1
     assert ranks["good"].best == 1
     assert ranks["plain"].low < ranks["plain"].high
+
+
+def test_one_model_through_two_loaders_is_equivalent_and_shares_its_rank() -> None:
+    rng = np.random.default_rng(2)
+    results = []
+    for task, rounding in (("BIOSSES", 1e-8), ("ClinicalSTS", -1e-8)):
+        gold = rng.standard_normal(100)
+        said = gold + rng.standard_normal(100)
+        noise = {"one": 0.0 * gold, "two": rounding * gold, "worse": 2 * rng.standard_normal(100)}
+        results += [correlation_result(task, name, gold, said + added) for name, added in noise.items()]
+    comparison = compare_results(results, resamples=500)
+    twins = [each for each in decide(comparison, rope=0.5) if {each.first, each.second} == {"one", "two"}]
+    assert [(each.verdict, each.smallest, each.items) for each in twins] == [("equivalent", None, None)] * 2
+    assert [items_to_decide(column, "one", "two", 0.05) for column in comparison.columns] == [None, None]
+    ranks = ranks_with_intervals(comparison, resamples=500)
+    assert ranks["one"] == ranks["two"]
+    assert ranks["one"].rank == 1.5
+    for column in comparison.columns:
+        # The two best differ by rounding; what the items show is known from the next.
+        shown, scores = smallest_shown(column, 0.05), column.scores
+        assert shown is not None
+        assert shown > 0.05
+        assert 0 < abs(scores["one"].value - scores["two"].value) < 1e-7
 
 
 def test_one_encoder_has_no_rank() -> None:
