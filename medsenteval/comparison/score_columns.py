@@ -38,14 +38,15 @@ def columns_of_results(results: Iterable[Result]) -> Columns:
     Several seeds of one encoder become their mean; encoders of one name get a number each.
     """
     collected: dict[str, dict[str, list[float]]] = {}
-    ways: dict[tuple[str, str], str] = {}
+    ways: dict[str, tuple[str, str]] = {}
     shown: dict[str, None] = {}
     settled, _ = one_for_each_job(list(results))
     for result in settled:
-        first, other = ways.setdefault((result.task, result.encoder), comparability(result)), comparability(result)
-        if first != other:
+        encoder, way = ways.setdefault(result.task, (result.encoder, comparability(result)))
+        if way != comparability(result):
             raise DataError(
-                f"{result.task}, {result.encoder}: scores that do not compare, {first} and {other}; keep one of them"
+                f"{result.task}: scores that do not compare, {way} ({encoder}) and {comparability(result)} "
+                f"({result.encoder}); keep those of one kind"
             )
         shown[result.task] = None
         headline = result.headline[0]

@@ -96,9 +96,10 @@ def test_results_become_columns() -> None:
         columns.column("C")
     apart = columns_of_results([*results, word_result("A", "x", [], value=0.9, identity="another")])
     assert apart.column("A") == pytest.approx({"x (1)": 0.3, "x (2)": 0.9})
-    other_data = replace(results[0], signature=results[0].signature.replace("data=abc", "data=def"))
-    with pytest.raises(DataError, match="A, x: scores that do not compare"):
-        columns_of_results([*results, other_data])
+    for other in (results[0], word_result("A", "y", [])):
+        other_data = replace(other, signature=other.signature.replace("data=abc", "synthetic=abc"))
+        with pytest.raises(DataError, match=rf"A: scores that do not compare, .*data=abc \(x\) and .*=abc \({other.encoder}\)"):
+            columns_of_results([*results, other_data])
     with pytest.raises(DataError, match="no results found"):
         columns_of_results([])
     with pytest.raises(DataError, match=r"1 encoder\(s\) in common \(x\)"):
