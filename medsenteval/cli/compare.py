@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -78,12 +79,14 @@ def compare(
     from medsenteval.comparison.compare import compare_results
     from medsenteval.errors import SettingsError
     from medsenteval.report.comparison_table import FORMATS, TableOptions, render_comparison
+    from medsenteval.running.record import note_on_the_record
     from medsenteval.running.result_store import load_results, of_tasks
     from medsenteval.support.atomic_files import write_atomically
 
     if style not in FORMATS:
         raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
     results = of_tasks(load_results(what, folder, reference=REFERENCE in beside), tasks)
+    said = note_on_the_record(results) if REFERENCE in beside else ()
     if common_pairs:
         from medsenteval.comparison.common_pairs import on_common_pairs
 
@@ -99,6 +102,7 @@ def compare(
         all_metrics=style == "csv" or metrics is not None,
         intervals=intervals,
     )
+    comparison = replace(comparison, notes=(*said, *comparison.notes))
     if against and against not in comparison.encoders:
         raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")
     chosen_metrics = tuple(part.strip() for part in (metrics or "").split(",") if part.strip())

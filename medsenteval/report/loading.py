@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from medsenteval import registry
 from medsenteval.comparison.word_subsets import read_word_values
 from medsenteval.contracts import Result
 from medsenteval.report.page import Page, PageOptions, build_page
+from medsenteval.running.record import note_on_the_record
 from medsenteval.running.result_store import Failure, ResultStore, load_results, of_tasks
 
 __all__ = ["load_failures", "page_of"]
@@ -24,9 +26,11 @@ def page_of(
     if tasks is not None:
         chosen = registry.select_names(tasks, [result.task for result in loaded])
         failures = [failure for failure in failures if failure.task in chosen]
-    if subsets_by is None:
-        return build_page(results, failures, options)
-    return build_page(results, failures, options, read_word_values(subsets_by), subsets_by.stem.replace("_", " "))
+    values = () if subsets_by is None else (read_word_values(subsets_by), subsets_by.stem.replace("_", " "))
+    page = build_page(results, failures, options, *values)
+    if not reference:
+        return page
+    return replace(page, comparison=replace(page.comparison, notes=(*note_on_the_record(results), *page.comparison.notes)))
 
 
 def load_failures(places: Sequence[str], folder: Path, results: Sequence[Result] = ()) -> list[Failure]:

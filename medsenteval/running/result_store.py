@@ -28,7 +28,7 @@ _LATEST: Final = 3
 
 
 class ResultWarning(MedSentEvalWarning):
-    """A stored file that is no result of this version; it is left out, or its job is run again."""
+    """A stored file that is no result of this version, or a result that the record does not compare with: it is left out."""
 
 
 class StoreError(MedSentEvalError, OSError):
@@ -188,7 +188,7 @@ def load_results(places: Sequence[str], folder: Path, *, reference: bool = False
 
     The place "reference" is the record. With ``reference`` its results on the same tasks, data and protocols are added.
     """
-    from medsenteval.running.record import reference_results
+    from medsenteval.running.record import differences_to_the_record, reference_results
 
     results: list[Result] = []
     named: list[str] = []
@@ -226,12 +226,13 @@ def load_results(places: Sequence[str], folder: Path, *, reference: bool = False
     if not results:
         raise DataMissingError(f"no result was found in {', '.join(places) or folder}; `medsenteval run` makes some")
     if reference:
-        compared = reference_results(results)
+        compared, differences = reference_results(results), differences_to_the_record(results)
         if not compared:
             covered = ", ".join(dict.fromkeys(result.task for result in reference_results()))
-            raise DataMissingError(
-                f"the record has no result on the same data and under the same protocol; it has, on real data: {covered}"
-            )
+            why = "; ".join(differences[:3]) or f"it has none of these tasks, but, on real data: {covered}"
+            raise DataMissingError(f"the record has no result on the same data and under the same protocol; {why}")
+        if differences:
+            warnings.warn(f"not comparable with the record: {'; '.join(differences)}", ResultWarning, stacklevel=2)
         results.extend(compared)
     return list({(result.signature, result.encoder): result for result in results}.values())
 
