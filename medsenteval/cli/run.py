@@ -141,7 +141,7 @@ def run(
             announce=lambda message: None if quiet else echo(message, err=True),
         )
         if plan_only:
-            _show_plan(to_run, folder)
+            _show_plan(to_run, folder, together)
             continue
         outcome = to_run.run()
         together.results += outcome.results
@@ -149,6 +149,7 @@ def run(
         together.failed |= outcome.failed
         together.reused += outcome.reused
     if plan_only:
+        _end(together, quiet=True)
         return
     if common_pairs:
         from medsenteval.comparison.common_pairs import on_common_pairs
@@ -179,12 +180,12 @@ def _parts_of_training(
     return [common]
 
 
-def _show_plan(suite: Suite, folder: Path) -> None:
-    """Print every job with what it is going to take, and how small a difference its items could show."""
+def _show_plan(suite: Suite, folder: Path, outcome: SuiteOutcome) -> None:
+    """Print what every job is going to take and how small a difference it could show; ``outcome`` gets what cannot be read."""
     from medsenteval.comparison.detectable import planned_differences
     from medsenteval.running.result_store import ResultStore
 
-    jobs = suite.plan()
+    jobs = suite.plan(outcome)
     tasks = {job.task.name: (job.task, 0 if job.dataset.synthetic else job.n_items) for job in jobs}
     stored = [result for result in ResultStore(folder).results() if result.task in tasks] if folder.is_dir() else []
     echo(suite.describe(jobs).table(planned_differences(tasks, stored)))

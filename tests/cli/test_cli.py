@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from medsenteval.cli.commands import COMMAND_GROUPS, COMMANDS
 from medsenteval.cli.main import main
+from medsenteval.datasets.locate import sample_root
 from medsenteval.running.result_store import ResultStore
 from tests.conftest import REPOSITORY
 from tests.report.made_up import many_results
@@ -276,6 +278,14 @@ def test_the_plan_is_a_table_and_stops_there(tmp_path: Path) -> None:
     medsenteval(*arguments)
     assert "2 stored, 0 failed before, 0 to run" in medsenteval(*arguments, "--plan").stdout
     assert "estimated time: under 1 s" in medsenteval(*arguments, "--plan", "--force").stdout
+
+
+def test_the_plan_names_tasks_whose_data_is_absent(tmp_path: Path) -> None:
+    shutil.copytree(sample_root() / "BIOSSES", tmp_path / "data" / "BIOSSES")
+    planned = medsenteval("run", "-t", "BIOSSES,TREC", "-d", str(tmp_path / "data"), "-o", str(tmp_path / "o"), "--plan")
+    assert planned.exit_code == 3
+    assert "1 job(s)" in planned.stdout
+    assert "TREC: left out: TREC: no folder downstream/TREC" in planned.stderr
 
 
 def test_a_suite_file_names_the_executor(tmp_path: Path) -> None:
