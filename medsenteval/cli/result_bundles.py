@@ -27,17 +27,13 @@ def results() -> None:
 @click.option("-o", "--output", required=True, type=_PATH, metavar="FILE", help="The bundle; its name ends in .results.zip.")
 def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -> None:
     """Pack results into one file: scores, ids and answers with their hashes, no texts."""
-    from medsenteval import registry
     from medsenteval.errors import SettingsError
     from medsenteval.running.result_bundle import SUFFIX, pack_results
-    from medsenteval.running.result_store import load_results
+    from medsenteval.running.result_store import load_results, of_tasks
 
     if not output.name.endswith(SUFFIX):
         raise SettingsError(f"--output is {str(output)!r}; a bundle's name ends in {SUFFIX}, by which it is found again")
-    found = load_results(what, folder)
-    if tasks is not None:
-        chosen = {task.name for task in registry.select_tasks(tasks)}
-        found = [result for result in found if result.task in chosen]
+    found = of_tasks(load_results(what, folder), tasks)
     pack_results(found, output)
     echo(f"{output}: {len(found)} result(s), {output.stat().st_size:,} bytes; `medsenteval results verify` checks it")
 

@@ -57,6 +57,10 @@ def pack_results(results: Sequence[Result], path: Path) -> Path:
     for result in sorted(map(without_texts, results), key=lambda each: (each.encoder, each.task, each.signature)):
         short = _sha256(f"{result.encoder}|{result.signature}".encode())[:8]
         name = f"{file_name_of(result.encoder)}/{file_name_of(result.task)}.{short}.json"
+        if name in members:
+            raise DataError(
+                f"{result.encoder}, {result.task}: two scores of the same job; find out which is right, pack that one"
+            )
         members[name] = json.dumps(result.to_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
         index.append({"file": name, "sha256": _sha256(members[name]), **_summary(result)})
     content = {"bundle": _FORMAT, "results": index}

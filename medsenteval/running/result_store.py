@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.contracts import SCHEMA, Result
+from medsenteval.contracts import SCHEMA, Metric, Result
 from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, MedSentEvalWarning, SettingsError
 from medsenteval.registry import same_names, select_names
 from medsenteval.running.result_bundle import SUFFIX, read_bundle
@@ -234,7 +234,11 @@ def load_results(places: Sequence[str], folder: Path, *, reference: bool = False
         if differences:
             warnings.warn(f"not comparable with the record: {'; '.join(differences)}", ResultWarning, stacklevel=2)
         results.extend(compared)
-    return list({(result.signature, result.encoder): result for result in results}.values())
+    # A copy of a result counts once; another score under the same signature is another result, which is not to vanish.
+    distinct: dict[tuple[str, str, tuple[Metric, ...]], Result] = {}
+    for result in results:
+        distinct.setdefault((result.signature, result.encoder, result.metrics), result)
+    return list(distinct.values())
 
 
 def of_tasks(results: Sequence[Result], tasks: str | None) -> list[Result]:

@@ -65,6 +65,26 @@ def test_results_without_a_date_go_by_their_file(tmp_path: Path) -> None:
     assert one_for_each_job(load_results([], tmp_path))[0][0].metrics[0].value == 75.0
 
 
+def test_two_scores_of_one_signature_are_named_and_copies_count_once(tmp_path: Path) -> None:
+    old, new = made_with("1.8.0", "2024-01-01", 30), made_with("1.8.0", "2024-02-01", 38)
+    assert old.signature == new.signature
+    for name, result in (("a", old), ("b", new), ("c", new)):
+        ResultStore(tmp_path / name).save(result)
+    for order in ("abc", "cba", "bac"):
+        loaded = load_results([str(tmp_path / name) for name in order], tmp_path)
+        assert sorted(result.metrics[0].value for result in loaded) == [75.0, 95.0]
+        kept, notes = one_for_each_job(loaded)
+        assert [result.metrics[0].value for result in kept] == [95.0]
+        assert notes == ["RQE, a, seed 1111: an older result of the same job is left out, made with the same versions"]
+    outcome = CliRunner().invoke(main, ["results", "pack", *(str(tmp_path / name) for name in "ab"), "-o", "x.results.zip"])
+    assert outcome.exit_code == 2
+    assert "a, RQE: two scores of the same job" in outcome.output
+    bundle = tmp_path / "b" / "copy.results.zip"
+    assert CliRunner().invoke(main, ["results", "pack", str(tmp_path / "b"), "-t", "RQE", "-o", str(bundle)]).exit_code == 0
+    (whole,) = load_results([str(tmp_path / "b")], tmp_path)
+    assert whole.metrics == new.metrics
+
+
 def unidentified(task: str, vectors: str, right: int) -> Result:
     result = accuracy_result(task, "encode", GOLD, np.where(np.arange(40) < right, GOLD, 1 - GOLD))
     mark = f"encode (no identity{f', vectors {vectors}' if vectors else ''})"
