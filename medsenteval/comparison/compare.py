@@ -418,7 +418,7 @@ def ranking(comparison: Comparison) -> FriedmanOutcome | Significance | str:
     if shared and not complete:
         return "synthetic sample data ranks nobody"
     if len(comparison.encoders) < 2 or len(complete) < 2:
-        return f"ranks need two encoders and two tasks that all of them have; there are {len(complete)} such tasks"
+        return f"ranks need two encoders and two tasks that all of them have, and {len(complete)} task(s) are such"
     # Accuracies become fractions like correlations: Wilcoxon's test ranks the differences of tasks among each other.
     sign = [
         (1 if column.higher_is_better else -1) * (0.01 if column.unit == "percent" else 1.0) for column in complete

@@ -186,7 +186,7 @@ def _cell(column: Column, encoder: str, comparison: Comparison, style: str, digi
     if style == "markdown":
         value = f"**{value}**" if best else value
         return Markup(f"{value}<sup>{' '.join(lettered(comparison, beaten))}</sup>" if beaten else value)
-    names = " ".join(comparison.letters()[other] for other in beaten)
+    names = " ".join(comparison.letters()[other] for other in comparison.encoders if other in beaten)
     return value + ("*" if best else "") + (f" {names}" if names else "")
 
 

@@ -16,6 +16,7 @@ from medsenteval.cli.main import main
 from medsenteval.comparison.bundle_verification import verify_bundle
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Result
+from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.running.job_results import comparability
 from medsenteval.running.record import RECORD, differences_to_the_record, reference_results
 from medsenteval.running.result_store import ResultStore, ResultWarning, load_results
@@ -198,3 +199,15 @@ def test_only_results_that_are_given_leave_those_of_the_same_encoder_out() -> No
         ("lexical", "BIOSSES"),
         ("GloVe-6B-100d", "MayoSRS"),
     }
+
+
+def test_letters_of_the_text_table_stand_in_the_order_of_its_rows() -> None:
+    """The encoders of a column may come in another order than those of the table."""
+    first = [each for each in reference_results() if (each.task, each.encoder) == ("BIOSSES", "lexical")]
+    column = [each for each in reference_results() if each.task == "STSBenchmarkCosine"]
+    compared = compare_results([*first, *column], resamples=300)
+    assert compared.encoders[0] == "lexical"
+    table = render_comparison(compared, "text", TableOptions())
+    (line,) = [line for line in table.splitlines() if "all-MiniLM-L6-v2 " in line and "*" in line]
+    others = sorted(letter for name, letter in compared.letters().items() if name != "all-MiniLM-L6-v2")
+    assert line.count(f"* {' '.join(others)}") == 2
