@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,7 @@ pytest.importorskip("transformers")
 
 from tests.encoders.contextual.test_transformer import TEXTS, bert_layers, save_bert, word_pieces
 
-#: Importing the library takes several seconds.
-needs_library = pytest.mark.slow
+needs_library = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs sentence-transformers")
 
 
 def save_model(folder: Path, **changes: Any) -> Path:
@@ -93,6 +93,45 @@ def test_vectors_equal_a_plain_numpy_forward_pass_under_every_option(tiny: Path)
 
 
 @needs_library
+def test_pooling_and_normalisation_of_the_folder_are_followed(tmp_path: Path) -> None:
+    folder = save_model(tmp_path / "pooled")
+    vocabulary = (folder / "vocab.txt").read_text("utf-8").split("\n")
+    layers = [bert_layers(folder, [2, *word_pieces(text, vocabulary)[:18], 3])[-1] for text in TEXTS]
+    pools = {
+        "mean_tokens": lambda each: each.mean(0),
+        "cls_token": lambda each: each[0],
+        "max_tokens": lambda each: each.max(0),
+    }
+    modules = json.loads((folder / "modules.json").read_text())
+    normalise = {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}
+    (folder / "2_Normalize").mkdir()
+    identities = set()
+    ways: list[tuple[str, list[Any]]] = [("cls_token", []), ("max_tokens", []), ("mean_tokens", [normalise])]
+    for name, added in ways:
+        chosen = {f"pooling_mode_{other}": other == name for other in pools}
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps({"word_embedding_dimension": 16, **chosen}))
+        (folder / "modules.json").write_text(json.dumps(modules + added))
+        rows = np.array([pools[name](each) for each in layers])
+        expected = rows / np.linalg.norm(rows, axis=1, keepdims=True) if added else rows
+        encoder: Any = load_encoder(f"sentence-transformers:{folder}")
+        assert encoder.encode(TEXTS) == pytest.approx(expected, abs=1e-5)
+        assert encoder.sees["pooling"] in name
+        identities.add(encoder.identity)
+    assert len(identities) == 3
+
+
+@needs_library
+def test_weights_of_half_precision_are_near_and_another_identity(tiny: Path) -> None:
+    half = cached(tiny, ",dtype=bfloat16")
+    rows = half.encode(TEXTS)
+    assert rows.dtype == np.float32
+    assert rows == pytest.approx(expected_rows(tiny, TEXTS), abs=0.2)
+    assert not np.array_equal(rows, cached(tiny).encode(TEXTS))
+    assert half.sees["dtype"] == "bfloat16"
+    assert half.identity != cached(tiny).identity
+
+
+@needs_library
 def test_the_models_default_prompt_holds_unless_another_is_given(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "prompted")
     file = folder / "config_sentence_transformers.json"
@@ -108,6 +147,7 @@ def test_the_models_default_prompt_holds_unless_another_is_given(tmp_path: Path)
     assert documents[1].encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
 
 
+@pytest.mark.slow
 @needs_library
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.sampled_from(TEXTS) | st.text(max_size=40), min_size=1, max_size=70), data=st.data())
@@ -128,6 +168,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @needs_library
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=OPTIONS, other=OPTIONS)
@@ -180,6 +221,7 @@ def test_a_checkpoint_without_a_pooler_has_one_identity(tiny: Path, tmp_path: Pa
     assert load_encoder(spec).identity == load_encoder(spec).identity == cached(tiny).identity
 
 
+@pytest.mark.slow
 @needs_library
 def test_the_real_minilm_equals_the_librarys_own_vectors(minilm: Path) -> None:
     from sentence_transformers import SentenceTransformer
