@@ -1,76 +1,106 @@
-"""Which tests are asked about a changed file: those that are named after it or import it, wherever they stand."""
+"""Which tests run which line: written down once while all tests run, then asked for every mutant.
+
+    python -m pytest -p tests.mutation.selection --lines FOLDER [-m "not slow"] [tests/cli ...]
+
+adds the tests that pass to those that a folder knows; ``tests_of`` returns them, those that run a line first, cheapest first.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import time
+from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-__all__ = ["tests_for"]
+import coverage
+import pytest
 
-#: Steps up the imports of the product, from a file that no test imports to files that one does.
-_MOST_STEPS = 3
-#: Test files that are asked, at most: what half the product imports is in all of them.
-_MOST_FILES = 8
+__all__ = ["ROOMS", "tests_of"]
+
+ROOMS = ("medsenteval", "tasks", "encoders")
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def tests_for(file: Path, repository: Path) -> list[Path]:
-    """Return the test files of a product file, those of its own room first.
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--lines", help="folder to note in which product lines each test runs")
 
-    A command is tested by whatever runs it. A file that no test imports is tested through the files that import it.
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--lines"):
+        config.pluginmanager.register(_Recorder(Path(config.getoption("--lines"))))
+
+
+class _Recorder:
+    """Notes lines by test; those of a set-up, which may be one for all tests of a file, by file."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._seconds = folder / f"{os.getpid()}.json"
+        self._passed: dict[str, float] = {}
+        rooms = [str(REPOSITORY / room) for room in ROOMS]
+        self._coverage = coverage.Coverage(str(folder / f"{os.getpid()}.coverage"), source=rooms, config_file=False)
+        self._coverage.start()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self._coverage.switch_context(item.nodeid.partition("::")[0])
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        self._coverage.switch_context(item.nodeid)
+        started = time.process_time()
+        try:
+            result = yield
+            self._passed[item.nodeid] = time.process_time() - started
+            return result
+        finally:
+            self._coverage.switch_context("")
+
+    def pytest_sessionfinish(self) -> None:
+        self._coverage.stop()
+        self._coverage.save()
+        self._seconds.write_text(json.dumps(self._passed), "utf-8")
+
+
+def tests_of(folder: Path, file: Path, lines: range) -> Iterator[tuple[str, float]]:
+    """Yield tests with the seconds that they take: those that run one of the lines, then those that run others of the file.
+
+    The latter are there for what runs once, while a module is imported or a cache is filled. A file of compiled functions, in
+    which no test is seen to run a line, is judged by the tests of the files that import it.
     """
-    tests = _texts(repository / "tests", "test_*.py")
-    near, reached = {file}, {file}
-    for _ in range(_MOST_STEPS):
-        chosen = [path for path, text in tests.items() if any(_is_test_of(path, text, each, repository) for each in near)]
-        if chosen:
-            order = sorted(chosen, key=lambda path: _distance(path, tests[path], file))
-            return order[:_MOST_FILES]
-        sources = {path: text for top in ("medsenteval", "tasks", "encoders")
-                   for path, text in _texts(repository / top, "*.py").items()}  # fmt: skip
-        near = {
-            path.relative_to(repository) for path, text in sources.items() if any(_imports(text, each) for each in near)
-        } - reached
-        reached |= near
-    folder = repository / "tests" / _inner(file).parent
-    while not list(folder.glob("test_*.py")):
-        folder = folder.parent
-    return sorted(folder.glob("test_*.py"))
-
-
-def _distance(path: Path, text: str, file: Path) -> tuple[bool, bool, bool, int]:
-    return path.stem != f"test_{file.stem}", not _imports(text, file), _inner(file).parts[0] not in path.parts, len(text)
-
-
-def _inner(file: Path) -> Path:
-    return file.relative_to("medsenteval") if file.parts[0] == "medsenteval" else file
+    seconds, here = _seconds(folder), _by_line(folder, file)
+    first = {test for line in lines for test in here.get(line, ())}
+    near = first.union(*here.values())
+    if not near:
+        name = re.compile(rf"\b{file.stem}\b")
+        users = [path for room in ROOMS for path in (REPOSITORY / room).rglob("*.py") if name.search(path.read_text("utf-8"))]
+        near = near.union(*(tests for path in users for tests in _by_line(folder, path.relative_to(REPOSITORY)).values()))
+    for test in sorted(near, key=lambda test: (test not in first, seconds[test], test)):
+        yield test, seconds[test]
 
 
 @cache
-def _texts(folder: Path, pattern: str) -> dict[Path, str]:
-    return {path: path.read_text("utf-8") for path in sorted(folder.rglob(pattern))}
-
-
-def _is_test_of(path: Path, text: str, file: Path, repository: Path) -> bool:
-    inner = _inner(file)
-    if path.stem == f"test_{inner.stem}" and path.parent.name in (inner.parent.name, "tests"):
-        return True
-    if len(inner.parts) > 1 and path.parent == repository / "tests" / inner.parent:
-        return True
-    if inner.parts[0] == "cli":
-        source = (repository / file).read_text("utf-8")
-        commands = [name.replace("_", "-") for name in re.findall(r"^def ([a-z]\w*)\(", source, flags=re.MULTILINE)]
-        return "medsenteval.cli.main" in text and any(f'"{name}"' in text for name in commands)
-    return _imports(text, file)
+def _seconds(folder: Path) -> dict[str, float]:
+    return {test: each for path in sorted(folder.glob("*.json")) for test, each in json.loads(path.read_text("utf-8")).items()}
 
 
 @cache
-def _pattern(file: Path) -> re.Pattern[str]:
-    dotted = ".".join(["medsenteval", *_inner(file).with_suffix("").parts]).removesuffix(".__init__")
-    package, _, module = dotted.rpartition(".")
-    imported = rf"\bfrom {re.escape(package)} import (?:\([^)]*|[^\n]*)\b{re.escape(module)}\b"
-    return re.compile(rf"\b(?:from|import) {re.escape(dotted)}\b(?!\.)|{imported}|[\"']{re.escape(dotted)}[.\"']")
-
-
-def _imports(text: str, file: Path) -> bool:
-    return _pattern(file).search(text) is not None
+def _by_line(folder: Path, file: Path) -> dict[int, frozenset[str]]:
+    seconds = _seconds(folder)
+    of_file: dict[str, list[str]] = {}
+    for test in seconds:
+        of_file.setdefault(test.partition("::")[0], []).append(test)
+    found: dict[int, set[str]] = {}
+    for path in sorted(folder.glob("*.coverage")):
+        data = coverage.CoverageData(str(path))
+        data.read()
+        for line, contexts in data.contexts_by_lineno(str(REPOSITORY / file)).items():
+            for context in contexts:
+                tests = [context] if context in seconds else of_file.get(context, [])
+                found.setdefault(line, set()).update(tests)
+    return {line: frozenset(tests) for line, tests in found.items()}

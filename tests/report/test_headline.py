@@ -28,7 +28,9 @@ def answers(task: str, encoder: str, right: float, seed: int) -> Result:
 def said(results: list[Result], rope: float = 1.0) -> Headline:
     comparison = compare_results(results, resamples=2000)
     ranks = ranks_with_intervals(comparison, resamples=300)
-    return headline(comparison, decide(comparison, rope, power=False), ranks)
+    found = headline(comparison, decide(comparison, rope, power=False), ranks)
+    assert all(named == (text in comparison.encoders) for text, named in found.parts)
+    return found
 
 
 def test_one_encoder() -> None:
@@ -50,6 +52,7 @@ def test_two_encoders_that_share_the_wins() -> None:
     found = said([answers(t, e, s, i) for i, (t, both) in enumerate(shares.items()) for e, s in zip("ab", both, strict=True)])
     assert str(found).startswith("a beats b on 2 of 4 tasks (it loses 1, 1 ")
     assert "; clearest on " in str(found)
+    assert str(found).count("[") == 1
 
 
 def test_two_encoders_that_are_the_same() -> None:
@@ -75,8 +78,21 @@ def test_many_encoders_and_the_group_of_ties() -> None:
 
 
 def test_more_ties_than_can_be_named_are_counted() -> None:
-    results = [answers(t, f"e{i}", 0.8, 10 * i + j) for i in range(6) for j, t in enumerate(("RQE", "PICO"))]
-    assert str(said(results)).endswith("; 5 others cannot be told apart from it.")
+    results = [answers(t, f"e{i}", 0.8, 10 * i + j) for i in range(5) for j, t in enumerate(("RQE", "PICO"))]
+    assert str(said(results)).endswith("; 4 others cannot be told apart from it.")
+    fewer = said([result for result in results if result.encoder != "e4"])
+    assert str(fewer).endswith("; {}, {} and {} cannot be told apart from it.".format(*fewer.order[1:]))
+
+
+def test_encoders_without_a_task_in_common() -> None:
+    results = [answers(task, name, share, 1) for task, name, share in (("RQE", "a", 0.7), ("MR", "b", 0.9), ("CR", "c", 0.8))]
+    assert str(said(results[:2])) == "b and a could not be tested on the same items."
+    found = said(results)
+    assert str(found) == "No encoder is called best: no task was tested for all of them."
+    assert found.order == ("b", "c", "a")
+    comparison = compare_results(results, resamples=200)
+    unknown = replace(comparison, encoders=("no score", *comparison.encoders))
+    assert headline(unknown, [], {}).order == ("b", "c", "a", "no score")
 
 
 def test_synthetic_data_decides_nothing() -> None:

@@ -1,0 +1,136 @@
+"""Every kind of figure, drawn as the files in fixtures/ show it; ``python -m tests.report.test_figures`` writes them anew.
+
+Whoever changes a figure looks at the new file before committing it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pytest
+
+from medsenteval.comparison.domain_gap import domain_gaps
+from medsenteval.comparison.frontier import Frontier, FrontierPoint
+from medsenteval.comparison.word_subsets import Subsets, SubsetScore
+from medsenteval.contracts import Metric, Result
+from medsenteval.report.charts import (
+    Drawing,
+    analogy_bars,
+    critical_difference_diagram,
+    gap_panels,
+    heat_map,
+    interval_plot,
+    subset_curves,
+    variance_plot,
+)
+from medsenteval.report.charts.frontier_chart import frontier_panels
+from medsenteval.report.charts.heat_map import HeatCell
+from medsenteval.report.charts.svg import svg_file
+from medsenteval.statistics import FriedmanOutcome
+from tests.comparison.simulated import accuracy_result
+
+FOLDER: Final = Path(__file__).parent / "fixtures"
+LONG: Final = "BiomedNLP-PubMedBERT-base-uncased-abstract-fulltext"
+NARROW: Final = 240.0
+
+
+def _heat_map(width: float | None) -> Drawing:
+    tasks = [f"task-{number}" for number in range(22)]
+    cells = [[None if (i + j) % 7 == 3 else HeatCell(f"{i}.{j}", (j - i) / 20) for j in range(22)] for i in range(2)]
+    return heat_map([LONG, "lexical"], tasks, cells, width)
+
+
+def _intervals(width: float | None) -> Drawing:
+    scores = {LONG: Metric("acc", 70, 61, 78, 50, "percent", 9), "lexical": Metric("acc", 40, 30, 50, 50, "percent", 9)}
+    return interval_plot("RQE", "acc", "percent", 50.0, scores, width)
+
+
+def _ranks(width: float | None) -> Drawing:
+    ranks = np.array([1.25, 2.0, 3.5, 4.0, 4.25])
+    outcome = FriedmanOutcome(9.0, 0.03, 4.0, 0.02, ranks, 1.1, np.ones((5, 5)), 0.05, 4, 5)
+    return critical_difference_diagram([LONG, "b", "c", "d", "lexical"], outcome, width)
+
+
+def _gaps(width: float | None) -> Drawing:
+    gold = [0, 1] * 20
+
+    def scored(task: str, encoder: str, right: int) -> Result:
+        return accuracy_result(task, encoder, gold, [g if i < right else 1 - g for i, g in enumerate(gold)])
+
+    tasks = (("MedNLI", 25), ("SNLI", 35), ("RQE", 30), ("MRPC", 28))
+    found = domain_gaps([scored(task, name, right + i) for i, name in enumerate((LONG, "lexical")) for task, right in tasks])
+    # Intervals of a library that may change by a digit are no part of a figure's layout.
+    return gap_panels([replace(gap, low=gap.gap - 0.2, high=gap.gap + 0.3) for gap in found], width)
+
+
+def _analogies(width: float | None) -> Drawing:
+    series = {LONG: {"treats": 0.5, "is a finding site of": 1.0}, "lexical": {"treats": 0.25}}
+    return analogy_bars("BMASS", "acc", series, width)
+
+
+def _subsets(width: float | None) -> Drawing:
+    made = [SubsetScore(name, s, 10 + s, 0.1 + 0.2 * s * e, 0.0, 0.9) for e, name in enumerate((LONG, "b")) for s in range(3)]
+    return subset_curves(Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made)), "frequency", width)
+
+
+def _frontier(_: float | None) -> Drawing:
+    points = [
+        FrontierPoint(64, "float32", 256, 0.8, 0.0, 0.0, 0.0, True),
+        FrontierPoint(64, "int8", 64, 0.79, 0.01, -0.02, 0.03, True),
+        FrontierPoint(32, "float32", 128, 0.7, 0.1, 0.05, 0.15),
+        FrontierPoint(64, "ubinary", 8, 0.6, 0.2, 0.15, 0.25, True),
+    ]
+    return frontier_panels(
+        [Frontier(task, LONG, "spearman", "fraction", 9, tuple(points)) for task in ("BIOSSES", "RQE", "MR")]
+    )
+
+
+def _variances(_: float | None) -> Drawing:
+    return variance_plot("Variance over measures", {LONG: [0.01, 0.02, 0.06], "lexical": [0.0, 0.3]})
+
+
+FIGURES: Final[dict[str, Callable[[float | None], Drawing]]] = {
+    "heat-map": _heat_map,
+    "intervals": _intervals,
+    "critical-difference": _ranks,
+    "domain-gap": _gaps,
+    "analogies": _analogies,
+    "subsets": _subsets,
+    "frontier": _frontier,
+    "variances": _variances,
+}
+ONE_WIDTH: Final = ("frontier", "variances")
+LAID_OUT: Final = [(name, width) for name in FIGURES for width in (None, NARROW) if not width or name not in ONE_WIDTH]
+
+
+def drawn(name: str, width: float | None) -> str:
+    return svg_file(FIGURES[name](width)).replace("><", ">\n<")
+
+
+def place(name: str, width: float | None) -> Path:
+    return FOLDER / f"{name}{'-narrow' if width else ''}.svg"
+
+
+def numbers_and_rest(text: str) -> tuple[list[float], str]:
+    number = r"-?\d+(?:\.\d+)?"
+    return [float(found) for found in re.findall(number, text)], re.sub(number, "#", text)
+
+
+@pytest.mark.parametrize(("name", "width"), LAID_OUT)
+def test_a_figure_is_drawn_as_its_file_shows(name: str, width: float | None) -> None:
+    (numbers, rest), (old_numbers, old_rest) = map(
+        numbers_and_rest, (drawn(name, width), place(name, width).read_text("utf-8"))
+    )
+    assert rest == old_rest
+    # A hundredth of a pixel may be rounded either way.
+    assert numbers == pytest.approx(old_numbers, abs=0.011)
+
+
+if __name__ == "__main__":
+    for name, width in LAID_OUT:
+        place(name, width).write_text(drawn(name, width), "utf-8")
