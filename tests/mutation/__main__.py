@@ -153,6 +153,8 @@ def main(arguments: list[str]) -> int:
     import sklearn.linear_model  # noqa: F401
     import torch  # noqa: F401
 
+    sys.dont_write_bytecode = False  # the copy is compiled once, and then each mutant only
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("MEDSENTEVAL_REALDATA", str(REPOSITORY.parent / "shared" / "realdata"))
     verdicts = []
     with tempfile.TemporaryDirectory() as place:
