@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 import subprocess
@@ -95,6 +96,19 @@ def test_caches_of_earlier_versions_are_left_alone(cache: EmbeddingCache) -> Non
     embed(cache, CountingEncoder(), TEXTS[:10])
     assert len(cache.stores()) == 1
     assert (old / "matrix.f32").read_bytes() == b"x" * 400
+
+
+def test_a_store_that_was_written_before_is_read_by_this_code(cache: EmbeddingCache) -> None:
+    """Whoever changes what is written here counts up the layout, so that no store is called damaged."""
+    embed(cache, CountingEncoder(), ["a", "bb", "ccc"])
+    (store,) = cache.stores()
+    (block,) = store.blocks()
+    assert store.folder.name == "4ad7a46985718441fb1c9edbf4b632b542712c94"
+    head, _, body = block.path.read_bytes().partition(b"\n")
+    assert head.decode() == "0 3 27 dfb50095148eabfe405f2d9ab0ead67f1ad2ea7e"
+    texts = b"".join(hashlib.blake2b(text, digest_size=16).digest() for text in (b"a", b"bb", b"ccc"))
+    assert body == texts + bytes(3 * 4)
+    assert store.path.stat().st_size == 3 * 27 * 4
 
 
 def test_another_identity_is_another_entry_and_no_identity_is_none(cache: EmbeddingCache) -> None:

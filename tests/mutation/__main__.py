@@ -11,6 +11,7 @@ a run beyond the limit means that it was noticed. What survives is a hole in the
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import os
 import random
@@ -20,6 +21,7 @@ import signal
 import sys
 import tempfile
 import time
+from importlib import import_module
 from itertools import count, islice, pairwise
 from pathlib import Path
 
@@ -30,6 +32,9 @@ _UNWANTED = shutil.ignore_patterns("__pycache__", ".git", ".*_cache", ".venv", "
 #: Tests in the first runs for a mutant: most are noticed at once, and need not wait until all tests are collected.
 _BATCHES = (6, 40)
 _STAMPS = count(10**9)
+_LARGE_LIBRARIES = (
+    "hypothesis", "matplotlib.figure", "numba", "pandas", "scipy.stats", "sklearn.linear_model", "statsmodels.stats.api", "torch",
+)  # fmt: skip
 
 
 def _run_tests(tree: str, tests: list[str], limit: int, failed: str) -> None:
@@ -145,14 +150,10 @@ def main(arguments: list[str]) -> int:
             tests = [test for test, _ in tests_of(chosen.lines, mutant.file, range(mutant.line, mutant.line + 1))]
             print(f"{mutant.describe(sources[mutant.file])}: {len(tests)} tests, {', '.join(tests[:2])}")
         return 0
-    # Imported here once, so that no fork has to.
-    import hypothesis  # noqa: F401
-    import numba  # noqa: F401
-    import pandas  # noqa: F401
-    import scipy.stats  # noqa: F401
-    import sklearn.linear_model  # noqa: F401
-    import torch  # noqa: F401
-
+    # Imported here once, so that no fork has to, nor looks through their objects for garbage.
+    for name in _LARGE_LIBRARIES:
+        import_module(name)
+    gc.freeze()
     sys.dont_write_bytecode = False  # the copy is compiled once, and then each mutant only
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("MEDSENTEVAL_REALDATA", str(REPOSITORY.parent / "shared" / "realdata"))

@@ -92,5 +92,11 @@ def test_the_command(tmp_path: Path) -> None:
     assert "Same relation" in shown.output
     assert "same type: a term of another relation of the same category." in shown.output
     assert "SYNTHETIC" in shown.output
+    head, _, *rows = shown.output.partition("same relation:")[0].splitlines()
+    totals = [[int(cell) for cell in row[len("RO: measured_component_of") :].split()[:2]] for row in rows]
+    assert totals[-1] == [sum(counts) for counts in zip(*totals[:-1], strict=True)]
+    assert totals[-1][0] > totals[-1][1] > 0
+    # Numbers stand at the right, as their heads do.
+    assert {len(row) for row in rows} == {len(head)}
     wrong = CliRunner().invoke(main, ["analogies", "errors", "-e", "lexical", "-t", "RQE"])
     assert (wrong.exit_code, "RQE is no task of analogies" in wrong.output) == (2, True)

@@ -220,6 +220,8 @@ def test_snomed_and_umls_give_names_too(tmp_path: Path) -> None:
     # Malaria's own name without its category is no query, nor are retired names, metadata and inactive concepts.
     assert {item: text for item, text in asked.items() if item.startswith("1#")} == {"1#2": "Paludism", "1#3": 'Ague "quartan"'}
     assert {item.split("#")[0] for item in asked} == {"1", "2", "5", "6", "11"}
+    depths = {item.split("#")[0]: query.traits["depth"] for item, query in snomed.queries.items()}
+    assert (depths["1"], depths["2"], depths["5"]) == (0, 1, 2)
     assert {item: query.parts[0] for item, query in umls.queries.items()} == {
         "C1#1": "Carcinoma of skin",
         "C3#1": 'Raised "temperature"',

@@ -149,6 +149,39 @@ def test_the_command_generates_from_umls_and_the_result_can_be_scored(write: Wri
     assert all(figure.read_bytes().startswith(b"\x89PNG") and figure.stat().st_size > 5000 for figure in figures)
 
 
+@pytest.mark.parametrize("source", ["table", "obo"])
+def test_the_command_takes_tables_and_ontologies(write: Write, tmp_path: Path, source: str) -> None:
+    if source == "table":
+        text = "".join(f"subject {i}\tcures\tobject {i}\n" for i in range(4))
+        file = write({"facts.tsv": "subject\trelation\tobject\n" + text}) / "facts.tsv"
+    else:
+        pytest.importorskip("fastobo")
+        terms = [f"[Term]\nid: X:{i}\nname: subject {i}\nrelationship: cures X:{i + 4}\n" for i in range(4)]
+        terms += [f"[Term]\nid: X:{i + 4}\nname: object {i}\n" for i in range(4)]
+        cures = "[Typedef]\nid: cures\nname: cures\n"
+        file = write({"facts.obo": "\n".join(["format-version: 1.2\n", *terms, cures])}) / "facts.obo"
+    command = [
+        "analogies",
+        "generate",
+        f"--{source}",
+        str(file),
+        "--one-to-one",
+        "4",
+        "--pairs",
+        "3",
+        "-o",
+        str(tmp_path / "made"),
+    ]
+    made = CliRunner().invoke(main, command)
+    assert made.exit_code == 0, made.output
+    assert [line.split() for line in made.output.splitlines()[:3]][::2] == [
+        ["Relation", "Facts", "Subjects", "1:1", "Answers", "Kept"],
+        ["cures", "4", "4", "4", "1.0", "yes"],
+    ]
+    assert "6 analogies of 1 relation(s) and 8 candidates" in made.output
+    assert "without --frequencies rare terms are in it" in made.output
+
+
 def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
     out = ["-o", str(tmp_path / "made")]
     assert "name one source" in CliRunner().invoke(main, ["analogies", "generate", *out]).output

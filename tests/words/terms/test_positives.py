@@ -45,6 +45,10 @@ LABELS = {
 }
 
 
+def test_the_latest_state_of_a_relationship_says_what_is_below(tmp_path: Path) -> None:
+    assert read_release(write_release(tmp_path)).children() == {"1": ["2"], "2": ["5", "3"]}
+
+
 @pytest.mark.parametrize("form", ["Full", "Snapshot"])
 def test_snomed_pairs_worked_out_by_hand(tmp_path: Path, form: str) -> None:
     release = read_release(write_release(tmp_path, form))
