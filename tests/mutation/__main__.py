@@ -33,8 +33,9 @@ _UNWANTED = shutil.ignore_patterns("__pycache__", ".git", ".*_cache", ".venv", "
 _BATCHES = (6, 40)
 _STAMPS = count(10**9)
 _LARGE_LIBRARIES = (
-    "hypothesis", "matplotlib.figure", "numba", "pandas", "scipy.stats", "sklearn.linear_model", "statsmodels.stats.api", "torch",
-)  # fmt: skip
+    *("hypothesis", "matplotlib.figure", "numba", "pandas"),
+    *("scipy.stats", "sklearn.linear_model", "statsmodels.stats.api", "torch"),
+)
 
 
 def _run_tests(tree: str, tests: list[str], limit: int, failed: str) -> None:
