@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from medsenteval import __version__, registry
+from medsenteval import __version__
 from medsenteval.contracts import Metric, Result
-from medsenteval.errors import SettingsError, UnknownNameError
+from medsenteval.errors import SettingsError
 from medsenteval.support.escaping import for_terminal
 
 __all__ = ["model_card_block"]
@@ -56,14 +56,9 @@ def _how(result: Result, metric: Metric) -> str:
 
 
 def _kind(result: Result) -> str:
-    try:
-        # By its name alone: one such as hf:OWNER/NAME would be looked for, and a result may be a stranger's.
-        family = registry.task(registry.canonical_task_name(result.task)).family
-    except UnknownNameError:
-        family = ""
-    if result.label_names:
-        return "text-classification"
-    return "token-classification" if family == "ner" else "sentence-similarity"
+    if result.protocol.startswith("window-tagger"):
+        return "token-classification"
+    return "text-classification" if result.label_names else "sentence-similarity"
 
 
 def _text(text: str) -> str:

@@ -27,6 +27,15 @@ def test_the_hub_reads_it() -> None:
     assert {each.task_type for each in read} == {"text-classification", "sentence-similarity"}
 
 
+def test_taggers_classify_tokens() -> None:
+    [result] = many_results(1, 1, n_items=60)
+    assert result.label_names
+    assert "- task: {type: text-classification}" in model_card_block([result])
+    for task in ("BC5CDR", "file:notes.tsv"):
+        tagged = replace(result, task=task, protocol="window-tagger", label_names=("Chemical",))
+        assert "- task: {type: token-classification}" in model_card_block([tagged])
+
+
 def test_it_is_of_one_encoder_on_real_data() -> None:
     results = many_results(2, 1, n_items=60)
     with pytest.raises(SettingsError, match="name one of encoder-00"):

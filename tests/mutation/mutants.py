@@ -91,8 +91,8 @@ def mutants_of(file: Path, source: str) -> Iterator[Mutant]:
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk what runs: neither annotations, decorators, formatted texts nor messages of errors."""
-    if isinstance(tree, (ast.JoinedStr, ast.Raise, ast.Assert)):
+    """Walk what runs: no annotations, decorators, formatted texts, messages of errors, nor assertions (zip's strict is one)."""
+    if isinstance(tree, (ast.JoinedStr, ast.Raise, ast.Assert)) or (isinstance(tree, ast.keyword) and tree.arg == "strict"):
         return
     if isinstance(tree, ast.If) and isinstance(tree.test, ast.Name) and tree.test.id == "TYPE_CHECKING":
         return
