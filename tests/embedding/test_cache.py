@@ -481,7 +481,7 @@ def test_the_cache_is_made_for_its_user_alone(tmp_path: Path) -> None:
     (entry,) = cache.stores()
     for folder in (entry.folder, cache.folder, cache.folder.parent):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert entry.path.stat().st_mode & 0o022 == 0
+    assert stat.S_IMODE(entry.path.stat().st_mode) == 0o600
     encoder = CountingEncoder()
     embed(cache, encoder, TEXTS[:10])
     assert encoded(encoder) == 0

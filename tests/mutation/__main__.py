@@ -38,10 +38,10 @@ _LARGE_LIBRARIES = (
 )
 
 
-def _run_tests(tree: str, tests: list[str], limit: int, failed: str) -> None:
+def _run_tests(tree: str, tests: list[str], limit: int, failed: str, stop: bool) -> None:
     """Run tests in this process, which was forked from one that has imported the large libraries.
 
-    What failed first is written to a file, if any test did.
+    What failed is written to a file, if any test did.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     os.chdir(tree)
@@ -63,29 +63,30 @@ def _run_tests(tree: str, tests: list[str], limit: int, failed: str) -> None:
 
         def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
             if report.failed:
-                Path(failed).write_text(report.nodeid, "utf-8")
+                with open(failed, "a", encoding="utf-8") as stream:
+                    stream.write(f"{report.nodeid}\n")
 
     files = dict.fromkeys(test.partition("::")[0] for test in tests)
-    code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files], plugins=[Chosen()]))
-    os._exit(code)
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *(["-x"] if stop else [])]
+    os._exit(int(pytest.main([*options, *files], plugins=[Chosen()])))
 
 
-def _failure(tree: Path, tests: list[str], limit: int) -> str:
-    """Return the first test that fails, "collection", "time", or nothing where all pass."""
+def _failures(tree: Path, tests: list[str], limit: int, stop: bool = True) -> list[str]:
+    """Return the tests that fail, or the first; "collection" where none could be run, "time" where they do not end."""
     failed = tree / "failed.txt"
     failed.unlink(missing_ok=True)
-    arguments = (str(tree), tests, limit, str(failed))
+    arguments = (str(tree), tests, limit, str(failed), stop)
     process = multiprocessing.get_context("fork").Process(target=_run_tests, args=arguments)
     process.start()
     # The limit is one of processor time, which a busy machine does not shorten; what waits for ever is stopped, too.
-    process.join(5 * limit)
+    process.join(20 * limit)
     if process.is_alive() or process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
         process.kill()
         process.join()
-        return "time"
+        return ["time"]
     if not process.exitcode:
-        return ""
-    return failed.read_text("utf-8") if failed.is_file() else "collection"
+        return []
+    return failed.read_text("utf-8").splitlines() if failed.is_file() else ["collection"]
 
 
 def _write(path: Path, source: str) -> None:
@@ -94,33 +95,38 @@ def _write(path: Path, source: str) -> None:
     os.utime(path, (stamp := next(_STAMPS), stamp))
 
 
-def _verdict(tree: Path, mutant: Mutant, source: str, lines: Path, limit: int) -> str:
-    """Put a mutant in place and say how the tests noticed it; a test that fails without it, too, has noticed nothing."""
-    tests: list[str] = []
-    spent = 0.0
-    for test, seconds in tests_of(lines, mutant.file, range(mutant.line, source.count("\n", 0, mutant.end) + 2)):
-        spent += seconds
-        if spent > limit and tests:
-            break
-        tests.append(test)
-    if not tests:
-        return "SURVIVED: no test runs this file"
+def _noticed_by(tree: Path, mutant: Mutant, source: str, tests: list[str], limit: int) -> str:
+    """Put a mutant in place and return the first test that fails, "collection", "time", or nothing."""
     bounds = [0, *(bound for bound in _BATCHES if bound < len(tests)), len(tests)]
-    for start, stop in pairwise(bounds):
-        batch = tests[start:stop]
-        while True:
-            _write(tree / mutant.file, mutant.apply(source))
-            found = _failure(tree, batch, 3 * limit)
-            _write(tree / mutant.file, source)
-            if not found:
-                break
-            if found in batch and _failure(tree, [found], 3 * limit):
-                batch = batch[batch.index(found) + 1 :]  # it fails here by itself
-                continue
-            if found not in batch and (again := _failure(tree, batch, 3 * limit)):
-                return f"UNJUDGED: without it, too, {again}"
-            return f"noticed ({found})"
-    return f"SURVIVED {len(tests)} tests"
+    _write(tree / mutant.file, mutant.apply(source))
+    try:
+        for start, stop in pairwise(bounds):
+            if found := _failures(tree, tests[start:stop], limit):
+                return found[0]
+        return ""
+    finally:
+        _write(tree / mutant.file, source)
+
+
+def _judge(tree: Path, sample: list[Mutant], sources: dict[Path, str], lines: Path, limit: int) -> dict[Mutant, str]:
+    """Return what noticed each mutant, or nothing; a test that fails without any mutant has noticed none."""
+    noticed: dict[Mutant, str] = {}
+    broken: set[str] = set()
+    while left := [mutant for mutant in sample if mutant not in noticed or noticed[mutant] in broken]:
+        for mutant in left:
+            source, started, tests, spent = sources[mutant.file], time.monotonic(), [], 0.0
+            for test, seconds in tests_of(lines, mutant.file, range(mutant.line, source.count("\n", 0, mutant.end) + 2)):
+                spent += seconds
+                if test not in broken and (not tests or spent < limit):
+                    tests.append(test)
+            noticed[mutant] = _noticed_by(tree, mutant, source, tests, 3 * limit) if tests else ""
+            how = f"noticed ({noticed[mutant]})" if noticed[mutant] else f"SURVIVED {len(tests)} tests"
+            print(f"{time.monotonic() - started:4.0f} s  {mutant.describe(source)}: {how}", flush=True)
+        judges = sorted({test for test in noticed.values() if "::" in test} - broken)
+        broken |= set(_failures(tree, judges, 100 * limit, stop=False))
+        if broken:
+            print("fail without any mutant, too:", *sorted(broken), flush=True)
+    return noticed
 
 
 def main(arguments: list[str]) -> int:
@@ -158,16 +164,14 @@ def main(arguments: list[str]) -> int:
     sys.dont_write_bytecode = False  # the copy is compiled once, and then each mutant only
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("MEDSENTEVAL_REALDATA", str(REPOSITORY.parent / "shared" / "realdata"))
-    verdicts = []
     with tempfile.TemporaryDirectory() as place:
         tree = Path(shutil.copytree(REPOSITORY, Path(place) / "copy", ignore=_UNWANTED))
-        for mutant in sample:
-            source, started = sources[mutant.file], time.monotonic()
-            verdicts.append(_verdict(tree, mutant, source, chosen.lines, chosen.limit))
-            print(f"{time.monotonic() - started:4.0f} s  {mutant.describe(source)}: {verdicts[-1]}", flush=True)
-    noticed = sum("noticed" in how for how in verdicts)
-    judged = sum("UNJUDGED" not in how for how in verdicts)
-    print(f"{noticed} of {judged} noticed: {noticed / max(judged, 1):.1%}")
+        noticed = _judge(tree, sample, sources, chosen.lines, chosen.limit)
+    for mutant in sample:
+        if not noticed[mutant]:
+            print("SURVIVED", mutant.describe(sources[mutant.file]))
+    found = sum(map(bool, noticed.values()))
+    print(f"{found} of {len(sample)} noticed: {found / max(len(sample), 1):.1%}")
     return 0
 
 

@@ -160,6 +160,8 @@ def binary_accuracy(backend: Backend, x: Features, y: NDArray[np.int64], fold: F
 
 def test_settings_default_to_sentevals() -> None:
     assert ClassifierSettings() == ClassifierSettings(0, "adam", 5, 4, 200, 0.0, 64)
+    least = ClassifierSettings(nhid=0, tenacity=0, epoch_size=1, max_epoch=0, batch_size=1)
+    assert (least.nhid, least.tenacity, least.epoch_size, least.max_epoch, least.batch_size) == (0, 0, 1, 0, 1)
     assert SentEvalBackend().name == "senteval"
     assert SentEvalBackend(ClassifierSettings(nhid=50)).name == "mlp"
     assert SentEvalBackend().penalties("nested") == (1e-5, 1e-4, 1e-3, 1e-2) == PENALTIES

@@ -9,9 +9,9 @@ import pytest
 
 from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import decide, ranks_with_intervals
-from medsenteval.contracts import Result
-from medsenteval.report.sections.headline import Headline, headline, judged
-from tests.comparison.simulated import accuracy_result
+from medsenteval.contracts import Metric, Result
+from medsenteval.report.sections.headline import Headline, headline, judged, share_of
+from tests.comparison.simulated import accuracy_result, simulated_result
 
 N = 400
 GOLD = np.tile([0, 1], N // 2)
@@ -93,6 +93,17 @@ def test_encoders_without_a_task_in_common() -> None:
     comparison = compare_results(results, resamples=200)
     unknown = replace(comparison, encoders=("no score", *comparison.encoders))
     assert headline(unknown, [], {}).order == ("b", "c", "a", "no score")
+
+
+def test_the_share_of_the_way_of_an_error() -> None:
+    def share(error: float, baseline: float) -> float | None:
+        metric = Metric("mse", error, error, error, baseline, "fraction", 3)
+        result = simulated_result("SICKRelatedness", "e", [metric], {"id": ["1"], "mse": [error]})
+        (column,) = compare_results([result], resamples=100).columns
+        assert share_of(column, "another") is None
+        return share_of(column, "e")
+
+    assert [share(0.2, 0.8), share(0.8, 0.8), share(0.0, 0.0)] == pytest.approx([0.75, 0.0, 0.0])
 
 
 def test_synthetic_data_decides_nothing() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from medsenteval.comparison.word_subsets import subset_scores
 from medsenteval.errors import SettingsError
+from medsenteval.report import analogy_figures
 from medsenteval.report.analogy_figures import draw_comparison, draw_metrics
 from medsenteval.report.charts.plot_file import plain
 from medsenteval.report.learning_curve_table import curve_points, draw_curves
@@ -35,6 +36,24 @@ def test_names_are_no_formulas(tmp_path: Path) -> None:
     for path in tmp_path.iterdir():
         assert path.read_text("utf-8").startswith("<?xml"), path
     assert len(list(tmp_path.iterdir())) == 4
+
+
+def test_bars_stand_beside_each_other_around_their_relation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr(analogy_figures, "write_plot", lambda figure, _: drawn.append(figure))
+    one, other = (analogy_result(name, {"treats": share, "causes": 1.0}) for name, share in (("one", 0.5), ("other", 0.25)))
+    draw_comparison([one, other], "acc", tmp_path / "x.svg")
+    draw_metrics(one, tmp_path / "x.svg")
+    for figure, heights in zip(drawn, ([[0.5, 1.0], [0.25, 1.0]], [[0.5, 1.0]] * 3), strict=True):
+        (axes,) = figure.axes
+        groups = [[(bar.get_x(), bar.get_width(), bar.get_height()) for bar in group] for group in axes.containers]
+        assert [[height for _, _, height in group] for group in groups] == heights
+        width = 0.8 / len(heights)
+        for number, group in enumerate(groups):
+            assert [x for x, _, _ in group] == pytest.approx([number * width - 0.4, number * width + 0.6])
+            assert [wide for _, wide, _ in group] == pytest.approx([width, width])
+        assert [text.get_text() for text in axes.get_xticklabels()] == ["treats", "causes"]
+        assert axes.get_ylim() == (0, 1)
 
 
 def test_a_name_is_shown_as_it_is() -> None:

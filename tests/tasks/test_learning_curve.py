@@ -78,6 +78,7 @@ def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
         tuple(100 * end for end in share_interval(0.8, 0.16 / variance, confidence=0.95))
     )
     f1 = _mean_f1(np.array([1.0, 1.0]), 6.0, 50.0, 40)
+    assert (metric.value, metric.baseline, metric.n, f1.value, f1.baseline, f1.n) == pytest.approx((80, 50, 40, 100, 50, 40))
     assert (f1.low, f1.high) == pytest.approx((100 * 2 * 0.025 ** (1 / 6) / (1 + 0.025 ** (1 / 6)), 100.0))
 
 
