@@ -74,7 +74,8 @@ def _analogies(width: float | None) -> Drawing:
 
 
 def _subsets(width: float | None) -> Drawing:
-    made = [SubsetScore(name, s, 10 + s, 0.1 + 0.2 * s * e, 0.0, 0.9) for e, name in enumerate((LONG, "b")) for s in range(3)]
+    names = (LONG, "b", "c", "d", "lexical")
+    made = [SubsetScore(name, s, 10 + s, 0.1 + 0.1 * s * e, 0.0, 0.9) for e, name in enumerate(names) for s in range(3)]
     return subset_curves(Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made)), "frequency", width)
 
 

@@ -210,7 +210,7 @@ def test_cost() -> None:
     # What the cache gave took no encoding: it is not counted as speed.
     assert one.per_second == 25.0
     assert (one.peak_memory_mb, one.unknown) == (90.0, 0.25)
-    assert (two.per_second, two.peak_memory_mb, two.encode) == (None, None, 0.0)
+    assert (two.per_second, two.peak_memory_mb, two.encode, two.unknown) == (None, None, 0.0, 0.0)
 
 
 def test_relations_of_analogies() -> None:

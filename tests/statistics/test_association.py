@@ -54,6 +54,11 @@ def test_one_point_can_carry_a_correlation() -> None:
         assert found.leave_one_out[i] == pytest.approx(stats.pearsonr(x[rows], y[rows])[0], abs=1e-12)
 
 
+def test_three_points_do_not_say_what_one_of_them_does() -> None:
+    found = associate([1.0, 2.0, 3.0], [1.0, 3.0, 2.0])
+    assert (found.coefficient, found.n, np.isnan(found.leave_one_out).all()) == (pytest.approx(0.5), 3, True)
+
+
 def test_too_little_to_correlate_is_refused() -> None:
     with pytest.raises(SettingsError, match="three or more points"):
         associate([1.0, 2.0], [1.0, 2.0])

@@ -127,6 +127,10 @@ def test_differences_of_accuracy_are_bonett_and_prices() -> None:
     assert alike == pytest.approx((-0.2310, 0.2310), abs=1e-4)
     folds = accuracy_difference_interval(np.array([4, 3]), np.array([0, 1]), np.array([12, 12]), confidence=0.95)
     assert folds == pytest.approx(accuracy_difference_interval(np.array([7]), np.array([1]), np.array([24]), confidence=0.95))
+    # No difference of shares is beyond 1.
+    one, none = np.array([1]), np.array([0])
+    assert accuracy_difference_interval(one, none, one, confidence=0.95)[1] == 1.0
+    assert accuracy_difference_interval(none, one, one, confidence=0.95)[0] == -1.0
 
 
 @pytest.mark.parametrize("p", [0.5, 0.8, 0.95])

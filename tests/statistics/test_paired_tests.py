@@ -21,6 +21,7 @@ from medsenteval.statistics import (
     permutation_f1,
     permutation_mean,
 )
+from medsenteval.statistics.paired_tests import _swaps
 
 
 @settings(max_examples=40, deadline=None)
@@ -178,3 +179,11 @@ def test_items_that_do_not_belong_together_are_refused() -> None:
         permutation_correlation("kendall", np.ones(3), np.ones(3), np.ones(3), resamples=9, rng=rng)  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match="resamples is 0"):
         permutation_mean(np.ones(3), np.zeros(3), resamples=0, rng=rng)
+
+
+def test_every_pattern_of_swaps_is_drawn() -> None:
+    drawn = np.concatenate(list(_swaps(20, 8000, np.random.default_rng(1)))).astype(int)
+    assert drawn.shape == (8000, 20)
+    patterns = np.bincount(drawn[:, :8] @ (1 << np.arange(8)), minlength=256)
+    assert len(patterns) == 256
+    assert stats.chisquare(patterns).pvalue > 0.01
