@@ -120,6 +120,7 @@ setup(
         "medsenteval": ["py.typed"],
         "medsenteval.datasets": ["manifests/*.toml"],
         "medsenteval.encoders": ["*.toml"],
+        "medsenteval.tasks": ["*/*.toml"],
         "medsenteval.comparison.published": ["*.csv", "*.toml"],
         "medsenteval.running.record": ["*.zip"],
         "medsenteval.report": ["assets/*"],

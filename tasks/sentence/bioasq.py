@@ -13,6 +13,7 @@ from medsenteval.support.files import clean_text, read_json
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.task_facts import task_facts
 
 LABELS = ("no", "yes")
 OPTIONS = {"snippets": ("first", "all", "concat")}
@@ -119,29 +120,4 @@ def _questions(file: Path, parsed: Any) -> Iterator[dict[str, Any]]:
     yield from questions
 
 
-TASK = Task(
-    name="BioASQ",
-    version="1",
-    family="pair classification",
-    protocol="kfold",
-    metrics=("acc", "f1"),
-    folders=("BioASQ",),
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    positive_label="yes",
-    published_counts={"train": 612, "test": 130},
-    row_options=("snippets",),
-    options=OPTIONS,
-    # MedSentEval's own setting for this task: exactly 64 passes, no early stopping.
-    training={"max_epoch": 1, "epoch_size": 64, "batch_size": 64},
-    citation="Tsatsaronis et al. 2015, An overview of the BIOASQ large-scale biomedical semantic indexing and question "
-    "answering competition, BMC Bioinformatics; task 6b",
-    licence="CC BY 2.5, after registration",
-    access="registration",
-    obtain="register at participants-area.bioasq.org, fetch the 6b training set and the golden enriched 6b test set, and put "
-    "BioASQ-trainingDataset6b.json and 6B1_golden.json to 6B5_golden.json into BioASQ/; the "
-    "files of any other year from 2b on are read as well, and scores on them are of another protocol",
-    groups_are="question",
-    roles=("query", "document"),
-)
+TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, options=OPTIONS, **task_facts("sentence", "BioASQ"))

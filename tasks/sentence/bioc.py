@@ -10,6 +10,7 @@ from medsenteval.support.files import clean_text, read_xml
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.task_facts import task_facts
 
 #: The corpus writes YS, not YES.
 LABELS = ("NO", "YS")
@@ -39,23 +40,4 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
     return builder.build()
 
 
-TASK = Task(
-    name="BioC",
-    version="1",
-    family="pair classification",
-    protocol="nested",
-    metrics=("acc", "f1"),
-    folders=("BIOC", "BioC"),
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    positive_label="YS",
-    published_counts={"all": 259},
-    citation="Alamri and Stevenson 2016, A corpus of potentially contradictory research claims from cardiovascular research "
-    "abstracts, Journal of Biomedical Semantics",
-    licence="CC BY-NC-SA 2.0 UK, as third parties report",
-    access="open",
-    obtain="take corpus.xml from M. Stevenson's resources page (bio_contradictions) at the University of Sheffield and put it "
-    "into BIOC/",
-    groups_are="question",
-)
+TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "BioC"))

@@ -13,6 +13,7 @@ from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.column_roles import SIMILARITY
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_sts_folder
+from medsenteval.tasks.reading.task_facts import task_facts
 from medsenteval.tasks.similarity import evaluate_similarity
 
 ANNOTATORS = ("A", "B", "C", "D", "E")
@@ -65,21 +66,4 @@ def _read_word(builder: DatasetBuilder, pairs_file: Path, ratings_file: Path, sp
             split.reject(pairs_file, line, f"no ratings in {ratings_file.name}", f"pair {pair}")
 
 
-TASK = Task(
-    name="BIOSSES",
-    version="1",
-    family="similarity",
-    protocol="cosine",
-    uses_probe=False,
-    metrics=("pearson", "spearman"),
-    folders=("BIOSSES",),
-    read=read,
-    evaluate=evaluate_similarity,
-    published_counts={"all": 100},
-    citation="Sogancioglu, Öztürk and Özgür 2017, BIOSSES: a semantic sentence similarity estimation system for the biomedical "
-    "domain, Bioinformatics",
-    licence="GPL-3.0 for the repository; nothing separate for the data",
-    access="open",
-    obtain="take BIOSSES-Dataset.rar from the BIOSSES page of TABI lab, Boğaziçi University, and put Annotation-Pairs.docx and "
-    "Annotator-Scores.docx into BIOSSES/",
-)
+TASK = Task(read=read, evaluate=evaluate_similarity, **task_facts("sentence", "BIOSSES"))

@@ -10,6 +10,7 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.task_facts import task_facts
 
 LABELS = ("positive", "neutral", "negative")
 AUTHORS_FILE = "rule_based_all_121818.txt"
@@ -48,23 +49,4 @@ def _read_authors(builder: DatasetBuilder, file: Path, split: SplitBuilder) -> N
     builder.notes.append("citations keep their markers, such as [ 12], where MedSentEval's copy has [C]")
 
 
-TASK = Task(
-    name="CitationSA",
-    version="1",
-    family="classification",
-    protocol="nested",
-    metrics=("acc",),
-    # The second name is the misspelling of MedSentEval's download script.
-    folders=("CitationSA", "CitaionSA"),
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    published_counts={"all": 4_182},
-    citation="Xu et al. 2015, Citation Sentiment Analysis in Clinical Trial Papers, AMIA",
-    licence="by agreement with the authors",
-    access="on request",
-    obtain="ask the authors of Xu et al. 2015 for the corpus and put it into CitationSA/train.txt, lines 'label TAB text'; or "
-    "take resources/rule_based_all_121818.txt of the GitHub repository kilicogluh/clinical-citation-sentiment, which has the "
-    "same 4,182 citations with their papers, into CitationSA/",
-    groups_are="paper",
-)
+TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "CitationSA"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_scored_pairs, read_sts_folder, tab_rows
+from medsenteval.tasks.reading.task_facts import task_facts
 from medsenteval.tasks.similarity import evaluate_similarity
 
 OPTIONS = {"part": ("test", "train", "all")}
@@ -54,23 +55,9 @@ def _pairs_file(builder: DatasetBuilder, name: str, gold: Path | None) -> Path:
 
 
 TASK = Task(
-    name="ClinicalSTS",
-    version="1",
-    family="similarity",
-    protocol="cosine",
-    uses_probe=False,
-    metrics=("pearson", "spearman"),
-    folders=("ClinicalSTS",),
     read=read,
     evaluate=evaluate_similarity,
-    published_counts={"train": 750, "test": 318, "all": 1_068},
-    edition_counts={N2C2: _COUNTS_2019},
     options=OPTIONS,
-    senteval_name="clinical-STS",
-    citation="Wang et al. 2018, Overview of the BioCreative/OHNLP Challenge 2018 Task 2: Clinical Semantic Textual Similarity",
-    licence="by agreement with the organisers (Mayo Clinic)",
-    access="on request",
-    obtain="ask the organisers of the BioCreative/OHNLP 2018 challenge and put the files, lines 'sentence TAB sentence TAB "
-    "score', as clinicalSTS.train.txt and clinicalSTS.test.txt into ClinicalSTS/; "
-    "the files of n2c2 2019 (clinicalSTS2019.*) are read as well, as another edition",
+    edition_counts={N2C2: _COUNTS_2019},
+    **task_facts("sentence", "ClinicalSTS"),
 )

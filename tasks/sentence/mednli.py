@@ -11,6 +11,7 @@ from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import PAIRS
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_parallel_nli
+from medsenteval.tasks.reading.task_facts import task_facts
 
 LABELS = ("entailment", "neutral", "contradiction")
 SPLITS = ("train", "dev", "test")
@@ -41,24 +42,4 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
     return builder.build()
 
 
-TASK = Task(
-    name="MedNLI",
-    version="1",
-    family="pair classification",
-    protocol="split",
-    metrics=("acc",),
-    folders=("MedNLI",),
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    published_counts={"train": 11_232, "dev": 1_395, "test": 1_422},
-    # MedSentEval trained this as SentEval trains SNLI: at most 16 passes and no search for a penalty.
-    sorted_by_second=True,
-    training={"noreg": True, "max_epoch": 15, "epoch_size": 1},
-    citation="Romanov and Shivade 2018, Lessons from Natural Language Inference in the Clinical Domain, EMNLP",
-    licence="PhysioNet Credentialed Health Data License 1.5.0",
-    access="credentialed",
-    obtain="sign the data use agreement of 'MedNLI' at physionet.org and put mli_train_v1.jsonl, mli_dev_v1.jsonl and "
-    "mli_test_v1.jsonl into MedNLI/",
-    groups_are="premise",
-)
+TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "MedNLI"))

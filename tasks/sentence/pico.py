@@ -9,6 +9,7 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_abstracts
+from medsenteval.tasks.reading.task_facts import task_facts
 
 #: The seven labels of the files; the paper's table says eight, but no eighth is known, and what C stands for is not said.
 LABELS = ("A", "P", "I", "O", "M", "R", "C")
@@ -24,22 +25,4 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
     return builder.build()
 
 
-TASK = Task(
-    name="PICO",
-    version="1",
-    family="classification",
-    protocol="split",
-    metrics=("acc",),
-    folders=("PICO", "PubMed-PICO-Detection"),
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    training={"noreg": True, "max_epoch": 15, "epoch_size": 1},
-    citation="Jin and Szolovits 2018, PICO Element Detection in Medical Text via Long Short-Term Memory Neural Networks, "
-    "BioNLP",
-    licence="none stated; abstracts from PubMed",
-    access="open",
-    obtain="take PICO_train.txt, PICO_dev.txt and PICO_test.txt from the folder splitted/ of the GitHub repository "
-    "jind11/PubMed-PICO-Detection and put them into PICO/",
-    groups_are="abstract",
-)
+TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "PICO"))

@@ -11,6 +11,7 @@ from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_abstracts
+from medsenteval.tasks.reading.task_facts import task_facts
 
 LABELS = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS")
 
@@ -58,22 +59,8 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
 
 
 TASK = Task(
-    name="PubMed20K",
-    version="1",
-    family="classification",
-    protocol="split",
-    metrics=("acc",),
-    folders=("PubMed20K", "PubMed_20k_RCT", "pubmed-rct", "PubMed200K", "PubMed_200k_RCT"),
     read=read,
     evaluate=evaluate_classification,
     labels=LABELS,
-    published_counts={"train": 180_040, "dev": 30_212, "test": 30_135},
-    edition_counts={LARGE: {"train": 2_211_861, "dev": 28_932, "test": 29_493}},
-    training={"noreg": True, "max_epoch": 15, "epoch_size": 1},
-    citation="Dernoncourt and Lee 2017, PubMed 200k RCT: a Dataset for Sequential Sentence Classification, IJCNLP",
-    licence="none stated; abstracts from PubMed",
-    access="open",
-    obtain="take the folder PubMed_20k_RCT (train.txt, dev.txt, test.txt) of the GitHub repository "
-    "Franck-Dernoncourt/pubmed-rct and put the three files into PubMed20K/",
-    groups_are="abstract",
+    **task_facts("sentence", "PubMed20K"),
 )

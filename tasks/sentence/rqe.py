@@ -11,6 +11,7 @@ from medsenteval.support.files import clean_text, read_xml
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.task_facts import task_facts
 
 LABELS = ("false", "true")
 #: The official files, MedSentEval's, and the names that others have; MEDIQA-2019 validates on the test pairs of 2016.
@@ -90,24 +91,9 @@ def _read_xml(builder: DatasetBuilder, file: Path, split: SplitBuilder, legacy: 
 
 
 TASK = Task(
-    name="RQE",
-    version="1",
-    family="pair classification",
-    protocol="kfold",
-    metrics=("acc",),
-    folders=("RQE",),
     read=read,
     evaluate=evaluate_classification,
     labels=LABELS,
-    positive_label="true",
     options={"legacy": ("no", "yes"), "test": ("amia2016", MEDIQA)},
-    published_counts={"train": 8_588, "test": 302},
-    edition_counts={MEDIQA: {"train": 8_588, "test": 230}},
-    citation="Ben Abacha and Demner-Fushman 2016, Recognizing Question Entailment for Medical Question Answering, AMIA",
-    licence="CC BY 4.0",
-    access="open",
-    obtain="take RQE_Train_8588_AMIA2016.xml and RQE_Test_302_pairs_AMIA2016.xml from the GitHub repository "
-    "abachaa/RQE_Data_AMIA2016 and put them into RQE/",
-    groups_are="consumer question",
-    roles=("query", "query"),
+    **task_facts("sentence", "RQE"),
 )

@@ -9,6 +9,7 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.task_facts import task_facts
 
 LABELS = ("Positive", "Neutral", "Unrelated", "NegSafety", "NegOthers", "NegEfficacy", "NegCost", "NegResistant")
 
@@ -51,24 +52,4 @@ def _plain(field: str) -> str:
     return field.strip().strip("\"'").strip()
 
 
-TASK = Task(
-    name="VaccineSA",
-    version="1",
-    family="classification",
-    protocol="nested",
-    metrics=("acc",),
-    folders=("ClinicalSA", "VaccineSA", "PatientSA"),
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    # Tweets vanish: the paper had 1,853 of 3,984, and nobody else will have just those.
-    published_counts={"all": 1_853},
-    senteval_name="ClinicalSA",
-    citation="Du et al. 2017, Optimization on machine learning based approaches for sentiment analysis on HPV vaccines related "
-    "tweets, Journal of Biomedical Semantics",
-    licence="annotations none stated; tweets under the platform's terms",
-    access="registration",
-    obtain="put TweetsAnnotation.txt (from TweetsAnnotationResults.zip of the authors at sbmi.uth.edu) and the tweets that you "
-    "fetched, as tweets.txt with lines 'id TAB text', into ClinicalSA/",
-    groups_are="tweet",
-)
+TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "VaccineSA"))
