@@ -21,7 +21,7 @@ __all__ = [
     "TaskTable",
 ]
 
-#: Canonical task name -> (module:attribute, other names that resolve to it).
+#: Canonical task name -> (module:attribute, a task or tasks by name; other names that resolve to it).
 TaskTable = dict[str, tuple[str, tuple[str, ...]]]
 
 SENTENCE_TASKS: Final[TaskTable] = {
@@ -49,38 +49,38 @@ NER_TASKS: Final[TaskTable] = {
 
 #: SentEval's own tasks, under SentEval's names.
 GENERAL_TASKS: Final[TaskTable] = {
-    "MR": ("medsenteval.tasks.general.binary:MR", ()),
-    "CR": ("medsenteval.tasks.general.binary:CR", ()),
-    "SUBJ": ("medsenteval.tasks.general.binary:SUBJ", ()),
-    "MPQA": ("medsenteval.tasks.general.binary:MPQA", ()),
-    "SST2": ("medsenteval.tasks.general.sst:SST2", ()),
-    "SST5": ("medsenteval.tasks.general.sst:SST5", ()),
-    "TREC": ("medsenteval.tasks.general.trec:TASK", ()),
-    "MRPC": ("medsenteval.tasks.general.mrpc:TASK", ()),
-    "SNLI": ("medsenteval.tasks.general.snli:TASK", ()),
-    "SICKEntailment": ("medsenteval.tasks.general.sick:ENTAILMENT", ("SICK-E",)),
-    "SICKRelatedness": ("medsenteval.tasks.general.sick:RELATEDNESS", ("SICK-R",)),
-    "SICKRelatednessCosine": ("medsenteval.tasks.general.sick:COSINE", ("SICK-R-cosine",)),
-    "STSBenchmark": ("medsenteval.tasks.general.stsbenchmark:SUPERVISED", ("STSB",)),
-    "STSBenchmarkCosine": ("medsenteval.tasks.general.stsbenchmark:COSINE", ("STSB-cosine",)),
-    "STS12": ("medsenteval.tasks.general.sts:STS12", ()),
-    "STS13": ("medsenteval.tasks.general.sts:STS13", ()),
-    "STS14": ("medsenteval.tasks.general.sts:STS14", ()),
-    "STS15": ("medsenteval.tasks.general.sts:STS15", ()),
-    "STS16": ("medsenteval.tasks.general.sts:STS16", ()),
+    "MR": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "CR": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "SUBJ": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "MPQA": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "SST2": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "SST5": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "TREC": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "MRPC": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "SNLI": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "SICKEntailment": ("medsenteval.tasks.general.senteval_tasks:TASKS", ("SICK-E",)),
+    "SICKRelatedness": ("medsenteval.tasks.general.senteval_tasks:TASKS", ("SICK-R",)),
+    "SICKRelatednessCosine": ("medsenteval.tasks.general.senteval_tasks:TASKS", ("SICK-R-cosine",)),
+    "STSBenchmark": ("medsenteval.tasks.general.senteval_tasks:TASKS", ("STSB",)),
+    "STSBenchmarkCosine": ("medsenteval.tasks.general.senteval_tasks:TASKS", ("STSB-cosine",)),
+    "STS12": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "STS13": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "STS14": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "STS15": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
+    "STS16": ("medsenteval.tasks.general.senteval_tasks:TASKS", ()),
 }
 
 PROBING_TASKS: Final[TaskTable] = {
-    "Length": ("medsenteval.tasks.general.linguistic_probing:LENGTH", ("SentLen",)),
-    "WordContent": ("medsenteval.tasks.general.linguistic_probing:WORD_CONTENT", ("WC",)),
-    "Depth": ("medsenteval.tasks.general.linguistic_probing:DEPTH", ("TreeDepth",)),
-    "TopConstituents": ("medsenteval.tasks.general.linguistic_probing:TOP_CONSTITUENTS", ("TopConst",)),
-    "BigramShift": ("medsenteval.tasks.general.linguistic_probing:BIGRAM_SHIFT", ("BShift",)),
-    "Tense": ("medsenteval.tasks.general.linguistic_probing:TENSE", ()),
-    "SubjNumber": ("medsenteval.tasks.general.linguistic_probing:SUBJ_NUMBER", ("SubjNum",)),
-    "ObjNumber": ("medsenteval.tasks.general.linguistic_probing:OBJ_NUMBER", ("ObjNum",)),
-    "OddManOut": ("medsenteval.tasks.general.linguistic_probing:ODD_MAN_OUT", ("SOMO",)),
-    "CoordinationInversion": ("medsenteval.tasks.general.linguistic_probing:COORDINATION_INVERSION", ("CoordInv",)),
+    "Length": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("SentLen",)),
+    "WordContent": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("WC",)),
+    "Depth": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("TreeDepth",)),
+    "TopConstituents": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("TopConst",)),
+    "BigramShift": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("BShift",)),
+    "Tense": ("medsenteval.tasks.general.linguistic_probing:TASKS", ()),
+    "SubjNumber": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("SubjNum",)),
+    "ObjNumber": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("ObjNum",)),
+    "OddManOut": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("SOMO",)),
+    "CoordinationInversion": ("medsenteval.tasks.general.linguistic_probing:TASKS", ("CoordInv",)),
 }
 
 #: Probing tasks made from any text in PubMed20K's format.

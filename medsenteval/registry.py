@@ -177,6 +177,7 @@ def task(name: str) -> Task:
             raise
         raise UnknownNameError(f"{name!r} is a file or folder; to score it write file:{name}") from error
     found = _import(_TASKS[canonical][0]) if canonical in _TASKS else _plugins("medsenteval.tasks")[canonical].load()
+    found = found.get(canonical) if isinstance(found, Mapping) else found
     if not isinstance(found, Task):
         raise SettingsError(f"the task {canonical!r} is a {type(found).__name__}, not a medsenteval Task")
     return found

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataMissingError
 from medsenteval.support.files import find_file, read_lines
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import task_facts
 
-__all__ = [
-    "BIGRAM_SHIFT",
-    "COORDINATION_INVERSION",
-    "DEPTH",
-    "LENGTH",
-    "OBJ_NUMBER",
-    "ODD_MAN_OUT",
-    "SUBJ_NUMBER",
-    "TENSE",
-    "TOP_CONSTITUENTS",
-    "WORD_CONTENT",
-]
+__all__ = ["TASKS"]
 
 _SPLITS: Final = {"tr": "train", "va": "dev", "te": "test"}
+_FILES: Final = {
+    "Length": "sentence_length.txt",
+    "WordContent": "word_content.txt",
+    "Depth": "tree_depth.txt",
+    "TopConstituents": "top_constituents.txt",
+    "BigramShift": "bigram_shift.txt",
+    "Tense": "past_present.txt",
+    "SubjNumber": "subj_number.txt",
+    "ObjNumber": "obj_number.txt",
+    "OddManOut": "odd_man_out.txt",
+    "CoordinationInversion": "coordination_inversion.txt",
+}
 
 
-def _make_task(name: str, file_name: str, training: Mapping[str, Any] | None = None) -> Task:
+def _make_task(name: str, file_name: str) -> Task:
     def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         """Read lines of partition, class and, as last field, the sentence; the classes are those of the training rows."""
         file = find_file(folder, file_name)
@@ -51,34 +53,11 @@ def _make_task(name: str, file_name: str, training: Mapping[str, Any] | None = N
             split.add(file, number, fields[-1], label=fields[1])
         return builder.build()
 
-    return Task(
-        name=name,
-        version="1",
-        family="probing",
-        protocol="split",
-        metrics=("acc",),
-        folders=("probing",),
-        read=read,
-        evaluate=evaluate_classification,
-        published_counts={"train": 100_000, "dev": 10_000, "test": 10_000},
-        training=training or {},
-        citation="Conneau et al. 2018, What You Can Cram into a Single $&!#* Vector: Probing Sentence Embeddings for "
-        "Linguistic Properties, ACL",
-        licence="see the folder data/probing of facebookresearch/SentEval",
-        access="open",
-        obtain=f"take {file_name} from the folder data/probing of the GitHub repository facebookresearch/SentEval and put it "
-        "into probing/",
-    )
+    facts = task_facts("general", "probing")
+    # A thousand classes: SentEval trains this one without a hidden layer whatever it is told.
+    training = {"nhid": 0} if name == "WordContent" else {}
+    obtain = facts["obtain"].format(file_name)
+    return Task(read=read, evaluate=evaluate_classification, training=training, **facts | {"name": name, "obtain": obtain})
 
 
-LENGTH = _make_task("Length", "sentence_length.txt")
-# A thousand classes: SentEval trains this one without a hidden layer whatever it is told.
-WORD_CONTENT = _make_task("WordContent", "word_content.txt", {"nhid": 0})
-DEPTH = _make_task("Depth", "tree_depth.txt")
-TOP_CONSTITUENTS = _make_task("TopConstituents", "top_constituents.txt")
-BIGRAM_SHIFT = _make_task("BigramShift", "bigram_shift.txt")
-TENSE = _make_task("Tense", "past_present.txt")
-SUBJ_NUMBER = _make_task("SubjNumber", "subj_number.txt")
-OBJ_NUMBER = _make_task("ObjNumber", "obj_number.txt")
-ODD_MAN_OUT = _make_task("OddManOut", "odd_man_out.txt")
-COORDINATION_INVERSION = _make_task("CoordinationInversion", "coordination_inversion.txt")
+TASKS: Final = {name: _make_task(name, file_name) for name, file_name in _FILES.items()}
