@@ -1,62 +1,45 @@
-"""One word similarity set as a Task: what all sets share, so that a set says only its files, folder, size and source."""
+"""The word similarity sets as Tasks: what all share; ``word_tasks.toml`` has each one's files, folders, size and source."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from medsenteval.contracts import Dataset, Task
+from medsenteval.tasks.reading.task_facts import group_facts
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
 from medsenteval.tasks.word.word_pairs import COSINE, MEASURE, MULTIWORD, OOV, PairFile, read_pairs
 
-__all__ = ["word_task"]
+__all__ = ["TASKS"]
 
 #: Folders that hold several sets: our own name, and that of the Bio-SimVerb repository.
-_SHARED_FOLDERS = ("wordsim", "word-similarities")
+_SHARED_FOLDERS: Final = ("wordsim", "word-similarities")
 
 
-def word_task(
-    name: str,
-    pairs: int,
-    files: Sequence[PairFile] | Mapping[str, Sequence[PairFile]],
-    *,
-    folders: tuple[str, ...],
-    citation: str,
-    obtain: str,
-    choice: str = "",
-    licence: str = "not stated",
-    access: str = "open",
-    options: Mapping[str, tuple[str, ...]] | None = None,
-) -> Task:
-    """Return the task of a word similarity set; an option of the name ``choice`` selects among several lists of files."""
-    own_options = {**(options or {})}
-    if isinstance(files, Mapping):
-        own_options[choice] = tuple(files)
-    reading_options = {"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **own_options}
+def _word_task(name: str, folders: tuple[str, ...], files: Any, choice: str = "", **facts: Any) -> Task:
+    """Return the task of a set; an option of the name ``choice`` selects among several lists of files."""
+    lists = files if choice else {"": [{"names": files}]}
+    choices = {choice: tuple(lists)} if choice else {}
+    options = {"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **facts.pop("options", {}), **choices}
 
     def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
-        selected = files if not isinstance(files, Mapping) else files[chosen.get(choice, next(iter(files)))]
-        read_as = {key: chosen.get(key, values[0]) for key, values in reading_options.items()}
+        read_as = {key: chosen.get(key, values[0]) for key, values in options.items()}
+        selected = [PairFile(**each) for each in lists[read_as.get(choice, "")]]
         if (measure := chosen.get("measure", COSINE)) != COSINE:
             read_as["measure"] = measure
         return read_pairs(name, folder, read_as, selected)
 
     return Task(
         name=name,
-        version="1",
-        family="word similarity",
-        protocol="cosine",
-        uses_probe=False,
-        metrics=("spearman",),
         folders=(*folders, *_SHARED_FOLDERS),
         read=read,
         evaluate=evaluate_word_pairs,
-        published_counts={"all": pairs},
-        options={**reading_options, "measure": MEASURE},
+        options={**options, "measure": MEASURE},
         protocol_options=("measure",),
-        row_options=("multiword", *([choice] if isinstance(files, Mapping) else [])),
-        citation=citation,
-        licence=licence,
-        access=access,
-        obtain=obtain,
+        row_options=("multiword", *choices),
+        **facts,
     )
+
+
+TASKS: Final = {name: _word_task(**facts) for name, facts in group_facts("word").items()}
