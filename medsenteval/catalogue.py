@@ -38,13 +38,13 @@ SENTENCE_TASKS: Final[TaskTable] = {
 }
 
 NER_TASKS: Final[TaskTable] = {
-    "AnatEM": ("medsenteval.tasks.ner.anatem:TASK", ()),
-    "BC2GM": ("medsenteval.tasks.ner.bc2gm:TASK", ()),
-    "BC4CHEMD": ("medsenteval.tasks.ner.bc4chemd:TASK", ("CHEMDNER",)),
-    "JNLPBA": ("medsenteval.tasks.ner.jnlpba:TASK", ()),
-    "NCBI-disease": ("medsenteval.tasks.ner.ncbi_disease:TASK", ("NCBI",)),
-    "BC5CDR": ("medsenteval.tasks.ner.bc5cdr:TASK", ("CDR",)),
-    "Linnaeus": ("medsenteval.tasks.ner.linnaeus:TASK", ()),
+    "AnatEM": ("medsenteval.tasks.ner.corpus:TASKS", ()),
+    "BC2GM": ("medsenteval.tasks.ner.corpus:TASKS", ()),
+    "BC4CHEMD": ("medsenteval.tasks.ner.corpus:TASKS", ("CHEMDNER",)),
+    "JNLPBA": ("medsenteval.tasks.ner.corpus:TASKS", ()),
+    "NCBI-disease": ("medsenteval.tasks.ner.corpus:TASKS", ("NCBI",)),
+    "BC5CDR": ("medsenteval.tasks.ner.corpus:TASKS", ("CDR",)),
+    "Linnaeus": ("medsenteval.tasks.ner.corpus:TASKS", ()),
 }
 
 #: SentEval's own tasks, under SentEval's names.

@@ -15,9 +15,10 @@ from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import TAGGING, Columns, infer_columns
 from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_of
+from medsenteval.tasks.reading.task_facts import group_facts
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 
-__all__ = ["AUTO", "OPTIONS", "Blocks", "ner_task", "parse_sentences", "read_corpus", "table_sentences"]
+__all__ = ["AUTO", "OPTIONS", "TASKS", "Blocks", "parse_sentences", "read_corpus", "table_sentences"]
 
 #: The numbered lines of sentences, token TAB tag.
 Blocks = list[list[tuple[int, str]]]
@@ -29,7 +30,6 @@ _DOCUMENT_MARK: Final = "-DOCSTART-"
 _SPLITS: Final = {"train": "train", "dev": "devel", "test": "test"}
 #: What files of a token a line end in.
 _TOKEN_FILES: Final = ("tsv", "txt", "conll", "iob", "iob2", "bio")
-_REPOSITORY: Final = "the GitHub repository cambridgeltl/MTL-Bioinformatics-2016"
 
 #: The choices of every corpus, the default first; docs/ner.md explains them.
 OPTIONS: Final = {
@@ -207,34 +207,7 @@ def _is_token_and_tag(fields: list[str]) -> bool:
     return len(fields) == 2 and all(len(field.split()) == 1 and field == field.strip() for field in fields)
 
 
-def ner_task(
-    name: str,
-    types: tuple[str, ...],
-    *,
-    folder: str,
-    other_folders: tuple[str, ...],
-    published_counts: Mapping[str, int],
-    citation: str,
-    licence: str,
-    access: str = "open",
-    further: str = "",
-) -> Task:
-    """Return the task of one corpus; ``folder`` is its name in the repository, ``further`` what is to be known about it."""
-    return Task(
-        name=name,
-        version="1",
-        family="tagging",
-        protocol="window-tagger",
-        uses_probe=False,
-        metrics=("f1",),
-        folders=(name, *other_folders),
-        read=partial(read_corpus, name, types),
-        evaluate=evaluate_tagging,
-        labels=types,
-        published_counts=published_counts,
-        options=OPTIONS,
-        citation=citation,
-        licence=licence,
-        access=access,
-        obtain=f"take train.tsv, devel.tsv and test.tsv of data/{folder} in {_REPOSITORY} and put them into {name}/{further}",
-    )
+TASKS: Final = {
+    name: Task(read=partial(read_corpus, name, facts["labels"]), evaluate=evaluate_tagging, options=OPTIONS, **facts)
+    for name, facts in group_facts("ner").items()
+}
