@@ -137,14 +137,14 @@ WORD_GENERAL_TASKS: Final[TaskTable] = {
 }
 
 CONCEPT_TASKS: Final[TaskTable] = {
-    "HPO": ("medsenteval.tasks.concepts.ontology_synonyms:HPO", ("HumanPhenotypeOntology",)),
-    "SNOMED-CT": ("medsenteval.tasks.concepts.ontology_synonyms:SNOMED_CT", ("SNOMED",)),
-    "UMLS": ("medsenteval.tasks.concepts.ontology_synonyms:UMLS", ()),
-    "NCBI-disease-linking": ("medsenteval.tasks.concepts.mention_linking:NCBI_DISEASE", ()),
-    "BC5CDR-disease-linking": ("medsenteval.tasks.concepts.mention_linking:BC5CDR_DISEASE", ()),
-    "BC5CDR-chemical-linking": ("medsenteval.tasks.concepts.mention_linking:BC5CDR_CHEMICAL", ()),
-    "COMETA": ("medsenteval.tasks.concepts.mention_linking:COMETA", ()),
-    "MedMentions-linking": ("medsenteval.tasks.concepts.mention_linking:MEDMENTIONS", ("MedMentions",)),
+    "HPO": ("medsenteval.tasks.concepts.ontology_synonyms:TASKS", ("HumanPhenotypeOntology",)),
+    "SNOMED-CT": ("medsenteval.tasks.concepts.ontology_synonyms:TASKS", ("SNOMED",)),
+    "UMLS": ("medsenteval.tasks.concepts.ontology_synonyms:TASKS", ()),
+    "NCBI-disease-linking": ("medsenteval.tasks.concepts.mention_linking:TASKS", ()),
+    "BC5CDR-disease-linking": ("medsenteval.tasks.concepts.mention_linking:TASKS", ()),
+    "BC5CDR-chemical-linking": ("medsenteval.tasks.concepts.mention_linking:TASKS", ()),
+    "COMETA": ("medsenteval.tasks.concepts.mention_linking:TASKS", ()),
+    "MedMentions-linking": ("medsenteval.tasks.concepts.mention_linking:TASKS", ("MedMentions",)),
 }
 
 #: Names of SentEval's tasks that are known and not offered, with the reason.
@@ -176,9 +176,9 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
 
 ANALOGY_TASKS: Final[TaskTable] = {
     "BMASS": ("medsenteval.tasks.analogy.bmass:TASK", ()),
-    "Google": ("medsenteval.tasks.analogy.general_analogies:GOOGLE", ("GoogleAnalogies", "questions-words")),
-    "MSR": ("medsenteval.tasks.analogy.general_analogies:MSR", ("MSRAnalogies",)),
-    "BATS": ("medsenteval.tasks.analogy.general_analogies:BATS", ()),
+    "Google": ("medsenteval.tasks.analogy.general_analogies:TASKS", ("GoogleAnalogies", "questions-words")),
+    "MSR": ("medsenteval.tasks.analogy.general_analogies:TASKS", ("MSRAnalogies",)),
+    "BATS": ("medsenteval.tasks.analogy.general_analogies:TASKS", ()),
 }
 
 #: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.

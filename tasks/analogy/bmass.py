@@ -11,52 +11,14 @@ from medsenteval.contracts import Task
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.analogy.analogy_dataset import CANDIDATES, SETTINGS, Analogy, AnalogyBuilder, AnalogyDataset
 from medsenteval.tasks.analogy.analogy_evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
+from medsenteval.tasks.reading.task_facts import task_facts
 
 __all__ = ["CANDIDATE_FILE", "TASK", "category_of", "parse_terms", "read"]
 
-#: The paper's categories of relations (its Table 2).
-_CATEGORIES: Final = {
-    "Lab/Rx": (
-        "form-of",
-        "has-lab-number",
-        "has-tradename",
-        "tradename-of",
-        "associated-substance",
-        "has-free-acid-or-base-form",
-        "has-salt-form",
-        "measured-component-of",
-    ),
-    "Hierarchical": (
-        "refers-to",
-        "same-type",
-    ),
-    "Morphological": (
-        "adjectival-form-of",
-        "noun-form-of",
-    ),
-    "Clinical": (
-        "associated-with-malfunction-of-gene-product",
-        "gene-product-malfunction-associated-with-disease",
-        "causative-agent-of",
-        "has-causative-agent",
-        "has-finding-site",
-        "associated-with",
-    ),
-    "Anatomy": (
-        "anatomic-structure-is-part-of",
-        "anatomic-structure-has-part",
-        "is-located-in",
-    ),
-    "Biology": (
-        "regulated-by",
-        "regulates",
-        "gene-encodes-product",
-        "gene-product-encoded-by",
-    ),
-}
-
 #: One ``CUI:"string"``, the quotes absent in some copies; what is inside quotes does not separate.
 _ENTRY: Final = re.compile(r'\s*[^\s:",]+:(?:"(.*?)"|([^",]+))\s*(?:,(?=\s*[^\s:",]+:)|$)')
+_FACTS: Final = dict(task_facts("analogy", "BMASS"))
+_CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = _FACTS.pop("categories")
 CANDIDATE_FILE: Final = "PubMed_frequent_terms.txt"
 
 
@@ -120,23 +82,10 @@ def category_of(relation: str) -> str:
 
 
 TASK = Task(
-    name="BMASS",
-    version="1",
-    family="analogy",
-    protocol="analogy",
-    uses_probe=False,
-    metrics=("acc", "map", "mrr"),
-    folders=("BMASS",),
     read=read,
     evaluate=evaluate_analogies,
-    published_counts={"all": 61_250},
-    row_options=("setting", "terms"),
     options={"setting": SETTINGS, **OPTIONS, "terms": ("all", "unigrams"), "candidates": CANDIDATES},
-    citation="Newman-Griffis, Lai and Fosler-Lussier 2017, Insights into analogy completion from the biomedical domain, BioNLP",
-    licence="UMLS Metathesaurus licence",
-    access="credentialed",
-    obtain="with a UMLS (UTS) login, fetch BMASS from the address that github.com/OSU-slatelab/BMASS names, and put "
-    f"BMASS_single_answer.txt, BMASS_multi_answer.txt, BMASS_all_info.txt and {CANDIDATE_FILE} into BMASS/",
-    groups_are="relation",
+    row_options=("setting", "terms"),
     protocol_options=PROTOCOL_OPTIONS,
+    **_FACTS,
 )

@@ -11,8 +11,9 @@ from medsenteval.contracts import Task
 from medsenteval.errors import DataMissingError
 from medsenteval.tasks.analogy.analogy_dataset import CANDIDATES, SETTINGS, Analogy, AnalogyBuilder, AnalogyDataset
 from medsenteval.tasks.analogy.analogy_evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
+from medsenteval.tasks.reading.task_facts import task_facts
 
-__all__ = ["BATS", "GOOGLE", "MSR", "read_bats", "read_google", "read_msr"]
+__all__ = ["TASKS", "read_bats", "read_google", "read_msr"]
 
 _PARTS_OF_SPEECH: Final = {"J": "adjectives", "N": "nouns", "V": "verbs"}
 
@@ -97,34 +98,21 @@ def read_bats(folder: Path, options: Mapping[str, str]) -> AnalogyDataset:
     return builder.build()
 
 
-def _task(
-    name: str, read: Callable[[Path, Mapping[str, str]], AnalogyDataset], count: int, setting: str, citation: str, obtain: str
-) -> Task:
+def _task(name: str, read: Callable[[Path, Mapping[str, str]], AnalogyDataset], setting: str) -> Task:
     settings = (setting, *(other for other in SETTINGS if other != setting))
-    # These words are single and were always compared at unit length; a vocabulary is not there for every encoder.
-    scaled = {**OPTIONS, "scale": ("unit", "as-encoded")}
+    candidates = ("terms", *(other for other in CANDIDATES if other != "terms"))
     return Task(
-        name=name, version="1", family="analogy", protocol="analogy", uses_probe=False, metrics=("acc", "map", "mrr"),
-        folders=(name,), read=read, evaluate=evaluate_analogies, published_counts={"all": count},
-        options={"setting": settings, **scaled, "candidates": ("terms", *(c for c in CANDIDATES if c != "terms"))},
-        citation=citation, licence="free for research; see its page", access="open", obtain=obtain, groups_are="relation",
+        read=read,
+        evaluate=evaluate_analogies,
+        # These words are single and were always compared at unit length; a vocabulary is not there for every encoder.
+        options={"setting": settings, **OPTIONS, "scale": ("unit", "as-encoded"), "candidates": candidates},
         protocol_options=PROTOCOL_OPTIONS,
-    )  # fmt: skip
+        **task_facts("analogy", name),
+    )
 
 
-GOOGLE = _task(
-    "Google", read_google, 19_544, "single-answer",
-    "Mikolov, Chen, Corrado and Dean 2013, Efficient estimation of word representations in vector space",
-    "take questions-words.txt of the word2vec distribution and put it into Google/",
-)  # fmt: skip
-MSR = _task(
-    "MSR", read_msr, 8_000, "single-answer",
-    "Mikolov, Yih and Zweig 2013, Linguistic regularities in continuous space word representations, NAACL",
-    "take word_relationship.questions and word_relationship.answers of the MSR Syntactic Test Set and put them into MSR/",
-)  # fmt: skip
-BATS = _task(
-    "BATS", read_bats, 98_000, "multi-answer",
-    "Gladkova, Drozd and Matsuoka 2016, Analogy-based detection of morphological and semantic relations with word embeddings, "
-    "NAACL SRW",
-    "take BATS 3.0 from vecto.space and put its four folders into BATS/",
-)  # fmt: skip
+TASKS: Final = {
+    "Google": _task("Google", read_google, "single-answer"),
+    "MSR": _task("MSR", read_msr, "single-answer"),
+    "BATS": _task("BATS", read_bats, "multi-answer"),
+}

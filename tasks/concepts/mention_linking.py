@@ -27,10 +27,11 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
-from medsenteval.tasks.concepts.concept_evaluation import METRICS, evaluate_concepts
+from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.task_facts import task_facts
 
-__all__ = ["BC5CDR_CHEMICAL", "BC5CDR_DISEASE", "COMETA", "MEDMENTIONS", "NCBI_DISEASE", "expand_abbreviations", "plain_text"]
+__all__ = ["TASKS", "expand_abbreviations", "plain_text"]
 
 #: Which mentions of the corpus are names in the dictionary -> its file.
 _DICTIONARIES: Final = {
@@ -206,15 +207,9 @@ def _read(
 
 def _task(
     name: str,
-    folders: tuple[str, ...],
     options: Mapping[str, tuple[str, ...]],
     mentions: Callable[[DatasetBuilder, Mapping[str, str]], Iterator[_Mention]],
-    dictionary: str | None,
-    *,
-    citation: str,
-    licence: str,
-    access: str,
-    obtain: str,
+    dictionary: str = "",
 ) -> Task:
     allowed = {**options, "score": ("dot", "cosine")}
 
@@ -222,51 +217,13 @@ def _task(
         taken = {key: chosen.get(key, values[0]) for key, values in allowed.items()}
         return _read(name, folder, taken, (dictionary or _DICTIONARIES[taken["mentions"]],), mentions)
 
-    return Task(
-        name=name, version="1", family="concepts", protocol="linking", uses_probe=False, metrics=tuple(METRICS),
-        folders=folders, read=read, evaluate=evaluate_concepts, options=allowed, citation=citation, licence=licence,
-        access=access, obtain=obtain,
-    )  # fmt: skip
+    return Task(protocol="linking", read=read, evaluate=evaluate_concepts, options=allowed, **task_facts("concepts", name))
 
 
-_BIOSYN: Final = "take {} with its dictionaries from the page of BioSyn (github.com/dmis-lab/BioSyn, Datasets) or SapBERT"
-
-
-def _corpus(name: str, folder: str, citation: str) -> Task:
-    return _task(
-        name, (folder,), _CORPUS, _concept_mentions, None, citation=citation, licence="not stated", access="open",
-        obtain=f"{_BIOSYN.format(folder)}; put test_dictionary.txt and processed_test/ into {folder}/",
-    )  # fmt: skip
-
-
-_BC5CDR: Final = "Li et al. 2016, BioCreative V CDR task corpus: a resource for chemical disease relation extraction, Database"
-NCBI_DISEASE = _corpus(
-    "NCBI-disease-linking",
-    "ncbi-disease",
-    "Dogan et al. 2014, NCBI disease corpus: a resource for disease name recognition and concept normalization",
-)
-BC5CDR_DISEASE = _corpus("BC5CDR-disease-linking", "bc5cdr-disease", _BC5CDR)
-BC5CDR_CHEMICAL = _corpus("BC5CDR-chemical-linking", "bc5cdr-chemical", _BC5CDR)
-COMETA = _task(
-    "COMETA",
-    ("cometa",),
-    {"split": ("stratified_general", "zeroshot_general"), "part": ("test", "dev"), **_TEXT},
-    _cometa_mentions,
-    "COMETA_id_sf_dictionary.txt",
-    citation="Basaldella et al. 2020, COMETA: a corpus for medical entity linking in the social media, EMNLP",
-    licence="on request; its dictionary is SNOMED CT's, for licence holders",
-    access="on request",
-    obtain="ask its authors (github.com/cambridgeltl/cometa); put splits/ and COMETA_id_sf_dictionary.txt into cometa/",
-)
-MEDMENTIONS = _task(
-    "MedMentions-linking",
-    ("medmentions",),
-    _TEXT,
-    _query_mentions,
-    "dictionary.txt",
-    citation="Mohan and Li 2019, MedMentions: a large biomedical corpus annotated with UMLS concepts, AKBC",
-    licence="CC0 1.0; its dictionary is the UMLS's, for licence holders",
-    access="credentialed",
-    obtain="put the mentions as test_query.txt (identifier||mention) and the names of the UMLS 2017AA as dictionary.txt "
-    "(identifier||name, 7.4 million different lines) into medmentions/",
-)
+_CORPORA: Final = ("NCBI-disease-linking", "BC5CDR-disease-linking", "BC5CDR-chemical-linking")
+_COMETA: Final = {"split": ("stratified_general", "zeroshot_general"), "part": ("test", "dev"), **_TEXT}
+TASKS: Final = {
+    **{name: _task(name, _CORPUS, _concept_mentions) for name in _CORPORA},
+    "COMETA": _task("COMETA", _COMETA, _cometa_mentions, "COMETA_id_sf_dictionary.txt"),
+    "MedMentions-linking": _task("MedMentions-linking", _TEXT, _query_mentions, "dictionary.txt"),
+}

@@ -11,16 +11,17 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.files import find_file, read_lines
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
-from medsenteval.tasks.concepts.concept_evaluation import METRICS, evaluate_concepts
+from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
+from medsenteval.tasks.reading.task_facts import task_facts
 from medsenteval.words.concepts.concept_names import Terminology, names_of_obo, names_of_snomed, names_of_umls
 
-__all__ = ["HPO", "OPTIONS", "SNOMED_CT", "UMLS", "read_synonyms", "synonym_task", "task_of_source"]
+__all__ = ["OPTIONS", "TASKS", "read_synonyms", "task_of_source"]
 
 OPTIONS: Final = {
     "synonyms": ("exact", "exact+related"),
@@ -101,39 +102,20 @@ def _frequencies(file: Path | None) -> dict[str, float]:
     return counts
 
 
-def synonym_task(
-    name: str,
-    read: Callable[[Path], Terminology],
-    *,
-    folders: tuple[str, ...],
-    citation: str,
-    licence: str,
-    access: str,
-    obtain: str,
-    frequencies: Path | None = None,
-) -> Task:
+def _synonym_task(read: Callable[[Path], Terminology], frequencies: Path | None = None, **facts: Any) -> Task:
     """Return the task of one terminology; ``read`` finds it below a folder."""
 
     def read_dataset(folder: Path, chosen: Mapping[str, str]) -> Dataset:
         options = {key: chosen.get(key, values[0]) for key, values in OPTIONS.items()}
-        return read_synonyms(name, folder, read(folder), options, frequencies)
+        return read_synonyms(facts["name"], folder, read(folder), options, frequencies)
 
     return Task(
-        name=name,
-        version="1",
-        family="concepts",
         protocol="leave-one-synonym-out",
-        uses_probe=False,
-        metrics=tuple(METRICS),
-        folders=folders,
         read=read_dataset,
         evaluate=evaluate_concepts,
         options=OPTIONS,
         row_options=("synonyms", "wording"),
-        citation=citation,
-        licence=licence,
-        access=access,
-        obtain=obtain,
+        **facts,
     )
 
 
@@ -144,36 +126,10 @@ def _only_obo(folder: Path) -> Terminology:
     return names_of_obo(found)
 
 
-HPO = synonym_task(
-    "HPO",
-    _only_obo,
-    folders=("HPO",),
-    citation="Gargano et al. 2024, The Human Phenotype Ontology in 2024: phenotypes around the world, Nucleic Acids Research",
-    licence="HPO licence: free with attribution, content unaltered, version shown",
-    access="open",
-    obtain="take hp.obo from the Human Phenotype Ontology's page",
-)
-SNOMED_CT = synonym_task(
-    "SNOMED-CT",
-    names_of_snomed,
-    folders=("SNOMED", "SNOMED-CT"),
-    citation="SNOMED CT International Edition, release of 31 January 2019; Schulz et al., medisim",
-    licence="SNOMED CT affiliate licence (in the USA: UMLS licence)",
-    access="credentialed",
-    obtain="get a SNOMED CT licence (in the USA through the UMLS) and download the International Edition's RF2 release",
-)
-UMLS = synonym_task(
-    "UMLS",
-    names_of_umls,
-    folders=("UMLS",),
-    citation="Bodenreider 2004, The Unified Medical Language System (UMLS): integrating biomedical terminology, "
-    "Nucleic Acids Research",
-    licence="UMLS Metathesaurus licence",
-    access="credentialed",
-    obtain="get a UMLS licence, sign in at the page and download MRCONSO.RRF of a release",
-)
-
-
+TASKS: Final = {
+    name: _synonym_task(read, **task_facts("concepts", name))
+    for name, read in (("HPO", _only_obo), ("SNOMED-CT", names_of_snomed), ("UMLS", names_of_umls))
+}
 _READERS: Final = {"obo": names_of_obo, "snomed": names_of_snomed, "umls": names_of_umls}
 
 
@@ -182,17 +138,8 @@ def task_of_source(kind: str, place: Path, frequencies: Path | None = None) -> T
 
     HPO, SNOMED CT and UMLS have the names of their tasks; any other ontology has that of its file.
     """
-    known = {"hp": HPO, "snomed": SNOMED_CT, "umls": UMLS}
     stem = place.name.split(".")[0] if kind == "obo" else kind
-    like = known.get(stem.casefold())
-    return synonym_task(
-        stem if like is None else like.name,
-        lambda folder: _READERS[kind](place),
-        folders=(),
-        citation="the ontology's own" if like is None else like.citation,
-        licence="the ontology's own" if like is None else like.licence,
-        # Whether an unknown ontology may be passed on, nobody has said.
-        access="on request" if like is None else like.access,
-        obtain=f"name another file than {place}",
-        frequencies=frequencies,
-    )
+    known = {"hp": "HPO", "snomed": "SNOMED-CT", "umls": "UMLS"}.get(stem.casefold())
+    facts = task_facts("concepts", known or "another ontology")
+    own = {"name": known or stem, "folders": (), "obtain": f"name another file than {place}"}
+    return _synonym_task(lambda folder: _READERS[kind](place), frequencies, **facts | own)
