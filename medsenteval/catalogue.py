@@ -85,25 +85,25 @@ PROBING_TASKS: Final[TaskTable] = {
 
 #: Probing tasks made from any text in PubMed20K's format.
 BIO_PROBING_TASKS: Final[TaskTable] = {
-    "BioLength": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_LENGTH", ()),
-    "BioWordContent": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_WORD_CONTENT", ()),
-    "BioBigramShift": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_BIGRAM_SHIFT", ()),
-    "BioTense": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_TENSE", ()),
-    "BioNumbers": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_NUMBERS", ()),
-    "BioAbbreviation": ("medsenteval.tasks.diagnostics.biomedical_probing:BIO_ABBREVIATION", ()),
+    "BioLength": ("medsenteval.tasks.diagnostics.biomedical_probing:TASKS", ()),
+    "BioWordContent": ("medsenteval.tasks.diagnostics.biomedical_probing:TASKS", ()),
+    "BioBigramShift": ("medsenteval.tasks.diagnostics.biomedical_probing:TASKS", ()),
+    "BioTense": ("medsenteval.tasks.diagnostics.biomedical_probing:TASKS", ()),
+    "BioNumbers": ("medsenteval.tasks.diagnostics.biomedical_probing:TASKS", ()),
+    "BioAbbreviation": ("medsenteval.tasks.diagnostics.biomedical_probing:TASKS", ()),
 }
 
 DIAGNOSTIC_TASKS: Final[TaskTable] = {
-    "FunctionWords": ("medsenteval.tasks.diagnostics.changes:FUNCTION_WORDS", ()),
-    "Typos": ("medsenteval.tasks.diagnostics.changes:TYPOS", ()),
-    "CaseNoise": ("medsenteval.tasks.diagnostics.changes:CASE_NOISE", ()),
-    "NegationFlip": ("medsenteval.tasks.diagnostics.changes:NEGATION_FLIP", ()),
-    "DrugSwap": ("medsenteval.tasks.diagnostics.changes:DRUG_SWAP", ()),
-    "DoseSwap": ("medsenteval.tasks.diagnostics.changes:DOSE_SWAP", ()),
-    "LateralitySwap": ("medsenteval.tasks.diagnostics.changes:LATERALITY_SWAP", ()),
-    "WordOrder": ("medsenteval.tasks.diagnostics.changes:WORD_ORDER", ()),
-    "Abbreviations": ("medsenteval.tasks.diagnostics.inferences:ABBREVIATIONS", ()),
-    "MedicalKnowledge": ("medsenteval.tasks.diagnostics.inferences:MEDICAL_KNOWLEDGE", ()),
+    "FunctionWords": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "Typos": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "CaseNoise": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "NegationFlip": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "DrugSwap": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "DoseSwap": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "LateralitySwap": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "WordOrder": ("medsenteval.tasks.diagnostics.changes:TASKS", ()),
+    "Abbreviations": ("medsenteval.tasks.diagnostics.inferences:TASKS", ()),
+    "MedicalKnowledge": ("medsenteval.tasks.diagnostics.inferences:TASKS", ()),
 }
 
 WORD_TASKS: Final[TaskTable] = {

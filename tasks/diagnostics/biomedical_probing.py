@@ -29,14 +29,7 @@ from medsenteval.tasks.diagnostics.properties import (
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.sentence import pubmed20k
 
-__all__ = [
-    "BIO_ABBREVIATION",
-    "BIO_BIGRAM_SHIFT",
-    "BIO_LENGTH",
-    "BIO_NUMBERS",
-    "BIO_TENSE",
-    "BIO_WORD_CONTENT",
-]
+__all__ = ["TASKS"]
 
 _SEED: Final = 1111
 _SHORTEST: Final = 5
@@ -122,9 +115,13 @@ def _evened(
     return sorted(chosen, key=lambda item: item[1][1])
 
 
-BIO_LENGTH: Final = _make_task("BioLength", "how long is it?", length_rule)
-BIO_WORD_CONTENT: Final = _make_task("BioWordContent", "which medical term is in it?", word_rule)
-BIO_BIGRAM_SHIFT: Final = _make_task("BioBigramShift", "were two words swapped?", lambda _: shift_rule(_SEED))
-BIO_TENSE: Final = _make_task("BioTense", "is it in the past or in the present?", lambda _: tense)
-BIO_NUMBERS: Final = _make_task("BioNumbers", "is there a number in it?", lambda _: has_number)
-BIO_ABBREVIATION: Final = _make_task("BioAbbreviation", "is there an abbreviation in it?", lambda _: has_abbreviation)
+#: Task -> what is asked of a sentence, and the rule that answers it, made from the training sentences.
+_PROPERTIES: Final[Mapping[str, tuple[str, Callable[[list[str]], Rule]]]] = {
+    "BioLength": ("how long is it?", length_rule),
+    "BioWordContent": ("which medical term is in it?", word_rule),
+    "BioBigramShift": ("were two words swapped?", lambda _: shift_rule(_SEED)),
+    "BioTense": ("is it in the past or in the present?", lambda _: tense),
+    "BioNumbers": ("is there a number in it?", lambda _: has_number),
+    "BioAbbreviation": ("is there an abbreviation in it?", lambda _: has_abbreviation),
+}
+TASKS: Final = {name: _make_task(name, *asked) for name, asked in _PROPERTIES.items()}

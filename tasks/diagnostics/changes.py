@@ -23,17 +23,7 @@ from medsenteval.statistics import Means, bootstrap
 from medsenteval.tasks.diagnostics.item_files import read_changes
 from medsenteval.tasks.diagnostics.items import CHANGES
 
-__all__ = [
-    "CASE_NOISE",
-    "DOSE_SWAP",
-    "DRUG_SWAP",
-    "FUNCTION_WORDS",
-    "LATERALITY_SWAP",
-    "NEGATION_FLIP",
-    "TYPOS",
-    "WORD_ORDER",
-    "evaluate_changes",
-]
+__all__ = ["TASKS", "evaluate_changes"]
 
 #: A cosine from which the paper counts two sentences as the same.
 _SAME: Final = 0.93
@@ -117,11 +107,15 @@ def _task(name: str, meaning_changes: bool, done: str) -> Task:
     )
 
 
-FUNCTION_WORDS: Final = _task("FunctionWords", False, "function words are removed")
-TYPOS: Final = _task("Typos", False, "letters change places in a quarter of the longer words")
-CASE_NOISE: Final = _task("CaseNoise", False, "everything is written in capitals")
-NEGATION_FLIP: Final = _task("NegationFlip", True, "a finding is denied instead of affirmed")
-DRUG_SWAP: Final = _task("DrugSwap", True, "a drug is replaced by one for another disease")
-DOSE_SWAP: Final = _task("DoseSwap", True, "a dose is replaced by another one")
-LATERALITY_SWAP: Final = _task("LateralitySwap", True, "left and right change places")
-WORD_ORDER: Final = _task("WordOrder", True, "two findings change places, so that the same words say something else")
+#: Test -> whether the meaning changes, and what is done to a sentence.
+_TESTS: Final = {
+    "FunctionWords": (False, "function words are removed"),
+    "Typos": (False, "letters change places in a quarter of the longer words"),
+    "CaseNoise": (False, "everything is written in capitals"),
+    "NegationFlip": (True, "a finding is denied instead of affirmed"),
+    "DrugSwap": (True, "a drug is replaced by one for another disease"),
+    "DoseSwap": (True, "a dose is replaced by another one"),
+    "LateralitySwap": (True, "left and right change places"),
+    "WordOrder": (True, "two findings change places, so that the same words say something else"),
+}
+TASKS: Final = {name: _task(name, *test) for name, test in _TESTS.items()}

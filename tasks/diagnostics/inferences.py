@@ -21,7 +21,7 @@ from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_IT
 from medsenteval.tasks.probe_rows import accuracy_metric
 from medsenteval.tasks.sentence import mednli
 
-__all__ = ["ABBREVIATIONS", "MEDICAL_KNOWLEDGE"]
+__all__ = ["TASKS"]
 
 
 def _read(folder: Path, name: str, items: tuple[Inference, ...], also: str) -> tuple[Dataset, list[Inference], tuple[str, ...]]:
@@ -121,13 +121,11 @@ _SHARED: Final[dict[str, Any]] = {
     "obtain": f"{mednli.TASK.obtain}; items of your own go to diagnostics/ beside it",
 }
 
-ABBREVIATIONS: Final = Task(
-    name="Abbreviations",
-    metrics=("acc_before", "acc_after"),
-    read=_read_abbreviations,
-    evaluate=_evaluate_abbreviations,
-    **_SHARED,
-)
-MEDICAL_KNOWLEDGE: Final = Task(
-    name="MedicalKnowledge", metrics=("acc",), read=_read_knowledge, evaluate=_evaluate_knowledge, **_SHARED
-)
+_SCORED: Final = ("acc_before", "acc_after")
+TASKS: Final = {
+    task.name: task
+    for task in (
+        Task("Abbreviations", metrics=_SCORED, read=_read_abbreviations, evaluate=_evaluate_abbreviations, **_SHARED),
+        Task("MedicalKnowledge", metrics=("acc",), read=_read_knowledge, evaluate=_evaluate_knowledge, **_SHARED),
+    )
+}

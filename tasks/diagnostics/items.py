@@ -16,10 +16,12 @@ from typing import Final
 from medsenteval.tasks.diagnostics.wordlists import (
     ABBREVIATIONS,
     BRANDS,
+    DOSES,
     FINDINGS,
     FUNCTION_WORDS,
     INDICATIONS,
     PAIRED_ORGANS,
+    PATTERNS,
     PRESENTATIONS,
 )
 
@@ -47,66 +49,6 @@ class Inference:
     relation: str = ""
 
 
-_DOSES: Final = ("5 mg", "10 mg", "20 mg", "25 mg", "40 mg", "50 mg", "75 mg", "100 mg", "200 mg", "250 mg", "500 mg", "1 g")
-_TREATED: Final = (
-    "The patient was started on {drug} {dose} daily for {disease}.",
-    "She has been taking {drug} {dose} since her diagnosis of {disease}.",
-    "After two weeks {drug} {dose} was stopped because of side effects.",
-    "He was sent home on {drug} {dose} twice a day and will be seen again in a month.",
-)
-_AFFIRMED: Final = (
-    ("The patient reports {finding}.", "The patient denies {finding}."),
-    ("There is {finding} on examination today.", "There is no {finding} on examination today."),
-    ("He complained of {finding} during the night.", "He did not complain of {finding} during the night."),
-    ("Her history is remarkable for {finding}.", "Her history is unremarkable for {finding}."),
-    ("She was admitted with {finding}.", "She was admitted without {finding}."),
-    ("The drug was associated with {finding} in this trial.", "The drug was not associated with {finding} in this trial."),
-    ("Treatment relieved {finding} in most patients.", "Treatment failed to relieve {finding} in most patients."),
-)
-_SIDED: Final = (
-    "A mass was seen in the {side} {organ}.",
-    "The patient underwent surgery of the {side} {organ} last year.",
-    "He reports pain and weakness of the {side} {organ}.",
-    "The {side} {organ} is normal, while the other side shows early changes.",
-    "Follow-up of the {side} {organ} is recommended in six months.",
-)
-_ROLES: Final = (
-    ("The {a} improved before the {b} was noticed.", "The {b} improved before the {a} was noticed."),
-    ("In this patient {a} was caused by {b}.", "In this patient {b} was caused by {a}."),
-    ("The treatment reduced {a} but increased {b}.", "The treatment reduced {b} but increased {a}."),
-    ("She has {a} but no {b}.", "She has {b} but no {a}."),
-    ("First {a} and only later {b} led to the diagnosis.", "First {b} and only later {a} led to the diagnosis."),
-    ("More patients reported {a} than {b}.", "More patients reported {b} than {a}."),
-)
-#: Many patterns, so that two sentences drawn from them are as different as sentences of different papers are.
-_LONG: Final = (
-    "The {side} {organ} of this patient was examined because of {finding} that had been present for more than {n} weeks.",
-    "In our study of {n} patients with {disease} there was a clear association between {drug} and the absence of {finding}.",
-    "It is not known whether {drug} should be given to all of those who have {finding} and are at risk of {disease}.",
-    "Magnetic resonance imaging showed a lesion of {n} mm in the {side} {organ}, which had not been there a year before.",
-    "{Drug} is the first choice for most adults, but the dose has to be reduced in those with impaired renal function.",
-    "She called her doctor during the night since the {finding} was getting worse and nothing in the house would help.",
-    "Serum levels were measured in {n} healthy volunteers at baseline, after a single dose, and at the end of the trial.",
-    "Are there any vaccines that can be given to children who are being treated with {drug} for {disease}?",
-    "The authors conclude that screening for {disease} is worthwhile only where its prevalence is above that of the region.",
-    "His {side} {organ} was operated on by the same surgeon, and there were no complications during or after the procedure.",
-    "Expression of the gene was lower in tumour tissue than in the normal tissue around it, as shown by {n} biopsies.",
-    "Nurses on the ward were asked about how often they had seen {finding} in patients on {drug} within the last month.",
-    "Between the two groups there was no difference in survival, although {finding} was more frequent with {drug}.",
-    "We describe a family in which {disease} has been passed from father to son through at least three generations.",
-    "Despite treatment with {drug} for {n} days the cultures from the {side} {organ} were still positive.",
-    "Mice that lack the receptor do not develop {disease}, even when they are fed the same diet as the others.",
-    "After a fall from a ladder the man was brought in with an open fracture just above the {side} {organ}.",
-    "Cost was lower by {n} dollars a year for each of the patients whose {disease} was managed by a pharmacist.",
-    "Why {drug} should cause {finding} in some and not in others is a question that this review does not answer.",
-    "Her mother and two of her aunts had {disease}, so she was referred for counselling before any test was done.",
-    "An alarm was raised when {n} cases of {finding} had been reported from a single school within one week.",
-    "Tablets of {drug} must be taken with food and should never be broken, chewed or given through a feeding tube.",
-    "Most of what is known about {disease} comes from small studies that were done before {drug} was available.",
-    "On the second day the drain from the {side} {organ} was removed, and he could walk to the bathroom without help.",
-)
-
-
 def _articleless(finding: str) -> str:
     return finding.removeprefix("a ")
 
@@ -115,7 +57,7 @@ def _long_sentences() -> Iterator[str]:
     findings, drugs, organs = list(FINDINGS), list(INDICATIONS.items()), list(PAIRED_ORGANS)
     for number in range(120):
         drug, (disease, _) = drugs[number % len(drugs)]
-        yield _LONG[number % len(_LONG)].format(
+        yield PATTERNS["long"][number % len(PATTERNS["long"])].format(
             side=("left", "right")[number % 2], organ=organs[number % len(organs)],
             finding=findings[(number * 7) % len(findings)], n=12 + 3 * number, disease=disease,
             drug=drug, Drug=drug.capitalize(),
@@ -133,7 +75,7 @@ def _without_function_words() -> Iterator[tuple[str, str]]:
 
 
 def _negated() -> Iterator[tuple[str, str]]:
-    for (affirmed, denied), finding in product(_AFFIRMED, FINDINGS):
+    for (affirmed, denied), finding in product(PATTERNS["affirmed"], FINDINGS):
         named = _articleless(finding) if "There is" in affirmed else finding
         yield affirmed.format(finding=named), denied.format(finding=named)
 
@@ -142,12 +84,12 @@ def _treated(number: int) -> tuple[str, str, str, str]:
     drugs = list(INDICATIONS)
     drug = drugs[number % len(drugs)]
     # Every template with every drug.
-    return _TREATED[number // len(drugs)], drug, INDICATIONS[drug][0], _DOSES[number % len(_DOSES)]
+    return PATTERNS["treated"][number // len(drugs)], drug, INDICATIONS[drug][0], DOSES[number % len(DOSES)]
 
 
 def _other_drug() -> Iterator[tuple[str, str]]:
     drugs = list(INDICATIONS)
-    for number in range(len(_TREATED) * len(INDICATIONS)):
+    for number in range(len(PATTERNS["treated"]) * len(INDICATIONS)):
         template, drug, disease, dose = _treated(number)
         # Another disease's drug, so that the sentence with it is wrong and not merely different.
         others = [name for name in drugs if INDICATIONS[name][0] != disease]
@@ -157,22 +99,22 @@ def _other_drug() -> Iterator[tuple[str, str]]:
 
 
 def _other_dose() -> Iterator[tuple[str, str]]:
-    for number in range(len(_TREATED) * len(INDICATIONS)):
+    for number in range(len(PATTERNS["treated"]) * len(INDICATIONS)):
         template, drug, disease, dose = _treated(number)
-        other = _DOSES[(number + 5) % len(_DOSES)]
+        other = DOSES[(number + 5) % len(DOSES)]
         text, changed = (template.format(drug=drug, dose=amount, disease=disease) for amount in (dose, other))
         yield text, changed
 
 
 def _other_side() -> Iterator[tuple[str, str]]:
-    for template, organ, side in product(_SIDED, PAIRED_ORGANS, ("left", "right")):
+    for template, organ, side in product(PATTERNS["sided"], PAIRED_ORGANS, ("left", "right")):
         other = "right" if side == "left" else "left"
         yield template.format(side=side, organ=organ), template.format(side=other, organ=organ)
 
 
 def _other_order() -> Iterator[tuple[str, str]]:
     names = [_articleless(finding) for finding in FINDINGS]
-    for number, (pattern, step) in enumerate(product(_ROLES, range(1, 4))):
+    for number, (pattern, step) in enumerate(product(PATTERNS["roles"], range(1, 4))):
         for place in range(number % 2, len(names), 2):
             roles = {"a": names[place], "b": names[(place + step) % len(names)]}
             yield pattern[0].format(**roles), pattern[1].format(**roles)
@@ -214,16 +156,10 @@ CHANGES: Final[dict[str, tuple[Change, ...]]] = {
     name: _numbered(name, ((text, changed) for text, changed in make())) for name, make in _MAKERS.items()
 }
 
-_ABBREVIATED: Final = (
-    ("Past medical history of {x}.", "entailment", "The patient has a history of {full}."),
-    ("Admitted last week with {x}.", "contradiction", "The patient has never had {full}."),
-    ("Seen in clinic for follow-up of {x}.", "neutral", "The patient has {other}."),
-)
-
 
 def _abbreviations() -> Iterator[Inference]:
     names = list(ABBREVIATIONS.items())
-    for (short, full), (number, (premise, label, hypothesis)) in product(names, enumerate(_ABBREVIATED)):
+    for (short, full), (number, (premise, label, hypothesis)) in product(names, enumerate(PATTERNS["abbreviated"])):
         place = names.index((short, full))
         other = names[(place + 11 + number) % len(names)][1]
         yield Inference(
