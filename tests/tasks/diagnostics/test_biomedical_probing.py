@@ -11,7 +11,7 @@ import pytest
 
 import medsenteval
 from medsenteval import registry
-from medsenteval.catalogue import BIO_PROBING_TASKS
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Dataset
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
@@ -50,7 +50,7 @@ def test_large_classes_are_cut(sizes: tuple[int, ...], most: int, kept: tuple[in
     assert [place for _, (_, place, _) in chosen] == sorted(place for _, (_, place, _) in chosen)
 
 
-@pytest.mark.parametrize("name", BIO_PROBING_TASKS)
+@pytest.mark.parametrize("name", TASK_GROUPS["bio-probing"])
 def test_classes_are_even_and_sentences_distinct(name: str) -> None:
     dataset = read(name)
     assert set(dataset.splits) == {"train", "dev", "test"}

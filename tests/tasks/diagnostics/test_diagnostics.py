@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import medsenteval
 from medsenteval import registry
-from medsenteval.catalogue import DIAGNOSTIC_TASKS
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.cli.main import main
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
@@ -142,4 +142,4 @@ def test_one_sentence_is_not_enough(write: Write) -> None:
 def test_the_group_runs_on_the_sample(tmp_path: Path) -> None:
     outcome = CliRunner().invoke(main, ["run", "-t", "diagnostics", "-o", str(tmp_path), "--quiet"])
     assert outcome.exit_code == 0, outcome.stderr
-    assert all(name in outcome.stdout for name in DIAGNOSTIC_TASKS)
+    assert all(name in outcome.stdout for name in TASK_GROUPS["diagnostics"])

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from medsenteval.catalogue import DIAGNOSTIC_TASKS
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, CHANGES, KNOWLEDGE_ITEMS
 from medsenteval.tasks.diagnostics.wordlists import ABBREVIATIONS, FUNCTION_WORDS
 
@@ -18,7 +18,7 @@ def test_a_test_has_a_hundred_distinct_items_that_change(name: str) -> None:
     assert len({item.text for item in items}) == len({item.item for item in items}) == len(items)
     assert all(item.text != item.changed for item in items)
     assert not any("{" in item.text + item.changed for item in items)
-    assert name in DIAGNOSTIC_TASKS
+    assert name in TASK_GROUPS["diagnostics"]
 
 
 def test_function_words_go_and_everything_else_stays() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from medsenteval.catalogue import SENTENCE_TASKS
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Dataset
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.registry import task
@@ -291,7 +291,7 @@ def test_a_split_without_a_readable_row_is_an_error(write: Write) -> None:
         read("CitationSA", write({"train.txt": "nope\ttext\n"}))
 
 
-@pytest.mark.parametrize("name", SENTENCE_TASKS)
+@pytest.mark.parametrize("name", TASK_GROUPS["sentence"])
 def test_an_empty_folder_is_missing_data(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataMissingError, match=f"{name}: .* holds no file"):
         read(name, tmp_path)

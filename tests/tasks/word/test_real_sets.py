@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medsenteval import registry
-from medsenteval.catalogue import WORD_GENERAL_TASKS, WORD_TASKS
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.datasets.locate import load_dataset, locate
 from medsenteval.engine import evaluate_task
 from medsenteval.running.record import reference_results
@@ -28,7 +28,7 @@ COUNTS = {
 
 @pytest.mark.parametrize("root", [".", "wordsim"])
 def test_all_sets_are_whole(realdata: Path, root: str) -> None:
-    assert set(COUNTS) == {*WORD_TASKS, *WORD_GENERAL_TASKS}
+    assert set(COUNTS) == {*TASK_GROUPS["word"], *TASK_GROUPS["word-general"]}
     for name, count in COUNTS.items():
         if root == "wordsim" and name.startswith("EHR-Rel"):
             continue  # the real files lie beside that folder
@@ -40,7 +40,7 @@ def test_all_sets_are_whole(realdata: Path, root: str) -> None:
 
 def test_the_repository_of_bio_simverb_is_read_as_it_is(realdata: Path) -> None:
     root = realdata / "wordsim" / "bio-simverb-repo"
-    for name in ("Bio-SimLex", "UMNSRS-rel", "MayoSRS", "MiniMayoSRS", *WORD_GENERAL_TASKS):
+    for name in ("Bio-SimLex", "UMNSRS-rel", "MayoSRS", "MiniMayoSRS", *TASK_GROUPS["word-general"]):
         assert len(load_dataset(registry.task(name), root, Settings())) == COUNTS[name]
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from medsenteval import registry
-from medsenteval.catalogue import WORD_GENERAL_TASKS, WORD_TASKS
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Dataset, Embeddings, Scores
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError, DataMissingError, SettingsError
@@ -203,7 +203,7 @@ def test_too_few_known_pairs_are_an_error(write: Write) -> None:
 
 
 def test_every_biomedical_set_has_a_sample() -> None:
-    for name in WORD_TASKS:
+    for name in TASK_GROUPS["word"]:
         dataset = load_dataset(registry.task(name), sample_root(), Settings())
         assert len(dataset) >= 20
         assert dataset.synthetic
@@ -211,7 +211,7 @@ def test_every_biomedical_set_has_a_sample() -> None:
 
 
 def test_every_task_says_what_to_cite_and_where_to_get_it() -> None:
-    for name in [*WORD_TASKS, *WORD_GENERAL_TASKS]:
+    for name in [*TASK_GROUPS["word"], *TASK_GROUPS["word-general"]]:
         task = registry.task(name)
         assert task.name == name
         assert task.citation
