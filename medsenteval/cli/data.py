@@ -102,19 +102,20 @@ def where(name: str, folder: str | None) -> None:
 
     found = manifest(name)
     here = where_is(found, data_root(folder))
-    counts = ", ".join(f"{split} {count:,}" for split, count in found.counts.items())
+    about = found.tasks[0]
+    counts = ", ".join(f"{split} {count:,}" for split, count in about.published_counts.items())
     lines = {
-        "Data set": f"{found.name} ({found.group}; read by {', '.join(task.name for task in found.tasks) or 'no task yet'})",
+        "Data set": f"{found.name} ({found.group}; read by {', '.join(task.name for task in found.tasks)})",
         "Here": str(here) if here is not None else "not found",
         "Folder": f"{found.folder}/ below the data folder",
         "Page": found.page,
-        "Access": found.access,
-        "Licence": found.licence,
-        "Cite": found.citation,
+        "Access": about.access,
+        "Licence": about.licence,
+        "Cite": about.citation,
         "Published": counts,
         "Shrinks": found.shrinks,
         "To get it": what_to_do(found),
-        "By hand": found.obtain,
+        "By hand": about.obtain,
         "Note": found.note,
     }
     for key, value in lines.items():

@@ -54,10 +54,9 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
         if not status.usable:
             left_out.append((manifest.name, status.problem or status.state))
             continue
+        about = manifest.tasks[0]
         if not manifest.open and not restricted:
-            left_out.append(
-                (manifest.name, f"{manifest.access}: {manifest.licence}; add it with --restricted if your terms allow")
-            )
+            left_out.append((manifest.name, f"{about.access}: {about.licence}; add it with --restricted if your terms allow"))
             continue
         folder = where_is(manifest, root)
         assert folder is not None  # examine has just read it
@@ -70,9 +69,7 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
             files[name] = {"sha256": file_digest(path), "size": path.stat().st_size}
             paths.append((name, path))
         sets[manifest.name] = {"folder": manifest.folder, "synthetic": status.state == SYNTHETIC, "files": files}
-        terms.append(
-            f"{manifest.name}\n  access: {manifest.access}\n  licence: {manifest.licence}\n  cite: {manifest.citation}\n"
-        )
+        terms.append(f"{manifest.name}\n  access: {about.access}\n  licence: {about.licence}\n  cite: {about.citation}\n")
     if not sets:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out)
         raise DataError(f"nothing to export from {root}: {reasons}")

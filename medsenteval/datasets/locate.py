@@ -19,7 +19,7 @@ __all__ = ["SYNTHETIC_MARK", "data_root", "differences", "load_dataset", "locate
 #: A folder that holds this file holds invented data, and everything scored on it says so.
 SYNTHETIC_MARK: Final = "SYNTHETIC.txt"
 #: A data set is ready if each part has between 90 % of the published rows and as many more, and at most 2 % were rejected.
-LEAST_ROWS: Final = 0.9
+_LEAST_ROWS: Final = 0.9
 _MOST_REJECTED: Final = 0.02
 
 
@@ -139,7 +139,7 @@ def shortages(task: Task, dataset: Dataset) -> list[str]:
     found = [
         f"{name} has {rows:,} rows where {published:,} are published ({100 * rows / published:.1f} %)"
         for name, (rows, published) in _counts(task, dataset).items()
-        if not LEAST_ROWS <= rows / published <= 1 / LEAST_ROWS and not _shrinks(task)
+        if not _LEAST_ROWS <= rows / published <= 1 / _LEAST_ROWS and not _shrinks(task)
     ]
     n_rejected = len(dataset.rejected)
     if n_rejected > _MOST_REJECTED * (len(dataset) + n_rejected):

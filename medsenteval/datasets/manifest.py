@@ -1,65 +1,25 @@
-"""Manifests: what each data set consists of, where it comes from and under what terms.
+"""Manifests: the files that each data set consists of, and where they come from.
 
-What a registered Task says of its data set (citation, licence, access, how to obtain it, published counts, folder) is taken
-from the Task and stands nowhere else; a manifest states these only for data sets that no Task reads yet.
+What a Task says of its data set (citation, licence, access, how to obtain it, published counts, folder) is taken from the Task
+and stands nowhere else.
 """
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib import import_module
-from importlib.resources import files as package_files
-from pathlib import PurePosixPath
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from medsenteval.contracts import Task
-from medsenteval.errors import DataError, UnknownNameError
+from medsenteval.errors import UnknownNameError
+from medsenteval.support.toml_files import packaged_toml
 
-__all__ = ["ACCESS", "CONVERSIONS", "DataFile", "Download", "Manifest", "manifest", "manifests", "parse_manifests", "select"]
-
-#: How a data set is had.
-ACCESS: Final = ("open", "registration", "credentialed", "on request", "lost")
-#: How a file that people have becomes the one that is read; "" copies it.
-CONVERSIONS: Final = ("", "tweets", "snli")
+__all__ = ["DataFile", "Download", "Manifest", "manifest", "manifests", "select"]
 
 _GROUPS: Final = ("sentence", "word", "ner", "terms", "general")
-_SET_KEYS: Final = {
-    "page",
-    "note",
-    "tasks",
-    "files",
-    "downloads",
-    "folder",
-    "citation",
-    "licence",
-    "access",
-    "obtain",
-    "counts",
-    "shrinks",
-}
-_TEXT_KEYS: Final = ("folder", "citation", "licence", "access", "obtain")
-_FILE_KEYS: Final = {
-    "path",
-    "content",
-    "names",
-    "row",
-    "rows",
-    "size",
-    "sha256",
-    "layout",
-    "convert",
-    "caution",
-    "optional",
-    "telling",
-    "named",
-}
-_DOWNLOAD_KEYS: Final = {"name", "urls", "size", "sha256"}
 
 
 @dataclass(frozen=True)
@@ -110,7 +70,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All that is known of one data set; ``stated`` is what only the manifest says (see the module's first lines).
+    """All that is known of one data set beside what the tasks say that read it, one at least.
 
     ``shrinks`` says why fewer rows than published are to be expected (tweets that were deleted); empty for most.
     """
@@ -119,48 +79,30 @@ class Manifest:
     group: str
     page: str
     files: tuple[DataFile, ...]
-    downloads: tuple[Download, ...] = ()
-    task_names: tuple[str, ...] = ()
+    downloads: tuple[Download, ...]
+    task_names: tuple[str, ...]
     note: str = ""
     shrinks: str = ""
-    stated: Mapping[str, str] = field(default_factory=dict)
-    stated_counts: Mapping[str, int] = field(default_factory=dict)
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
-        """The registered tasks that read this data set; none where the toolkit has no reader for it."""
+        """The tasks that read this data set; they agree on its terms."""
         from medsenteval import registry
 
-        known = set(registry.task_names())
-        return tuple(registry.task(name) for name in self.task_names if name in known)
-
-    def _said(self, key: str) -> str:
-        return str(getattr(self.tasks[0], key)) if self.tasks else self.stated[key]
-
-    @property
-    def citation(self) -> str:
-        return self._said("citation")
-
-    @property
-    def licence(self) -> str:
-        return self._said("licence")
+        return tuple(map(registry.task, self.task_names))
 
     @property
     def access(self) -> str:
-        return self._said("access")
+        return self.tasks[0].access
 
     @property
     def obtain(self) -> str:
-        return self._said("obtain")
+        return self.tasks[0].obtain
 
     @property
     def folder(self) -> str:
         """Where the data set belongs below the data folder."""
-        return self.tasks[0].folders[0] if self.tasks else self.stated["folder"]
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        return self.tasks[0].published_counts if self.tasks else self.stated_counts
+        return self.tasks[0].folders[0]
 
     @property
     def layouts(self) -> dict[str, tuple[DataFile, ...]]:
@@ -177,14 +119,26 @@ class Manifest:
 @cache
 def manifests() -> Mapping[str, Manifest]:
     """Return every manifest by name, groups in order."""
-    found: dict[str, Manifest] = {}
-    for group in _GROUPS:
-        source = package_files("medsenteval.datasets") / "manifests" / f"{group}.toml"
-        for name, each in parse_manifests(source.read_text("utf-8"), group).items():
-            if name in found:
-                raise DataError(f"{group}.toml: {name} has a manifest in {found[name].group}.toml already")
-            found[name] = each
-    return found
+    return {
+        name: _manifest(name, group, **table)
+        for group in _GROUPS
+        for name, table in packaged_toml("medsenteval.datasets", f"manifests/{group}.toml").items()
+    }
+
+
+def _manifest(
+    name: str, group: str, files: list[dict[str, Any]], downloads: Sequence[dict[str, Any]] = (), tasks: Any = (), **rest: str
+) -> Manifest:
+    found = tuple(DataFile(**_with_tuples(each)) for each in files)
+    fetched = tuple(Download(**{**each, "urls": tuple(each["urls"])}) for each in downloads)
+    return Manifest(name, group, files=found, downloads=fetched, task_names=tuple(tasks) or (name,), **rest)
+
+
+def _with_tuples(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Make tuples of lists; a file may have one hash or several."""
+    tuples = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+    hashes = {"sha256": (table["sha256"],)} if isinstance(table.get("sha256"), str) else {}
+    return {**table, **tuples, **hashes}
 
 
 def manifest(name: str) -> Manifest:
@@ -210,153 +164,3 @@ def select(names: tuple[str, ...]) -> list[Manifest]:
             each = manifest(name)
             chosen[each.name] = each
     return list(chosen.values())
-
-
-def parse_manifests(text: str, group: str) -> dict[str, Manifest]:
-    """Read manifests from TOML and check them whole; a wrong one raises a DataError that names it and the key."""
-    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    try:
-        tables = toml.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{group}.toml: {error}") from error
-    return {name: _Table(f"{group}.toml [{name}]", table).manifest(name, group) for name, table in tables.items()}
-
-
-class _Table:
-    """One table of a manifest file, read key by key."""
-
-    def __init__(self, place: str, table: Any) -> None:
-        if not isinstance(table, dict):
-            raise DataError(f"{place}: expected a table")
-        self.place, self.table = place, table
-
-    def fail(self, message: str) -> DataError:
-        return DataError(f"{self.place}: {message}")
-
-    def only(self, known: set[str]) -> None:
-        unknown = sorted(set(self.table) - known)
-        if unknown:
-            raise self.fail(f"unknown key {unknown[0]!r}; known: {', '.join(sorted(known))}")
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.table.get(key, default)
-        if not isinstance(value, str) or (default is None and not value.strip()):
-            raise self.fail(f"{key} must be a text that is not empty")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.table.get(key, [])
-        value = [value] if isinstance(value, str) else value
-        if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
-            raise self.fail(f"{key} must be a list of texts")
-        return tuple(value)
-
-    def number(self, key: str) -> int | None:
-        value = self.table.get(key)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise self.fail(f"{key} must be a whole number, not {value!r}")
-        return value
-
-    def hashes(self) -> tuple[str, ...]:
-        found = self.texts("sha256")
-        for each in found:
-            if not re.fullmatch("[0-9a-f]{64}", each):
-                raise self.fail(f"sha256 {each!r} is not 64 hexadecimal digits in lower case")
-        return found
-
-    def relative(self, key: str) -> str:
-        value = self.text(key)
-        path = PurePosixPath(value)
-        if path.is_absolute() or ".." in path.parts or "\\" in value or str(path) != value:
-            raise self.fail(f"{key} {value!r} must be a plain relative path")
-        return value
-
-    def tables(self, key: str) -> list[_Table]:
-        value = self.table.get(key, [])
-        if not isinstance(value, list):
-            raise self.fail(f"{key} must be an array of tables, [[NAME.{key}]]")
-        return [_Table(f"{self.place} {key} {number}", each) for number, each in enumerate(value, start=1)]
-
-    def manifest(self, name: str, group: str) -> Manifest:
-        self.only(_SET_KEYS)
-        counts = self.table.get("counts", {})
-        if not isinstance(counts, dict) or not all(isinstance(count, int) and count >= 0 for count in counts.values()):
-            raise self.fail("counts must be a table of whole numbers")
-        stated = {key: self.text(key) for key in _TEXT_KEYS if key in self.table}
-        if "folder" in stated:
-            self.relative("folder")
-        if "access" in stated and stated["access"] not in ACCESS:
-            raise self.fail(f"access is {stated['access']!r}; it can be {', '.join(ACCESS)}")
-        page = self.text("page")
-        self.address(page)
-        found = Manifest(
-            name=name,
-            group=group,
-            page=page,
-            files=tuple(table.file() for table in self.tables("files")),
-            downloads=tuple(table.download() for table in self.tables("downloads")),
-            task_names=self.texts("tasks") or (name,),
-            note=self.text("note", ""),
-            shrinks=self.text("shrinks", ""),
-            stated=stated,
-            stated_counts=counts,
-        )
-        if not found.files:
-            raise self.fail("names no files")
-        if not found.tasks and (missing := [key for key in _TEXT_KEYS if key not in stated]):
-            raise self.fail(f"no task reads it, so the manifest must say its {', '.join(missing)}")
-        return found
-
-    def file(self) -> DataFile:
-        self.only(_FILE_KEYS)
-        caution = self.texts("caution")
-        convert = self.text("convert", "")
-        if convert not in CONVERSIONS:
-            raise self.fail(f"convert is {convert!r}; it can be {', '.join(filter(None, CONVERSIONS))}")
-        if len(caution) not in (0, 2):
-            raise self.fail("caution must be a pattern and what to say without it")
-        for key, pattern in (
-            ("content", self.text("content")),
-            ("row", self.text("row", "")),
-            ("caution", "".join(caution[:1])),
-        ):
-            try:
-                re.compile(pattern.encode("utf-8"), re.MULTILINE)
-            except re.error as error:  # noqa: PERF203
-                raise self.fail(f"{key} is no pattern: {error}") from error
-        return DataFile(
-            path=self.relative("path"),
-            content=self.text("content"),
-            names=self.texts("names"),
-            row=self.text("row", ""),
-            rows=self.number("rows"),
-            size=self.number("size"),
-            sha256=self.hashes(),
-            layout=self.text("layout", "official"),
-            convert=convert,
-            caution=(caution[0], caution[1]) if caution else None,
-            optional=self.table.get("optional") is True,
-            telling=self.table.get("telling") is True,
-            named=self.table.get("named") is True,
-        )
-
-    def download(self) -> Download:
-        self.only(_DOWNLOAD_KEYS)
-        urls = self.texts("urls")
-        if not urls:
-            raise self.fail("urls must name at least one address")
-        for url in urls:
-            self.address(url)
-        name = self.relative("name")
-        if "/" in name:
-            raise self.fail(f"name {name!r} must be the name of a file")
-        return Download(name=name, urls=urls, size=self.number("size"), sha256="".join(self.hashes()[:1]))
-
-    def address(self, url: str) -> None:
-        try:
-            parts = urlsplit(url)
-            well_formed = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except ValueError:  # brackets that hold no address
-            well_formed = False
-        if not well_formed:
-            raise self.fail(f"{url!r} is not an http or https address")

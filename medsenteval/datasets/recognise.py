@@ -15,7 +15,7 @@ from typing import Final
 from medsenteval.datasets.manifest import DataFile, Manifest, manifests
 from medsenteval.errors import DataError
 
-__all__ = ["Candidate", "Match", "candidates_below", "file_digest", "match_layout", "recognise"]
+__all__ = ["Candidate", "Match", "candidates_below", "file_digest", "recognise"]
 
 _HEAD: Final = 1 << 18
 _BLOCK: Final = 1 << 20
@@ -123,11 +123,11 @@ def candidates_below(source: Path) -> Iterator[Candidate]:
 
 def recognise(manifest: Manifest, candidates: Sequence[Candidate]) -> Match:
     """Return the first complete layout, or the one of which most was found."""
-    matches = [match_layout(manifest, layout, candidates) for layout in manifest.layouts]
+    matches = [_match_layout(manifest, layout, candidates) for layout in manifest.layouts]
     return next((match for match in matches if match.complete), max(matches, key=lambda match: len(match.found)))
 
 
-def match_layout(manifest: Manifest, layout: str, candidates: Sequence[Candidate]) -> Match:
+def _match_layout(manifest: Manifest, layout: str, candidates: Sequence[Candidate]) -> Match:
     """Assign candidates to the files of one layout, each to one at most; two different ones that fit equally are an error."""
     files = manifest.layouts[layout]
     found: dict[DataFile, Candidate] = {}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from medsenteval.contracts import Dataset
 from medsenteval.datasets.archives import archive_kind
-from medsenteval.datasets.locate import LEAST_ROWS, SYNTHETIC_MARK, differences, load_dataset, locate, shortages
-from medsenteval.datasets.manifest import DataFile, Manifest, manifests
-from medsenteval.datasets.recognise import Candidate, candidates_below, match_layout
+from medsenteval.datasets.locate import differences, load_dataset, locate, shortages
+from medsenteval.datasets.manifest import Manifest, manifests
+from medsenteval.datasets.recognise import candidates_below
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.settings import Settings
 
@@ -43,8 +43,8 @@ MISSING: Final = "missing"
 class SetStatus:
     """What was found of one data set below a data folder.
 
-    ``counts`` are rows by split (or by file, where no task reads the set); ``differences`` is all that is not as published,
-    rejected rows included; ``problem`` says why it cannot be read, or may not be scored without --allow-incomplete.
+    ``counts`` are rows by split; ``differences`` is all that is not as published, rejected rows included; ``problem`` says why
+    it cannot be read, or may not be scored without --allow-incomplete.
     """
 
     manifest: Manifest
@@ -63,22 +63,19 @@ class SetStatus:
 
 def where_is(manifest: Manifest, root: Path) -> Path | None:
     """Return the data set's folder below ``root``, or None."""
-    for task in manifest.tasks:
-        try:
-            return locate(task, root)
-        except DataMissingError:  # noqa: PERF203
-            continue
-    folder = root / manifest.folder
-    return folder if not manifest.tasks and folder.is_dir() else None
+    try:
+        return locate(manifest.tasks[0], root)
+    except DataMissingError:
+        return None
 
 
 def examine(manifest: Manifest, root: Path) -> SetStatus:
-    """Read a data set whole, through its task where one is registered, and compare it with what is published."""
+    """Read a data set whole, through its tasks, and compare it with what is published."""
     folder = where_is(manifest, root)
     if folder is None:
         return SetStatus(manifest, MISSING)
     try:
-        return _by_task(manifest, root, folder) if manifest.tasks else _by_structure(manifest, folder)
+        return _examine(manifest, root, folder)
     except DataMissingError as error:
         problem = str(error).partition(". To get it:")[0]
         # Other sets may live in the same folder: then only what looks like a file of this one makes it found.
@@ -94,7 +91,7 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
         return SetStatus(manifest, UNREADABLE, folder, problem=str(error))
 
 
-def _by_task(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
+def _examine(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
     counts: dict[str, int] = {}
     found: list[str] = []
     notes: list[str] = []
@@ -115,7 +112,7 @@ def _by_task(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
         found += different
     return SetStatus(
         manifest,
-        _state(synthetic, short, found),
+        SYNTHETIC if synthetic else INCOMPLETE if short else DIFFERS if found else READY,
         folder,
         counts,
         tuple(dict.fromkeys(found)),
@@ -125,51 +122,10 @@ def _by_task(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
     )
 
 
-def _state(synthetic: bool, short: Sequence[str], different: Sequence[str]) -> str:
-    return SYNTHETIC if synthetic else INCOMPLETE if short else DIFFERS if different else READY
-
-
-def _by_structure(manifest: Manifest, folder: Path) -> SetStatus:
-    """Check files against the manifest alone: content, and the number of rows."""
-    candidates = list(candidates_below(folder))
-    prepared = [file for file in manifest.files if (folder / file.path).is_file()]
-    matches = [match_layout(manifest, layout, candidates) for layout in manifest.layouts]
-    match = next((match for match in matches if match.complete), None)
-    if match is None and not any(file.convert for file in prepared):
-        lacking = min((match.missing for match in matches), key=len)
-        names = ", ".join(file.path for file in lacking)
-        return SetStatus(manifest, UNREADABLE, folder, problem=f"{folder}: no file that is or looks like {names}")
-    found = match.found if match is not None else {file: Candidate(folder / file.path, file.path) for file in prepared}
-    counts, different, short = {}, [], []
-    for file, candidate in found.items():
-        counts[file.path] = rows = candidate.rows(_plain(file, match is None))
-        if file.rows is not None and rows != file.rows:
-            different.append(f"{file.path} has {rows:,} rows, {file.rows:,} are published")
-            if not LEAST_ROWS <= rows / file.rows <= 1 / LEAST_ROWS:
-                short.append(different[-1])
-    synthetic = (folder / SYNTHETIC_MARK).is_file()
-    notes = ("no task reads it yet: checked by content and number of rows",)
-    state = _state(synthetic, short, different)
-    return SetStatus(manifest, state, folder, counts, tuple(different), notes, problem="; ".join(short))
-
-
-def _plain(file: DataFile, converted: bool) -> DataFile:
-    """What a converted file is counted by: its lines."""
-    return DataFile(path=file.path, content=".", rows=file.rows) if converted else file
-
-
 def files_of(manifest: Manifest, root: Path) -> list[Path]:
-    """Return the files on which the data set rests, as its tasks opened them, or all below its folder."""
-    folder = where_is(manifest, root)
-    if folder is None:
-        return []
-    opened = {
-        folder_of / name
-        for task in manifest.tasks
-        for folder_of in [locate(task, root)]
-        for name in load_dataset(task, root, _AS_IT_IS).files
-    }
-    return sorted(opened) if opened else [candidate.path for candidate in candidates_below(folder)]
+    """Return the files on which the data set rests, as its tasks opened them."""
+    opened = ((locate(task, root), load_dataset(task, root, _AS_IT_IS).files) for task in manifest.tasks)
+    return sorted({folder / name for folder, names in opened for name in names})
 
 
 def what_to_do(manifest: Manifest) -> str:

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.datasets.convert import convert
 from medsenteval.datasets.locate import sample_root
-from medsenteval.datasets.manifest import manifest, parse_manifests
+from medsenteval.datasets.manifest import manifest
 from medsenteval.datasets.prepare import Prepared, prepare
-from medsenteval.datasets.status import DIFFERS, INCOMPLETE, MISSING, READY, SYNTHETIC, UNREADABLE, examine, what_to_do
+from medsenteval.datasets.status import DIFFERS, INCOMPLETE, MISSING, READY, SYNTHETIC, examine, what_to_do
 from medsenteval.errors import DataError
 from tests.conftest import needs_libarchive
 
@@ -263,40 +263,6 @@ def test_odd_tweets_are_counted_and_none_is_an_error(write: Write, tmp_path: Pat
 
 
 # ---------------------------------------------------------------- sets without a task yet, status, real data
-
-
-UNREAD = """
-[X]
-page = "https://x.org/"
-folder = "some/X"
-citation = "c"
-licence = "l"
-access = "open"
-obtain = "o"
-[[X.files]]
-path = "pairs.txt"
-content = '^[^\\t]+\\t[^\\t]+\\t[0-9.]+$'
-rows = 30
-[[X.files]]
-path = "notes.txt"
-content = "^note"
-optional = true
-"""
-
-
-def test_sets_that_no_task_reads_are_checked_by_content_and_rows(write: Write, tmp_path: Path) -> None:
-    unread = parse_manifests(UNREAD, "m")["X"]
-    rows = "".join(f"w{i}\tv{i}\t{i / 10}\n" for i in range(30))
-    found = prepare(unread, [write({"pairs.txt": rows})], tmp_path / "root")
-    assert found.status.state == READY
-    assert found.status.notes == ("no task reads it yet: checked by content and number of rows",)
-    assert files_below(tmp_path / "root") == ["some/X/pairs.txt"]
-    assert prepare(unread, [write({"renamed.tsv": rows}, "renamed")], tmp_path / "again").status.state == READY
-    cut = prepare(unread, [write({"pairs.txt": rows[:-1].rpartition("\n")[0]}, "cut")], tmp_path / "cut")
-    assert cut.status.state == DIFFERS
-    assert cut.status.differences == ("pairs.txt has 29 rows, 30 are published",)
-    (tmp_path / "root/some/X/pairs.txt").write_text("nothing of the kind")
-    assert examine(unread, tmp_path / "root").state == UNREADABLE
 
 
 def test_another_set_of_the_same_size_is_not_taken_for_it(write: Write, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from medsenteval.datasets.archives import Limits, unpack
 from medsenteval.datasets.bundle import import_bundle
 from medsenteval.datasets.convert import convert
 from medsenteval.datasets.lock_file import DataLock
-from medsenteval.datasets.manifest import manifests, parse_manifests
+from medsenteval.datasets.manifest import manifests
 from medsenteval.datasets.prepare import prepare
 from medsenteval.probes import describe_probe
 from medsenteval.running.suite_file import read_suite, what_needs_trust
@@ -149,24 +149,6 @@ FILE_READERS: Final[tuple[Reader, ...]] = (
         "lock file",
         {"data.lock.json": as_json({"schema": 1, "files": {"RQE/a": {"sha256": "0" * 64, "size": 1, "url": "http://x/"}}})},
         DataLock,
-    ),
-    Reader(
-        "manifest",
-        {
-            "m.toml": as_text(
-                "[RQE]",
-                'page = "https://x.org/"',
-                'tasks = ["RQE"]',
-                "[[RQE.files]]",
-                'path = "a.txt"',
-                'content = "^a"',
-                "rows = 3",
-                "[[RQE.downloads]]",
-                'name = "a.zip"',
-                'urls = ["https://x.org/a"]',
-            )
-        },
-        lambda folder: parse_manifests((folder / "m.toml").read_text("utf-8", "replace"), "m"),
     ),
     Reader(
         "zip names",
