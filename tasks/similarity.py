@@ -12,10 +12,18 @@ from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Ta
 from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import paired_cosine
-from medsenteval.statistics import Correlation, correlation, correlation_interval
+from medsenteval.statistics import Correlation, bootstrap, correlation, correlation_interval, correlations
+from medsenteval.statistics.subset_correlations import SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
-__all__ = ["concatenate_splits", "correlate_parts", "evaluate_similarity", "predict_similarity", "score_similarity"]
+__all__ = [
+    "concatenate_splits",
+    "correlate_parts",
+    "evaluate_similarity",
+    "evaluate_similarity_by_subset",
+    "predict_similarity",
+    "score_similarity",
+]
 
 _KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
 
@@ -47,6 +55,42 @@ def score_similarity(
         items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
         senteval=scored,
         details=details or {},
+    )
+
+
+def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Correlate similarity and gold score within each subset, as SentEval scores STS12 to STS16; the score is their mean.
+
+    ``pearson`` and ``spearman`` are SentEval's ``mean``; ``..._weighted`` its ``wmean``, which weights a subset by its pairs;
+    ``..._pooled`` the correlation over all pairs at once, which is what sentence-transformers and mteb call STS12 to STS16.
+    """
+    split = concatenate_splits(list(dataset.splits.values()))
+    predicted, gold, degenerate = predict_similarity(task, split, embeddings, settings)
+    ends = np.cumsum([0, *map(len, dataset.splits.values())])
+    rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(dataset.splits)}
+    sizes = [float(len(numbers)) for numbers in rows.values()]
+    scored = correlate_parts({name: (predicted[numbers], gold[numbers]) for name, numbers in rows.items()})
+    means: list[Metric] = []
+    others: list[Metric] = []
+    for kind in _KINDS:
+        summary, subsets = scored["all"][kind], list(rows.values())
+        for suffix, value, score in (
+            ("", summary["mean"], SubsetCorrelations.of(kind, predicted, gold, subsets)),
+            ("_weighted", summary["wmean"], SubsetCorrelations.of(kind, predicted, gold, subsets, sizes)),
+            ("_pooled", summary["all"], correlations(kind, predicted, gold)),
+        ):
+            drawn = bootstrap(score, resamples=settings.resamples, rng=np.random.default_rng(settings.seed))
+            interval = drawn.interval(confidence=CONFIDENCE, method="fisher")
+            metric = Metric(kind + suffix, value, interval.low, interval.high, 0.0, "fraction", len(gold))
+            (others if suffix else means).append(metric)
+    subset_of = [name for name, split in dataset.splits.items() for _ in range(len(split))]
+    return Scores(
+        metrics=(*means, *others),
+        n_train=0,
+        n_test=len(gold),
+        items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist(), "subset": subset_of},
+        senteval=scored,
+        details={"pairs_with_zero_vector": degenerate},
     )
 
 

@@ -13,8 +13,7 @@ from medsenteval.tasks.general.supervised_similarity import REGRESSIONS, evaluat
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_parallel_nli, read_sts_folder, tab_rows
 from medsenteval.tasks.reading.task_facts import task_facts
-from medsenteval.tasks.similarity import evaluate_similarity
-from medsenteval.tasks.similarity_subsets import evaluate_similarity_by_subset
+from medsenteval.tasks.similarity import evaluate_similarity, evaluate_similarity_by_subset
 
 __all__ = ["TASKS"]
 
