@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from medsenteval.similarity import Terms
-from medsenteval.similarity.cross_similarity import CrossSimilarity
+from medsenteval.similarity.measures import cross_similarity
 from medsenteval.words.terms.category_overlap import separate
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     print(f"3 x {size:,} terms, {options.dimension} dimensions: {size**3:.1e} triples")
     for measure in ("avg_cos", "avg_r", "avg_rho"):
         started = time.perf_counter()
-        found = separate(CrossSimilarity(measure, vectors, Terms.single(len(vectors))), members)
+        found = separate(cross_similarity(measure, vectors, Terms.single(len(vectors))), members)
         print(f"{measure:8} {time.perf_counter() - started:6.2f} s   O = {found.overlap:.4f}")
 
 

@@ -12,7 +12,7 @@ from medsenteval.errors import UnknownNameError
 from medsenteval.running.term_vectors import encode_terms
 from medsenteval.settings import Settings
 from medsenteval.similarity import MEASURES
-from medsenteval.similarity.cross_similarity import CrossSimilarity
+from medsenteval.similarity.measures import cross_similarity
 from medsenteval.words.terms.category_overlap import Separation, separate
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 
@@ -52,7 +52,7 @@ def separate_encoders(
         known = {name: numbers[vectors.known[numbers]] for name, numbers in members.items()}
         unknown = sum(len(members[name]) - len(known[name]) for name in members)
         for name in _fitting(measures, vectors):
-            similarity = CrossSimilarity(name, vectors.matrix, vectors.terms)
+            similarity = cross_similarity(name, vectors.matrix, vectors.terms)
             rows.append(EncoderSeparation(encoder.name, name, separate(similarity, known), unknown))
     return rows
 

@@ -25,7 +25,7 @@ from medsenteval.similarity.term_arrays import Terms
 from medsenteval.support.arrays import Floats, Reals, Rows
 from medsenteval.support.cores import available_cores
 
-__all__ = ["CONTEXTUAL_MEASURES", "MEASURES", "term_similarities"]
+__all__ = ["CONTEXTUAL_MEASURES", "MEASURES", "cross_similarity", "term_similarities"]
 
 #: Pairs of terms whose mean vectors fit into a core's cache together.
 _PAIRS_AT_ONCE: Final = 1024
@@ -207,15 +207,13 @@ def _share(joint: Floats, united: Floats) -> Floats:
     return share
 
 
+#: What makes a measure of a cosine of vectors.
+_TRANSFORMS: Final[dict[str, Callable[[Floats], Floats]]] = {"cos": _as_is, "r": _centred, "rho": _ranks}
 #: Name of a measure -> how it is computed.
 MEASURES: Final[dict[str, _Measure]] = {
-    "avg_cos": _Measure(_of_means(_as_is)),
-    "avg_r": _Measure(_of_means(_centred)),
-    "avg_rho": _Measure(_of_means(_ranks)),
+    **{f"avg_{name}": _Measure(_of_means(transform)) for name, transform in _TRANSFORMS.items()},
     "avg_tau": _Measure(_tau_of_means),
-    "pair_cos": _Measure(_of_word_pairs(_as_is)),
-    "pair_r": _Measure(_of_word_pairs(_centred)),
-    "pair_rho": _Measure(_of_word_pairs(_ranks)),
+    **{f"pair_{name}": _Measure(_of_word_pairs(transform)) for name, transform in _TRANSFORMS.items()},
     "pair_tau": _Measure(_tau_of_word_pairs, pairs_at_once=1 << 16),
     "fuzzy_jaccard": _Measure(_fuzzy_jaccard),
     "max_jaccard": _Measure(_max_jaccard),
@@ -238,8 +236,7 @@ def term_similarities(
     """
     names = [measures] if isinstance(measures, str) else list(measures)
     for name in names:
-        if name not in MEASURES:
-            raise UnknownNameError(f"no similarity measure is called {name!r}; known: {', '.join(MEASURES)}")
+        _check(name)
     first, second = np.asarray(left, dtype=np.intp), np.asarray(right, dtype=np.intp)
     if first.shape != second.shape or first.ndim != 1:
         raise SettingsError(f"left terms of shape {first.shape} and right terms of shape {second.shape} are no pairs")
@@ -265,3 +262,30 @@ def _scored(measure: _Measure, words: Reals, terms: Terms, left: Rows, right: Ro
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
         list(pool.map(fill, range(0, len(left), step)))
     return values
+
+
+def _check(name: str) -> None:
+    if name not in MEASURES:
+        raise UnknownNameError(f"no similarity measure is called {name!r}; known: {', '.join(MEASURES)}")
+
+
+def cross_similarity(measure: str, matrix: Reals, terms: Terms) -> Callable[[Rows, Rows], Floats]:
+    """Return a function from two lists of terms to their matrix of similarities.
+
+    Six of the measures are dot products of one vector a term, which is computed once; the others go pair by pair.
+    """
+    _check(measure)
+    kind, _, name = measure.partition("_")
+    if kind in ("avg", "pair") and name in _TRANSFORMS:
+        transform = _TRANSFORMS[name]
+        if kind == "avg":
+            vectors = _unit(transform(terms.means(matrix)))
+        else:
+            vectors = terms.means(_unit(transform(matrix.astype(np.float64))))
+        return lambda rows, columns: vectors[rows] @ vectors[columns].T
+
+    def pair_by_pair(rows: Rows, columns: Rows) -> Floats:
+        left, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
+        return term_similarities(measure, matrix, terms, left, right)[measure].reshape(len(rows), len(columns))
+
+    return pair_by_pair

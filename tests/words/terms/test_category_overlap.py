@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from medsenteval.errors import DataError, SettingsError, UnknownNameError
 from medsenteval.similarity import MEASURES, Terms, term_similarities
-from medsenteval.similarity.cross_similarity import CrossSimilarity
+from medsenteval.similarity.measures import cross_similarity
 from medsenteval.words.terms.categories import read_categories, sampled
 from medsenteval.words.terms.category_overlap import count_overlaps, separate
 from tests.words.terms.release import write_release
@@ -32,7 +32,7 @@ def test_counts_equal_the_triple_loop(near: int, close: int, distant: int, seed:
 def test_separation_and_means_by_definition() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(15, 4))
-    similarity = CrossSimilarity("avg_cos", vectors, Terms.single(15))
+    similarity = cross_similarity("avg_cos", vectors, Terms.single(15))
     members = {"near": np.arange(5), "close": np.arange(5, 9), "distant": np.arange(9, 15)}
     found = separate(similarity, members, rows_at_once=2)
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -53,13 +53,13 @@ def test_matrices_equal_pairs(measure: str) -> None:
     words = rng.normal(size=(12, 7)).astype(np.float32)
     terms = Terms.of([[0, 1], [2], [3, 4, 5], [6, 7], [8, 9, 10], [11], [0, 11]])
     rows, columns = np.array([0, 3, 5]), np.array([1, 2, 4, 6])
-    found = CrossSimilarity(measure, words, terms)(rows, columns)
+    found = cross_similarity(measure, words, terms)(rows, columns)
     left, right = np.repeat(rows, 4), np.tile(columns, 3)
     assert np.allclose(found.ravel(), term_similarities(measure, words, terms, left, right)[measure], atol=1e-12)
 
 
 def test_wrong_categories_are_refused() -> None:
-    similarity = CrossSimilarity("avg_cos", np.eye(4), Terms.single(4))
+    similarity = cross_similarity("avg_cos", np.eye(4), Terms.single(4))
     with pytest.raises(DataError, match="needs two"):
         separate(similarity, {"a": np.arange(2), "b": np.arange(1), "c": np.arange(2)})
     with pytest.raises(DataError, match="three categories"):
@@ -67,7 +67,7 @@ def test_wrong_categories_are_refused() -> None:
     with pytest.raises(DataError, match="do not belong together"):
         count_overlaps(np.eye(2), np.eye(3))
     with pytest.raises(UnknownNameError, match="no similarity measure"):
-        CrossSimilarity("avg_taste", np.eye(4), Terms.single(4))
+        cross_similarity("avg_taste", np.eye(4), Terms.single(4))
 
 
 def test_categories_from_snomed_obo_and_lists(tmp_path: Path) -> None:
