@@ -4,7 +4,6 @@ locate.py           the data folder, a task's own folder in it, and its files re
 manifest.py         what is known of each data set: page, access, files with hashes, addresses (manifests/*.toml)
 acquisition.py      a whole data set fetched: downloaded, remembered, prepared
 download.py         downloads that resume, retry and are verified
-lock_file.py        what was downloaded first, so that a later change is noticed
 archives.py         unpacking what comes from outside, or refusing it
 recognise.py        which of the files at hand is which file of a data set, by content
 convert.py          formats that people have, turned into those that are read

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from medsenteval.datasets.download import Downloaded, FetchSettings, Progress, fetch
-from medsenteval.datasets.lock_file import DataLock, LockedFile
 from medsenteval.datasets.manifest import Download, Manifest
 from medsenteval.datasets.prepare import Prepared, prepare
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.datasets.status import what_to_do
 from medsenteval.errors import DataError
+from medsenteval.support.atomic_files import write_atomically
 
-__all__ = ["DOWNLOADS", "FetchOptions", "fetch_data_set"]
+__all__ = ["DOWNLOADS", "LOCK_NAME", "DataLock", "FetchOptions", "LockedFile", "fetch_data_set"]
 
 #: Below the data folder; what is in it can be deleted when the data sets are prepared.
 DOWNLOADS: Final = ".downloads"
+#: The lock file of a data folder: what was downloaded first, so that a later change is noticed (trust on first use).
+LOCK_NAME: Final = "data.lock.json"
+_SCHEMA: Final = 1
 
 
 @dataclass(frozen=True)
@@ -126,3 +131,52 @@ def _offline(manifest: Manifest, download: Download, folder: Path, expected: str
     if wanted and digest != wanted:
         raise DataError(f"{path}: has the SHA-256 {digest[:12]}..., expected {wanted[:12]}...; fetch it without --offline")
     return Downloaded(path, digest, path.stat().st_size, "")
+
+
+@dataclass(frozen=True)
+class LockedFile:
+    """What is remembered of a download."""
+
+    sha256: str
+    size: int
+    url: str
+
+
+class DataLock:
+    """The downloads of one data folder by data set and file name."""
+
+    def __init__(self, root: Path) -> None:
+        self.path = root / LOCK_NAME
+        self._files = _read_lock(self.path)
+
+    def find(self, data_set: str, name: str) -> LockedFile | None:
+        return self._files.get(f"{data_set}/{name}")
+
+    def record(self, data_set: str, name: str, file: LockedFile) -> None:
+        """Remember a download and write the lock file; one that is remembered already keeps its entry."""
+        self._files[f"{data_set}/{name}"] = file
+        entries = {key: vars(entry) for key, entry in sorted(self._files.items())}
+        try:
+            write_atomically(self.path, json.dumps({"schema": _SCHEMA, "files": entries}, indent=1) + "\n")
+        except OSError as error:
+            raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
+
+
+def _read_lock(path: Path) -> dict[str, LockedFile]:
+    if not path.exists():
+        return {}
+    try:
+        content: Any = json.loads(path.read_text("utf-8"))
+        if content["schema"] != _SCHEMA:
+            raise ValueError(f"its schema is {content['schema']!r}, not {_SCHEMA}")
+        return {str(key): _lock_entry(entry) for key, entry in content["files"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path}: not a lock file of this toolkit: {error}; repair it, or remove it to trust anew") from error
+
+
+def _lock_entry(entry: Any) -> LockedFile:
+    found = LockedFile(**entry)
+    well_formed = isinstance(found.size, int) and isinstance(found.url, str) and isinstance(found.sha256, str)
+    if not well_formed or not re.fullmatch("[0-9a-f]{64}", found.sha256):
+        raise ValueError(f"an entry is {str(entry)[:80]}")
+    return found

@@ -14,7 +14,6 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
@@ -91,7 +90,9 @@ def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 
     except DataError:
         raise
     except DAMAGED as error:
-        raise DataError(f"{path}: cannot be unpacked: {_reason(error)}; is the download complete?") from error
+        raise DataError(
+            f"{path}: cannot be unpacked: {str(error) or type(error).__name__}; is the download complete?"
+        ) from error
     found: list[Path] = []
     for file in written:
         if archive_kind(file):
@@ -101,10 +102,6 @@ def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 
         else:
             found.append(file)
     return found
-
-
-def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__
 
 
 def _target(archive: Path, folder: Path, name: str) -> Path:
@@ -195,19 +192,13 @@ def _read_tar(path: Path, folder: Path, limits: Limits, opened: IO[bytes] | None
             yield _write(path, target, _blocks(stream), packed, limits)
 
 
-@contextmanager
-def _decompressed(path: Path, opener: Callable[[Path], Any]) -> Iterator[IO[bytes]]:
-    with opener(path) as stream:
-        yield stream
-
-
 def _read_compressed(opener: Callable[[Path], Any]) -> Callable[[Path, Path, Limits], Iterator[Path]]:
     """Make a reader of single compressed files, which unpack to a file or to a tape archive."""
 
     def read(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
-        with _decompressed(path, opener) as stream:
+        with opener(path) as stream:
             is_tar = stream.read(512)[257:262] == b"ustar"
-        with _decompressed(path, opener) as stream:
+        with opener(path) as stream:
             if is_tar:
                 yield from _read_tar(path, folder, limits, stream)
                 return

@@ -249,7 +249,7 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     try:
         return response.read(_BLOCK)
     except (OSError, http.client.HTTPException) as error:
-        raise _Passing(f"the connection was lost: {error or type(error).__name__}") from error
+        raise _Passing(f"the connection was lost: {str(error) or type(error).__name__}") from error
 
 
 @contextlib.contextmanager
@@ -274,7 +274,7 @@ def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.c
         lasting = isinstance(error.reason, (socket.gaierror, ssl.SSLCertVerificationError))
         raise (_Lasting if lasting else _Passing)(f"cannot be reached: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _Passing(f"cannot be reached: {error or type(error).__name__}") from error
+        raise _Passing(f"cannot be reached: {str(error) or type(error).__name__}") from error
     with response:
         yield response
 

@@ -13,9 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from medsenteval.cli.main import main
-from medsenteval.datasets.acquisition import DOWNLOADS
+from medsenteval.datasets.acquisition import DOWNLOADS, LOCK_NAME, DataLock
 from medsenteval.datasets.download import FetchSettings, fetch
-from medsenteval.datasets.lock_file import LOCK_NAME, DataLock
 from medsenteval.datasets.manifest import Download
 from medsenteval.errors import DataError
 from tests.datasets.server import Page, Server, serving

@@ -14,10 +14,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from medsenteval.datasets.acquisition import DataLock
 from medsenteval.datasets.archives import Limits, unpack
 from medsenteval.datasets.bundle import import_bundle
 from medsenteval.datasets.convert import convert
-from medsenteval.datasets.lock_file import DataLock
 from medsenteval.datasets.manifest import manifests
 from medsenteval.datasets.prepare import prepare
 from medsenteval.probes import describe_probe
