@@ -304,7 +304,7 @@ def separate(
     from medsenteval.report.term_tables import extremes_table, separation_table
     from medsenteval.running.category_separation import ALL_MEASURES, separate_encoders
     from medsenteval.settings import Settings
-    from medsenteval.words.terms.categories import read_categories, sampled
+    from medsenteval.words.terms.category_overlap import read_categories, sampled
 
     found = sampled(read_categories(snomed, obo, categories, lists), sample, seed)
     for name, members in found.items():

@@ -29,7 +29,7 @@ from medsenteval.running.result_store import ResultStore
 from medsenteval.running.term_sets import ALPHA, evaluate_sets, task_for
 from medsenteval.settings import Settings
 from medsenteval.statistics import bonferroni, bootstrap, correlations
-from medsenteval.words.terms.categories import read_categories, sampled
+from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
 from medsenteval.words.terms.sets import SetName, is_synthetic, read_set, source_of
 

@@ -20,8 +20,7 @@ from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Means, bootstrap
-from medsenteval.tasks.diagnostics.item_files import read_changes
-from medsenteval.tasks.diagnostics.items import CHANGES
+from medsenteval.tasks.diagnostics.items import CHANGES, read_changes
 
 __all__ = ["TASKS", "evaluate_changes"]
 

@@ -16,8 +16,7 @@ from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Ta
 from medsenteval.settings import Settings
 from medsenteval.support.arrays import Labels
 from medsenteval.tasks.classification import predict_split
-from medsenteval.tasks.diagnostics.item_files import read_inferences
-from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Inference
+from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Inference, read_inferences
 from medsenteval.tasks.probe_rows import accuracy_metric
 from medsenteval.tasks.sentence import mednli
 

@@ -12,11 +12,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from medsenteval.errors import SettingsError
-from medsenteval.words.analogies.answer_ranks import rank_answers
 from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore, Score
 from medsenteval.words.analogies.counting import BlockCounts, Constants, count_block
 from medsenteval.words.analogies.methods import METHODS, solve
-from medsenteval.words.analogies.metrics import constant_measures
+from medsenteval.words.analogies.metrics import constant_measures, rank_answers
 from medsenteval.words.analogies.questions import Questions, Ragged
 from tests.conftest import REPOSITORY
 from tests.words.analogies import twin

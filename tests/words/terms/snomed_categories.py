@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME as FSN
-from medsenteval.words.terms.categories import PAPER_CATEGORIES
+from medsenteval.words.terms.category_overlap import PAPER_CATEGORIES
 from tests.words.terms.release import CORE, IS_A
 
 #: Names below diagnostic procedure, therapeutic procedure and organism.

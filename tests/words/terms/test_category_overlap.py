@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from medsenteval.errors import DataError, SettingsError, UnknownNameError
 from medsenteval.similarity import MEASURES, Terms, term_similarities
 from medsenteval.similarity.measures import cross_similarity
-from medsenteval.words.terms.categories import read_categories, sampled
-from medsenteval.words.terms.category_overlap import count_overlaps, separate
+from medsenteval.words.terms.category_overlap import count_overlaps, read_categories, sampled, separate
 from tests.words.terms.release import write_release
 
 sizes = st.integers(1, 6)
