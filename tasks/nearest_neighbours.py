@@ -23,8 +23,6 @@ __all__ = ["NEIGHBOURS", "evaluate_neighbours"]
 NEIGHBOURS: Final = 10
 #: Tested rows whose cosines with all training rows are held at once.
 _BLOCK: Final = 1_024
-#: Columns of one group when the largest of many are looked for.
-_GROUP: Final = 32
 
 
 def evaluate_neighbours(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -55,7 +53,7 @@ def neighbour_shares(features: Features, labels: Labels, n_classes: int, train: 
     for start in range(0, len(test), _BLOCK):
         block = slice(start, min(start + _BLOCK, len(test)))
         cosines = _unit(features.take(test[block])) @ known.T
-        nearest = _largest(cosines, k)
+        nearest = np.argpartition(cosines, -k, axis=1)[:, -k:]
         near = np.take_along_axis(cosines, nearest, axis=1).astype(np.float64)
         # A vote counts 1, and less than a thousandth of its cosine decides between equal numbers of votes.
         votes = 1.0 + 1e-4 * near
@@ -63,24 +61,6 @@ def neighbour_shares(features: Features, labels: Labels, n_classes: int, train: 
         np.add.at(shares[block], (place, labels[train][nearest]), votes)
     shares /= shares.sum(axis=1, keepdims=True)
     return shares
-
-
-def _largest(values: NDArray[np.float32], k: int) -> Rows:
-    """Return where the k largest values of each row stand, in any order.
-
-    They are in the k groups of columns with the largest maxima, so that few of the values need be compared with each other.
-    """
-    rows, columns = values.shape
-    groups = columns // _GROUP
-    if groups <= k:
-        return np.argpartition(-values, k - 1, axis=1)[:, :k]
-    maxima = values[:, : groups * _GROUP].reshape(rows, groups, _GROUP).max(axis=2)
-    chosen = np.argpartition(-maxima, k - 1, axis=1)[:, :k]
-    places = (chosen[:, :, None] * _GROUP + np.arange(_GROUP)).reshape(rows, -1)
-    rest = np.broadcast_to(np.arange(groups * _GROUP, columns), (rows, columns - groups * _GROUP))
-    places = np.concatenate([places, rest], axis=1)
-    best = np.argpartition(-np.take_along_axis(values, places, axis=1), k - 1, axis=1)[:, :k]
-    return np.take_along_axis(places, best, axis=1)
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
