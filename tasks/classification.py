@@ -17,7 +17,7 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts, f1_interval
 from medsenteval.support.arrays import Labels
 from medsenteval.tasks.learning_curve import evaluate_part_of_training
-from medsenteval.tasks.probe_rows import accuracy_metric, probe_splits, stack_splits, stacked_parts, unseen_labels
+from medsenteval.tasks.probe_rows import accuracy_metric, probe_splits, stack_splits, stacked_parts, two_by_two, unseen_labels
 
 __all__ = ["classification_scores", "evaluate_classification", "group_numbers", "predict_split"]
 
@@ -131,19 +131,10 @@ def classification_scores(
 
 def _f1(gold: list[Labels], predicted: list[Labels], positive: int) -> tuple[Metric, float, list[float]]:
     """Return F1 as the mean over folds with its interval, F1 of the pooled predictions, and each fold's."""
-    counts = np.array([_two_by_two(g == positive, p == positive) for g, p in zip(gold, predicted, strict=True)])
-    always_yes = np.array([_two_by_two(g == positive, np.ones(len(g), dtype=bool)) for g in gold])
+    counts = np.array([two_by_two(g == positive, p == positive) for g, p in zip(gold, predicted, strict=True)])
+    always_yes = np.array([two_by_two(g == positive, np.ones(len(g), dtype=bool)) for g in gold])
     low, high = f1_interval(counts, confidence=CONFIDENCE)
     per_fold = 100 * f1_from_counts(counts)
     baseline = 100 * float(f1_from_counts(always_yes).mean())
     metric = Metric("f1", float(per_fold.mean()), 100 * low, 100 * high, baseline, "percent", int(counts.sum()))
     return metric, 100 * float(f1_from_counts(counts.sum(axis=0))), per_fold.tolist()
-
-
-def _two_by_two(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[int]:
-    return [
-        int(np.sum(gold & predicted)),
-        int(np.sum(~gold & predicted)),
-        int(np.sum(gold & ~predicted)),
-        int(np.sum(~gold & ~predicted)),
-    ]

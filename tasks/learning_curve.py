@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
 from medsenteval.errors import ProbeError, SettingsError
@@ -25,7 +24,7 @@ from medsenteval.probes.protocols import NESTED_SEED, Outcome, run_kfold, run_sp
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts, f1_share_interval, share_interval
 from medsenteval.support.arrays import Floats, Labels, Rows
-from medsenteval.tasks.probe_rows import senteval_order, stack_splits, stacked_parts, unseen_labels
+from medsenteval.tasks.probe_rows import senteval_order, stack_splits, stacked_parts, two_by_two, unseen_labels
 
 __all__ = ["evaluate_part_of_training", "mteb_experiments", "part_of_rows"]
 
@@ -189,8 +188,8 @@ def _scores(
     details: dict[str, Any] = {"draw_accuracies": (100 * accuracies).tolist(), "training_rows": used}
     if task.positive_label is not None:
         positive = dataset.label_names.index(task.positive_label)
-        counts = np.array([_two_by_two(gold == positive, predicted == positive) for _, predicted in draws])
-        always = np.array(_two_by_two(gold == positive, np.ones(len(gold), dtype=bool)))
+        counts = np.array([two_by_two(gold == positive, predicted == positive)[:3] for _, predicted in draws])
+        always = np.array(two_by_two(gold == positive, np.ones(len(gold), dtype=bool)))
         values = f1_from_counts(counts)
         baseline = 100 * float(f1_from_counts(always))
         metrics.append(_mean_f1(values, float(counts.sum(axis=1).mean()), baseline, len(gold)))
@@ -231,8 +230,3 @@ def _variance_of_draws(values: Floats) -> float:
 
     level = (1 + CONFIDENCE) / 2
     return float(values.var(ddof=1) / len(values) * (stdtrit(len(values) - 1, level) / ndtri(level)) ** 2)
-
-
-def _two_by_two(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[int]:
-    """Return true positives, false positives and false negatives."""
-    return [int(np.sum(gold & predicted)), int(np.sum(~gold & predicted)), int(np.sum(gold & ~predicted))]

@@ -14,7 +14,16 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import accuracy_interval
 from medsenteval.support.arrays import Labels, Rows
 
-__all__ = ["UNSEEN", "accuracy_metric", "probe_splits", "senteval_order", "stack_splits", "stacked_parts", "unseen_labels"]
+__all__ = [
+    "UNSEEN",
+    "accuracy_metric",
+    "probe_splits",
+    "senteval_order",
+    "stack_splits",
+    "stacked_parts",
+    "two_by_two",
+    "unseen_labels",
+]
 
 
 #: What a note says of labels that only tested items have; comparisons repeat such notes.
@@ -75,6 +84,12 @@ def accuracy_metric(gold: list[Labels], predicted: list[Labels], name: str = "ac
     baseline = 100 * float(np.bincount(everything).max()) / len(everything)
     value = 100 * float(np.mean(right / sizes))
     return Metric(name, value, 100 * low, 100 * high, baseline, "percent", len(everything))
+
+
+def two_by_two(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> list[int]:
+    """Return true positives, false positives, false negatives and true negatives."""
+    cells = (gold & predicted, ~gold & predicted, gold & ~predicted, ~gold & ~predicted)
+    return [int(np.sum(cell)) for cell in cells]
 
 
 def unseen_labels(labels: Labels, names: Sequence[str], tests: Sequence[Rows], train: Rows | None) -> tuple[str, ...]:

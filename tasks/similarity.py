@@ -17,15 +17,17 @@ from medsenteval.statistics.subset_correlations import SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
 __all__ = [
+    "CORRELATIONS",
     "concatenate_splits",
     "correlate_parts",
+    "correlation_metric",
     "evaluate_similarity",
     "evaluate_similarity_by_subset",
     "predict_similarity",
     "score_similarity",
 ]
 
-_KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
+CORRELATIONS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
 
 
 def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -42,20 +44,21 @@ def score_similarity(
     gold = split.scores
     assert gold is not None
     scored = correlate_parts({task.senteval_name or task.name: (predicted, gold)})
-    metrics = []
-    for kind in _KINDS:
-        rng = np.random.default_rng(settings.seed)
-        low, high = correlation_interval(kind, predicted, gold, resamples=settings.resamples, confidence=CONFIDENCE, rng=rng)
-        # Any constant answer correlates with nothing: the baseline is 0.
-        metrics.append(Metric(kind, scored["all"][kind]["all"], low, high, 0.0, "fraction", len(gold)))
     return Scores(
-        metrics=tuple(metrics),
+        metrics=tuple(correlation_metric(kind, predicted, gold, settings) for kind in CORRELATIONS),
         n_train=0,
         n_test=len(gold),
         items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
         senteval=scored,
         details=details or {},
     )
+
+
+def correlation_metric(kind: Correlation, predicted: Floats, gold: Floats, settings: Settings) -> Metric:
+    """Return a correlation with its interval; any constant answer correlates with nothing, so that the baseline is 0."""
+    rng = np.random.default_rng(settings.seed)
+    low, high = correlation_interval(kind, predicted, gold, resamples=settings.resamples, confidence=CONFIDENCE, rng=rng)
+    return Metric(kind, correlation(kind, predicted, gold)[0], low, high, 0.0, "fraction", len(gold))
 
 
 def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -72,7 +75,7 @@ def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embe
     scored = correlate_parts({name: (predicted[numbers], gold[numbers]) for name, numbers in rows.items()})
     means: list[Metric] = []
     others: list[Metric] = []
-    for kind in _KINDS:
+    for kind in CORRELATIONS:
         summary, subsets = scored["all"][kind], list(rows.values())
         for suffix, value, score in (
             ("", summary["mean"], SubsetCorrelations.of(kind, predicted, gold, subsets)),
@@ -101,12 +104,13 @@ def correlate_parts(parts: Mapping[str, tuple[Floats, Floats]]) -> dict[str, Any
     the correlation over the pairs of all parts at once.
     """
     found: dict[str, Any] = {
-        name: {**{kind: correlation(kind, *pair) for kind in _KINDS}, "nsamples": len(pair[1])} for name, pair in parts.items()
+        name: {**{kind: correlation(kind, *pair) for kind in CORRELATIONS}, "nsamples": len(pair[1])}
+        for name, pair in parts.items()
     }
     sizes = [entry["nsamples"] for entry in found.values()]
     predicted, gold = (np.concatenate([pair[side] for pair in parts.values()]) for side in range(2))
     summary = {}
-    for kind in _KINDS:
+    for kind in CORRELATIONS:
         values = [entry[kind][0] for entry in found.values()]
         mean, weighted = float(np.mean(values)), float(np.average(values, weights=sizes))
         summary[kind] = {"mean": mean, "wmean": weighted, "all": correlation(kind, predicted, gold)[0]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -70,7 +71,7 @@ def prepare(
         match = _find(manifest, sources, scratch)
         if match.complete:
             layout = match.layout
-            origins, notes = _stage(manifest, match, staged / manifest.folder)
+            origins, notes = _stage(match, staged / manifest.folder)
         else:
             layout = "a copy, read as it is"
             origins, notes = _stage_copy(manifest, match, sources, scratch, staged / manifest.folder), []
@@ -172,7 +173,7 @@ def _stage_copy(
     )
 
 
-def _stage(manifest: Manifest, match: Match, folder: Path) -> tuple[list[tuple[str, str]], list[str]]:
+def _stage(match: Match, folder: Path) -> tuple[list[tuple[str, str]], list[str]]:
     """Copy or convert the recognised files into the scratch folder."""
     origins: list[tuple[str, str]] = []
     notes: list[str] = []
@@ -189,16 +190,10 @@ def _stage(manifest: Manifest, match: Match, folder: Path) -> tuple[list[tuple[s
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(candidate.path, target)
         official = candidate.is_surely(file)
-        if file.caution is not None and not _shows(target, file.caution[0]):
+        if file.caution is not None and not re.search(file.caution[0].encode("utf-8"), target.read_bytes(), re.MULTILINE):
             notes.append(f"{candidate.name} {file.caution[1]}")
         origins.append((file.path, candidate.name + (", byte for byte the known file" if official else "")))
     return origins, notes
-
-
-def _shows(path: Path, pattern: str) -> bool:
-    import re
-
-    return re.search(pattern.encode("utf-8"), path.read_bytes(), re.MULTILINE) is not None
 
 
 def install(manifest: Manifest, staged: Path, root: Path, replace_old: bool) -> Path:

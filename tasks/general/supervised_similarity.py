@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
+from medsenteval.contracts import Dataset, Embeddings, Scores, Task
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.probes.features import Features
 from medsenteval.probes.relatedness import fit_ridge, fit_softmax
-from medsenteval.settings import CONFIDENCE, Settings
-from medsenteval.statistics import Correlation, correlation, correlation_interval
+from medsenteval.settings import Settings
 from medsenteval.tasks.probe_rows import senteval_order
-from medsenteval.tasks.similarity import correlate_parts, predict_similarity
+from medsenteval.tasks.similarity import CORRELATIONS, correlate_parts, correlation_metric, predict_similarity
 
 __all__ = ["REGRESSIONS", "evaluate_relatedness"]
 
 #: SentEval's softmax over five grades (needs torch; drawn from the seed), or ridge regression (deterministic).
 REGRESSIONS: Final = {"regression": ("senteval", "ridge")}
-
-_KINDS: tuple[Correlation, ...] = ("pearson", "spearman")
 
 
 def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -44,16 +41,8 @@ def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, s
     else:
         with_torch = settings.probe != "exact"
         fit = fit_softmax(features, train, gold[0], dev, gold[1], test, settings.seed, with_torch)
-    metrics = []
-    legacy: dict[str, Any] = {"devpearson": fit.dev_pearson}
-    for kind in _KINDS:
-        value, _ = correlation(kind, fit.predicted, gold[2])
-        rng = np.random.default_rng(settings.seed)
-        low, high = correlation_interval(
-            kind, fit.predicted, gold[2], resamples=settings.resamples, confidence=CONFIDENCE, rng=rng
-        )
-        metrics.append(Metric(kind, value, low, high, 0.0, "fraction", len(test)))
-        legacy[kind] = value
+    metrics = tuple(correlation_metric(kind, fit.predicted, gold[2], settings) for kind in CORRELATIONS)
+    legacy = {"devpearson": fit.dev_pearson, **{metric.name: metric.value for metric in metrics}}
     # SimCSE's fork of SentEval scores these tasks by their cosines; its scripts read them under the splits' names.
     cosines = correlate_parts(
         {name: predict_similarity(task, split, embeddings, settings)[:2] for name, split in splits.items()}
@@ -61,7 +50,7 @@ def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, s
     mse = float(np.mean((fit.predicted - gold[2]) ** 2))
     predicted = fit.predicted.tolist()
     return Scores(
-        metrics=tuple(metrics),
+        metrics=metrics,
         n_train=len(train),
         n_test=len(test),
         items={"id": splits["test"].ids, "gold": gold[2].tolist(), "predicted": predicted},

@@ -127,7 +127,7 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
         version="1",
         family=columns.kind,
         protocol=protocol,
-        metrics=_metrics(name, columns.kind, options.get("metric", ""), positive),
+        metrics=_metrics(name, columns.kind, options.get("metric", "")),
         folders=(),
         read=_Checked(dataset, protocol == "nested"),
         evaluate=_EVALUATIONS[columns.kind],
@@ -236,7 +236,7 @@ def _positive(name: str, labels: Sequence[str], options: Mapping[str, str]) -> s
 _YES: Final = (("0", "1"), ("false", "true"), ("no", "yes"), ("negative", "positive"), ("n", "y"))
 
 
-def _metrics(name: str, kind: str, asked: str, positive: str | None) -> tuple[str, ...]:
+def _metrics(name: str, kind: str, asked: str) -> tuple[str, ...]:
     if asked and asked not in _METRICS[kind]:
         raise SettingsError(f"{name}: metric is {asked!r}; {kind} has {', '.join(_METRICS[kind])}")
     if asked:

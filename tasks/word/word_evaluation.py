@@ -13,14 +13,13 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
+from medsenteval.contracts import Dataset, Embeddings, Scores, Split, Task
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.settings import CONFIDENCE, Settings
-from medsenteval.statistics import Correlation, correlation, correlation_interval
+from medsenteval.settings import Settings
+from medsenteval.statistics import correlation
 from medsenteval.support.arrays import Floats
-from medsenteval.tasks.similarity import predict_similarity, score_similarity
+from medsenteval.tasks.similarity import correlation_metric, predict_similarity, score_similarity
 from medsenteval.tasks.word.word_pairs import BEST, COSINE, WordPairs
 from medsenteval.words.terms.encoded_terms import EncodedTerms
 
@@ -65,7 +64,7 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
     chosen, by_measure = _chosen(found, scored)
     scores = score_similarity(task, scored, found[chosen], settings)
     gold, predicted = (np.array(scores.items[name], dtype=np.float64) for name in ("gold", "predicted"))
-    kendall = _metric("kendall", predicted, gold, settings)
+    kendall = correlation_metric("kendall", predicted, gold, settings)
     coverage = f"{known.sum():,} of {len(split):,} pairs and {len(words) - len(unknown):,} of {len(words):,} words are known"
     treated = "; the others have similarity 0" if len(kept) == len(split) else "; the others are left out"
     notes = [coverage if known.all() else coverage + treated]
@@ -109,10 +108,3 @@ def _chosen(found: dict[str, Floats], split: Split) -> tuple[str, dict[str, dict
     assert split.scores is not None
     by_measure = {name: {"spearman": correlation("spearman", values, split.scores)[0]} for name, values in found.items()}
     return max(by_measure, key=lambda name: by_measure[name]["spearman"]), by_measure
-
-
-def _metric(kind: Correlation, predicted: NDArray[np.float64], gold: NDArray[np.float64], settings: Settings) -> Metric:
-    rng = np.random.default_rng(settings.seed)
-    low, high = correlation_interval(kind, predicted, gold, resamples=settings.resamples, confidence=CONFIDENCE, rng=rng)
-    value, _ = correlation(kind, predicted, gold)
-    return Metric(kind, value, low, high, 0.0, "fraction", len(gold))

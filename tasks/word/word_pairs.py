@@ -70,12 +70,10 @@ class PairFile:
     scores: tuple[str, ...] = ()
 
 
-def read_pairs(
-    name: str, folder: Path, options: Mapping[str, str], files: Sequence[PairFile], pairs_split: str = "all"
-) -> WordPairs:
+def read_pairs(name: str, folder: Path, options: Mapping[str, str], files: Sequence[PairFile]) -> WordPairs:
     """Read the first of the files that is there, under the options ``case``, ``multiword`` and ``scores``."""
     builder = DatasetBuilder(name, folder, pairs=True, options=options)
-    split = builder.split(pairs_split)
+    split = builder.split("all")
     for candidate in files:
         if (found := find_file(folder, *candidate.names)) is not None:
             break

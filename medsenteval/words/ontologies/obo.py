@@ -50,7 +50,6 @@ class OntologyTerm:
     obsolete: bool = False
     replaced_by: tuple[str, ...] = ()
     consider: tuple[str, ...] = ()
-    namespace: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +203,6 @@ def _term(path: Path, identifier: str, clauses: Iterable[Any]) -> OntologyTerm:
         obsolete=any(clause.obsolete for clause in by_tag["is_obsolete"]),
         replaced_by=tuple(str(clause.term) for clause in by_tag["replaced_by"]),
         consider=tuple(str(clause.term) for clause in by_tag["consider"]),
-        namespace=str(by_tag["namespace"][0].namespace) if by_tag["namespace"] else "",
     )
 
 

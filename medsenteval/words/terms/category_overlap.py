@@ -54,13 +54,7 @@ def count_overlaps(close: Floats, distant: Floats) -> int:
     return total
 
 
-def separate(
-    similarity: Similarity,
-    categories: dict[str, NDArray[np.intp]],
-    *,
-    rows_at_once: int = 256,
-    progress: Callable[[int], object] = lambda n: None,
-) -> Separation:
+def separate(similarity: Similarity, categories: dict[str, NDArray[np.intp]], *, rows_at_once: int = 256) -> Separation:
     """Return the separation of three categories, named in the order near, close, distant; each holds numbers of terms."""
     if len(categories) != 3:
         raise DataError(f"category separation takes three categories, not {len(categories)}")
@@ -78,7 +72,6 @@ def separate(
         n_errors += count_overlaps(to_close, to_distant)
         sums[f"{near} / {close}"] += float(to_close.sum())
         sums[f"{near} / {distant}"] += float(to_distant.sum())
-        progress(len(rows))
     for name, left, right in ((near, first, first), (close, second, second), (distant, third, third)):
         for begin in range(0, len(left), rows_at_once):
             rows = left[begin : begin + rows_at_once]

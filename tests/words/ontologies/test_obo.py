@@ -110,7 +110,6 @@ def test_reads_every_clause(toy: Ontology) -> None:
             Synonym("Heart attack", "NARROW"),
         ),
         alt_ids=("T:7", "T:3"),
-        namespace="toy",
     )
     # The second frame of T:2 adds to the first.
     assert toy.terms["T:2"] == OntologyTerm("T:2", "Myocarditis", is_a=("T:1", "T:3"), relations=(("part_of", "T:4"),))
