@@ -1,7 +1,8 @@
 """Bundles: results to pass on, in one file with the hashes of everything in it and without texts.
 
-A bundle is a zip archive of result files and an index, ``bundle.json``; its last 64 bytes are the SHA-256 of all bytes before
-them, so that no byte can change unnoticed. ``medsenteval.comparison.bundle_verification`` recomputes the scores from the items.
+A bundle is a zip archive of an index, ``bundle.json``, and a file for each task with one result on each line, since what the
+results of a task share is then compressed once. Its last 64 bytes are the SHA-256 of all bytes before them, so that no byte can
+change unnoticed. ``medsenteval.comparison.bundle_verification`` recomputes the scores from the items.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ __all__ = ["SUFFIX", "pack_results", "read_bundle", "without_texts"]
 
 SUFFIX: Final = ".results.zip"
 _INDEX: Final = "bundle.json"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _HASH_LENGTH: Final = 64
 #: Columns of items that hold words or terms of the data set.
 _TEXT_COLUMNS: Final = ("first", "second")
@@ -49,22 +50,25 @@ def without_texts(result: Result) -> Result:
 
 
 def pack_results(results: Sequence[Result], path: Path) -> Path:
-    """Write results into one bundle, without texts, in the order of encoder, task and signature."""
+    """Write results into one bundle, without texts, in the order of task, encoder and signature."""
     if not results:
         raise DataMissingError("there is no result to pack; `medsenteval run` makes some")
-    members: dict[str, bytes] = {}
+    lines: dict[str, list[bytes]] = {}
     index = []
-    for result in sorted(map(without_texts, results), key=lambda each: (each.encoder, each.task, each.signature)):
-        short = _sha256(f"{result.encoder}|{result.signature}".encode())[:8]
-        name = f"{file_name_of(result.encoder)}/{file_name_of(result.task)}.{short}.json"
-        if name in members:
+    jobs: set[tuple[str, str]] = set()
+    for result in sorted(map(without_texts, results), key=lambda each: (each.task, each.encoder, each.signature)):
+        if (result.encoder, result.signature) in jobs:
             raise DataError(
                 f"{result.encoder}, {result.task}: two scores of the same job; find out which is right, pack that one"
             )
-        members[name] = json.dumps(result.to_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-        index.append({"file": name, "sha256": _sha256(members[name]), **_summary(result)})
+        jobs.add((result.encoder, result.signature))
+        name = f"{file_name_of(result.task)}.jsonl"
+        line = json.dumps(result.to_json(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        lines.setdefault(name, []).append(line)
+        index.append({"file": name, "line": len(lines[name]), "sha256": _sha256(line), **_summary(result)})
     content = {"bundle": _FORMAT, "results": index}
-    members = {_INDEX: json.dumps(content, ensure_ascii=False, indent=1).encode(), **members}
+    members = {_INDEX: json.dumps(content, ensure_ascii=False, indent=1).encode()}
+    members |= {name: b"\n".join(of_task) for name, of_task in lines.items()}
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, data in members.items():
@@ -103,7 +107,9 @@ def read_bundle(path: Path) -> list[Result]:
     except DAMAGED as error:
         raise DataError(f"{path}: not a bundle of results: {error}; get it again") from error
     if sum(member.file_size for member in archive.infolist()) > _LARGEST:
-        raise DataError(f"{path}: unpacks to more than {_LARGEST:,} bytes, larger than any bundle of results")
+        raise DataError(
+            f"{path}: unpacks to more than {_LARGEST:,} bytes by the archive's own tables, larger than any bundle of results"
+        )
     members = {name: _member(path, archive, name) for name in names}
     if data[-_HASH_LENGTH:] != _sha256(data[:-_HASH_LENGTH]).encode():
         raise DataError(
@@ -114,9 +120,11 @@ def read_bundle(path: Path) -> list[Result]:
             f"{path}: a zip archive without {_INDEX}, so not a bundle of results; `medsenteval results pack` makes one"
         )
     index = _index(path, members.pop(_INDEX))
-    if strangers := sorted(members.keys() ^ {str(entry.get("file")) for entry in index}):
+    lines = {f"{name}:{number}": line for name in members for number, line in enumerate(members[name].split(b"\n"), start=1)}
+    places = [f"{entry.get('file')}:{entry.get('line')}" for entry in index]
+    if strangers := sorted(lines.keys() ^ set(places)):
         raise DataError(f"{path}: {strangers[0]}: in the archive or in {_INDEX}, but not in both")
-    return [_result(path, entry, members[entry["file"]]) for entry in index]
+    return [_result(path, place, entry, lines[place]) for place, entry in zip(places, index, strict=True)]
 
 
 def _member(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:
@@ -137,17 +145,16 @@ def _index(path: Path, content: bytes) -> list[dict[str, Any]]:
     return index
 
 
-def _result(path: Path, entry: dict[str, Any], content: bytes) -> Result:
-    name = entry["file"]
+def _result(path: Path, place: str, entry: dict[str, Any], content: bytes) -> Result:
     if _sha256(content) != entry.get("sha256"):
-        raise DataError(f"{path}: {name}: not the file that was packed: its SHA-256 differs from that in {_INDEX}")
+        raise DataError(f"{path}: {place}: not the result that was packed: its SHA-256 differs from that in {_INDEX}")
     try:
         outcome = parse_outcome(content.decode("utf-8"))
     except ValueError as error:
-        raise DataError(f"{path}: {name}: {error}") from error
+        raise DataError(f"{path}: {place}: {error}") from error
     if not isinstance(outcome, Result):
-        raise DataError(f"{path}: {name}: a failure and no result")
+        raise DataError(f"{path}: {place}: a failure and no result")
     for key, value in _summary(outcome).items():
         if entry.get(key) != value:
-            raise DataError(f"{path}: {name}: {key} differs from what {_INDEX} says")
+            raise DataError(f"{path}: {place}: {key} differs from what {_INDEX} says")
     return outcome

@@ -86,6 +86,14 @@ def test_packing_twice_gives_the_same_bytes(results: list[Result], bundle: Path,
     assert again.read_bytes() == bundle.read_bytes()
 
 
+def test_what_the_results_of_a_task_share_is_stored_once(results: list[Result], tmp_path: Path) -> None:
+    words = next(result for result in results if result.task == "UMNSRS-sim")
+    many = [replace(words, encoder=f"e{number}", signature=f"{words.signature}{number}") for number in range(8)]
+    one, all_of_them = (pack_results(each, tmp_path / f"{len(each)}.results.zip") for each in (many[:1], many))
+    assert len(verify_bundle(all_of_them).results) == 8
+    assert all_of_them.stat().st_size < 2 * one.stat().st_size
+
+
 def test_commands_pack_verify_add_and_compare(results: list[Result], tmp_path: Path) -> None:
     runner, folder = CliRunner(), tmp_path / "results"
     for result in results[:2]:

@@ -12,14 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 import medsenteval
+from benchmarks.reference_record import LEFT_OUT, TASKS
+from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.bundle_verification import verify_bundle
-from medsenteval.comparison.compare import compare_results
+from medsenteval.comparison.compare import compare_results, ranking
 from medsenteval.contracts import Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.running.job_results import comparability
 from medsenteval.running.record import RECORD, differences_to_the_record, reference_results
 from medsenteval.running.result_store import ResultStore, ResultWarning, load_results
+from medsenteval.statistics.tests_over_tasks import FriedmanOutcome
 from tests.conftest import REPOSITORY
 
 #: Cosines of vectors that another processor computed, and their correlations.
@@ -37,6 +40,16 @@ def test_every_score_of_the_record_is_computed_again_from_its_items() -> None:
     assert not any(result.synthetic for result in found.results)
 
 
+def test_the_page_on_sharing_says_how_large_the_record_is() -> None:
+    text = " ".join((REPOSITORY / "docs" / "sharing.md").read_text("utf-8").split())
+    results = reference_results()
+    scores = sum(len(result.metrics) for result in results)
+    size = RECORD.stat().st_size / 1e6
+    assert f"The record has {len(results)} results with {scores} scores of five encoders on real data, in {size:.1f} MB" in text
+    tasks = {result.task for result in results}
+    assert f"{len(tasks)} tasks on real data" in (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
+
+
 ENCODERS = {"lexical", "GloVe-6B-100d", "word2vec-biomedical", "USE-Lite", "all-MiniLM-L6-v2"}
 
 
@@ -46,6 +59,14 @@ def test_the_record_holds_ids_and_answers_only() -> None:
     allowed |= {f"{name}_{run}" for name in ("predicted", "tp", "fp", "fn") for run in (1, 2, 3)}
     for result in reference_results():
         assert set(result.items) <= allowed | {metric.name for metric in result.metrics}, (result.task, list(result.items))
+
+
+def test_the_record_has_what_the_command_that_makes_it_names() -> None:
+    found = {(result.encoder, result.task) for result in reference_results()}
+    named = {(encoder, task.name) for encoder, names in TASKS.items() for task in registry.select_tasks(names)}
+    assert found == named
+    assert set(TASKS) == ENCODERS
+    assert set(LEFT_OUT) <= ENCODERS | {"all"}
 
 
 def check_against_the_record(made: Mapping[str, Result]) -> None:
@@ -109,23 +130,64 @@ def test_the_tables_of_the_gallery_are_those_of_the_record() -> None:
     assert len(checked) >= 75
 
 
+MINILM, USE, GLOVE, WORD2VEC, LEXICAL = "all-MiniLM-L6-v2", "USE-Lite", "GloVe-6B-100d", "word2vec-biomedical", "lexical"
+#: Whom an encoder is significantly better than, as the gallery says.
+BETTER = {
+    "BIOSSES spearman": {MINILM: ENCODERS - {MINILM}, LEXICAL: {GLOVE, WORD2VEC}},
+    "Bio-SimLex spearman": {MINILM: ENCODERS - {MINILM}, GLOVE: {USE, WORD2VEC, LEXICAL}},
+    "Bio-SimVerb spearman": {MINILM: ENCODERS - {MINILM}, GLOVE: {WORD2VEC, LEXICAL}},
+    "UMNSRS-sim spearman": {MINILM: {USE, WORD2VEC, LEXICAL}},
+    "UMNSRS-rel spearman": {MINILM: {USE, WORD2VEC, LEXICAL}},
+    "EHR-RelB spearman": {
+        MINILM: ENCODERS - {MINILM},
+        USE: {GLOVE, WORD2VEC, LEXICAL},
+        LEXICAL: {GLOVE},
+        WORD2VEC: {GLOVE},
+    },
+    "STSBenchmarkCosine spearman": {MINILM: ENCODERS - {MINILM}, USE: {GLOVE, WORD2VEC, LEXICAL}, LEXICAL: {GLOVE, WORD2VEC}},
+    "HPO acc@1": {MINILM: {GLOVE, WORD2VEC, LEXICAL}, LEXICAL: {GLOVE, WORD2VEC}},
+    **{f"STS{year} pearson": {LEXICAL: {GLOVE, WORD2VEC}} for year in (12, 13, 14, 15, 16)},
+    "SICKEntailment acc": {LEXICAL: {GLOVE, WORD2VEC}},
+    **{f"{task} acc": {GLOVE: {LEXICAL, WORD2VEC}} for task in ("MR", "SUBJ", "MPQA", "SST5")},
+}
+
+
 def test_the_paired_tests_say_what_the_gallery_says() -> None:
-    results = [each for each in reference_results() if each.task in ("BIOSSES", "Bio-SimLex", "EHR-RelB")]
-    compared = compare_results(results, resamples=1000, all_metrics=True)
-    minilm, use, glove, word2vec, lexical = "all-MiniLM-L6-v2", "USE-Lite", "GloVe-6B-100d", "word2vec-biomedical", "lexical"
-    better = {
-        "BIOSSES": {minilm: {use, glove, word2vec, lexical}, lexical: {glove, word2vec}},
-        "Bio-SimLex": {minilm: {use, glove, word2vec, lexical}, glove: {use, word2vec, lexical}},
-        "EHR-RelB": {
-            minilm: {use, glove, word2vec, lexical},
-            use: {glove, word2vec, lexical},
-            lexical: {glove},
-            word2vec: {glove},
-        },
-    }
-    for column in (column for column in compared.columns if column.metric == "spearman"):
-        for first, worse in better[column.task].items():
-            assert set(column.beaten_by(first, 0.05)) == worse, (column.task, first)
+    tasks = {name.split()[0] for name in BETTER}
+    compared = compare_results([each for each in reference_results() if each.task in tasks], resamples=2000)
+    columns = {f"{column.task} {column.metric}": column for column in compared.columns}
+    for name, better in BETTER.items():
+        for first, worse in better.items():
+            assert set(columns[name].beaten_by(first, 0.05)) == worse, (name, first)
+
+
+def test_the_scores_say_what_the_gallery_says() -> None:
+    score = {(each.encoder, each.task): each.metric(each.headline[0]).value for each in reference_results()}
+    for (encoder, task), value in score.items():
+        assert value <= score.get((MINILM, task), value), (encoder, task)
+    words = [task.name for task in registry.select_tasks("word")]
+    assert [task for task in words if score[USE, task] > score[GLOVE, task]] == ["EHR-RelB"]
+    assert max(score[LEXICAL, task] for task in ("Bio-SimLex", "Bio-SimVerb", "UMNSRS-sim", "UMNSRS-rel")) < 0.15
+    known = next(each for each in reference_results() if (each.encoder, each.task) == (WORD2VEC, "Bio-SimVerb"))
+    assert known.details["words_known"] < known.details["words"] / 2
+
+
+def test_the_mean_ranks_are_those_of_the_gallery() -> None:
+    tasks = {task.name for task in registry.select_tasks("BIOSSES,word")}
+    compared = compare_results([each for each in reference_results() if each.task in tasks], resamples=200)
+    found = ranking(compared)
+    assert isinstance(found, FriedmanOutcome)
+    assert (found.n_tasks, found.p_value < 1e-4) == (12, True)
+    rank = dict(zip(compared.encoders, found.mean_ranks, strict=True))
+    text = " ".join((REPOSITORY / "docs" / "gallery.md").read_text("utf-8").split())
+    shown = {MINILM: "MiniLM", GLOVE: "GloVe", WORD2VEC: "word2vec", USE: "Universal Sentence Encoder Lite", LEXICAL: "lexical"}
+    for encoder, name in shown.items():
+        assert f"{rank[encoder]:.2f} for {name}" in text
+    assert f"ranks that lie {found.critical_difference:.2f} or more apart" in text
+    apart = {encoder for encoder in rank if rank[encoder] - rank[MINILM] > found.critical_difference}
+    assert apart == ENCODERS - {MINILM, GLOVE}
+    others = [rank[encoder] for encoder in ENCODERS - {MINILM}]
+    assert max(others) - min(others) < found.critical_difference
 
 
 @pytest.fixture
