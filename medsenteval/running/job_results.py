@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from medsenteval.contracts import MARK_NOTES, Result
 
-__all__ = ["comparability", "joined_marks", "one_for_each_job"]
+__all__ = ["comparability", "joined_marks", "one_for_each_job", "told_apart"]
 
 
 def comparability(result: Result) -> str:
@@ -45,6 +45,12 @@ def one_for_each_job(results: Sequence[Result]) -> tuple[list[Result], list[str]
                 f"made {f'with {said}' if said else 'with the same versions'}"
             )
     return kept, notes
+
+
+def told_apart(results: Sequence[Result]) -> list[Result]:
+    """Return all results, each encoder under a name that no other encoder has."""
+    labels, _ = _labels(results)
+    return [replace(result, encoder=labels[_identity(result)]) for result in results]
 
 
 def _identity(result: Result) -> tuple[str, str]:

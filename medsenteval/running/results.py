@@ -10,6 +10,7 @@ from medsenteval import registry
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError, UnknownNameError
 from medsenteval.running import result_store
+from medsenteval.running.job_results import comparability, told_apart
 from medsenteval.running.score_table import detail_table, score_rows, score_table
 from medsenteval.support.frames import data_frame
 from medsenteval.support.text_table import html_table
@@ -72,7 +73,9 @@ class Results:
         return Results(chosen, self.skipped)
 
     def to_dataframe(self) -> Any:
-        """Return a pandas data frame with one row for each encoder, task, seed and metric.
+        """Return a pandas data frame with one row for each encoder, task, seed and metric; encoders of one name get two.
+
+        ``caution`` says what a score is to be read with: few words known, texts cut, a part of the data, ...
 
         >>> frame = medsenteval.evaluate("lexical", tasks="BIOSSES").to_dataframe()
         >>> list(frame["metric"])
@@ -90,11 +93,13 @@ class Results:
                 "n": metric.n,
                 "unit": metric.unit,
                 "protocol": result.protocol,
+                "probe": result.probe,
                 "seed": result.seed,
                 "synthetic": result.synthetic,
+                "caution": "; ".join(result.cautions),
                 "signature": result.signature,
             }
-            for result in self._results
+            for result in told_apart(self._results)
             for metric in result.metrics
         ]
         return data_frame(rows)
@@ -102,7 +107,8 @@ class Results:
     def items(self, task: str = "") -> Any:
         """Return a pandas data frame with one row for each encoder, seed and item of a task: gold and predicted answers.
 
-        Classes have their names. ``task`` may be left out where there is only one.
+        Classes have their names. ``task`` may be left out where there is only one. Results that do not compare have
+        ``protocol``, the part of the signature that tells them apart.
 
         >>> medsenteval.evaluate("lexical", tasks="BIOSSES").items().columns.tolist()
         ['encoder', 'seed', 'id', 'gold', 'predicted']
@@ -110,7 +116,9 @@ class Results:
         if not task and len(self.tasks) != 1:
             raise SettingsError(f"items() shows one task; name one of {', '.join(self.tasks)}")
         rows = []
-        for result in self._of_task(task or self.tasks[0]):
+        results = told_apart(self._of_task(task or self.tasks[0]))
+        several = len(set(map(comparability, results))) > 1
+        for result in results:
             names = dict(enumerate(result.label_names))
             columns = {
                 key: [names.get(value, value) for value in values] if names and key in ("gold", "predicted") else values
@@ -119,7 +127,8 @@ class Results:
             }
             for number in range(len(result.items["id"])):
                 cells = {key: values[number] for key, values in columns.items()}
-                rows.append({"encoder": result.encoder, "seed": result.seed, **cells})
+                way = {"protocol": comparability(result)} if several else {}
+                rows.append({"encoder": result.encoder, **way, "seed": result.seed, **cells})
         return data_frame(rows)
 
     def _of_task(self, task: str) -> list[Result]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import doctest
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,21 @@ def test_the_frame_holds_every_score_at_full_precision(results: Results) -> None
         for metric in result.metrics
     ]
     assert list(frame[["encoder", "task", "metric", "value", "signature"]].itertuples(index=False, name=None)) == expected
+
+
+def test_frames_tell_encoders_of_one_name_and_protocols_apart() -> None:
+    pytest.importorskip("pandas")
+    small, large = (accuracy_result("RQE", "bert", GOLD, GOLD, dimension=size, encoder_identity=f"{size}") for size in (3, 16))
+    cut = replace(small, coverage={"tokens": 0.2}, probe="sklearn", signature=small.signature.replace("exact", "sklearn"))
+    found = Results([small, large, cut])
+    frame = found.to_dataframe()
+    assert list(frame["encoder"]) == ["bert (size 3)", "bert (size 16)", "bert (size 3)"]
+    assert list(frame["probe"]) == ["exact", "exact", "sklearn"]
+    assert list(frame["caution"]) == ["", "", "the encoder knows less than half of this task's words"]
+    items = found.items()
+    assert len(items) == 3 * len(GOLD)
+    assert not items.duplicated(["encoder", "protocol", "seed", "id"]).any()
+    assert "protocol" not in Results([small, large]).items().columns
 
 
 def test_items_score_as_the_result_does(results: Results) -> None:
