@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,12 +44,13 @@ class ResultStore:
     def _paths(self, encoder: str, task: str, signature: str) -> list[Path]:
         """Return where a job's result may be: first where it goes, then where it goes if another job's has that place.
 
-        Names that differ in letter case only share a folder on some systems.
+        Names that differ in letter case only share a folder on some systems. The last place is that of earlier versions.
         """
         own, short = self.folder / file_name_of(encoder), hashlib.sha256(signature.encode()).hexdigest()[:8]
         whole = hashlib.sha256(f"{encoder}|{signature}".encode()).hexdigest()[:16]
+        earlier = self.folder / (re.sub(r"[^\w.-]+", "_", encoder).strip("._") or "encoder")
         stem = file_name_of(task)
-        return [own / f"{stem}.{short}.json", own / f"{stem}.{whole}.json"]
+        return [own / f"{stem}.{short}.json", own / f"{stem}.{whole}.json", earlier / f"{stem}.{short}.json"]
 
     def find(self, encoder: str, task: str, signature: str) -> Result | Failure | None:
         """Return what is stored for a job: its result, its failure, or None."""
@@ -144,7 +147,12 @@ def _failure_path(path: Path) -> Path:
 
 def _read(path: Path) -> Result | Failure:
     try:
-        return parse_outcome(path.read_text("utf-8"))
+        outcome = parse_outcome(path.read_text("utf-8"))
+        if isinstance(outcome, Failure) or outcome.made:
+            return outcome
+        # Earlier versions did not write down when a result was made.
+        written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+        return replace(outcome, made=written.isoformat(timespec="milliseconds"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: not a result of this toolkit: {error}; remove it") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,19 @@ def test_other_seeds_are_other_jobs() -> None:
     results = [made_with("1.8.0", "2024-01-01", 30, seed=seed) for seed in (1, 2)]
     assert len(one_for_each_job(results)[0]) == 2
     assert "±" in score_table(results)
+
+
+def test_results_without_a_date_go_by_their_file(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    for number, right, when in (("1.9.1", 30, 1_000_000_000), ("1.8.0", 38, 1_500_000_000)):
+        path = store.save(made_with(number, "", right))
+        os.utime(path, (when, when))
+    kept, _ = one_for_each_job(load_results([str(tmp_path)], tmp_path))
+    assert [result.metrics[0].value for result in kept] == [95.0]
+    assert kept[0].made.startswith("2017-07-14")
+    path = store.save(made_with("1.9.1", "", 30))
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    assert one_for_each_job(load_results([], tmp_path))[0][0].metrics[0].value == 75.0
 
 
 def test_two_scores_of_one_signature_are_named_and_copies_count_once(tmp_path: Path) -> None:
