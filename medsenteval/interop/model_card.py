@@ -40,10 +40,11 @@ def _entry(result: Result) -> Iterator[str]:
     yield f"- task: {{type: {_kind(result)}}}"
     revision = _text(data[1] if data else "unknown")
     yield f"  dataset: {{type: {_text(result.task.casefold())}, name: {_text(result.task)}, split: test, revision: {revision}}}"
+    how = result.protocol if result.probe == "none" else f"{result.protocol}, {result.probe}"
     yield "  metrics:"
     for metric in result.metrics:
         yield f"  - type: {_text(_METRICS.get(metric.name, metric.name))}"
-        yield f"    name: {_text(f'{metric.name}, {result.protocol}')}"
+        yield f"    name: {_text(f'{metric.name}, {how}')}"
         yield f"    value: {metric.value!r}"
         yield f"    args: {_how(result, metric)}"
     yield f"  source: {{name: {_text(f'MedSentEval {__version__}')}, url: {_text(_HOME)}}}"
@@ -52,7 +53,8 @@ def _entry(result: Result) -> Iterator[str]:
 def _how(result: Result, metric: Metric) -> str:
     """Return what stands behind a value; JSON is YAML."""
     known = {"low": metric.low, "high": metric.high, "baseline": metric.baseline, "n": metric.n, "seed": result.seed}
-    return json.dumps({**known, "signature": for_terminal(result.signature)}, ensure_ascii=False)
+    caution = {"caution": "; ".join(result.cautions)} if result.cautions else {}
+    return json.dumps({**known, **caution, "signature": for_terminal(result.signature)}, ensure_ascii=False)
 
 
 def _kind(result: Result) -> str:

@@ -36,6 +36,17 @@ def test_taggers_classify_tokens() -> None:
         assert "- task: {type: token-classification}" in model_card_block([tagged])
 
 
+def test_probes_have_names_of_their_own_and_cautions_are_said() -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    one = next(result for result in many_results(1, 10, n_items=60) if result.metrics[0].name == "acc")
+    results = [replace(one, probe="exact"), replace(one, probe="sklearn", coverage={"tokens": 0.3})]
+    exact, other = (each for each in hub.ModelCard(model_card_block(results)).data.eval_results if "acc" in each.metric_name)
+    assert exact.metric_name == f"acc, {one.protocol}, exact"
+    assert other.metric_name == f"acc, {one.protocol}, sklearn"
+    assert "caution" not in exact.metric_args
+    assert other.metric_args["caution"] == "the encoder knows less than half of this task's words"
+
+
 def test_it_is_of_one_encoder_on_real_data() -> None:
     results = many_results(2, 1, n_items=60)
     with pytest.raises(SettingsError, match="name one of encoder-00"):
