@@ -18,22 +18,10 @@ from medsenteval.support.files import clean_text, find_file, read_lines
 __all__ = ["DatasetBuilder", "SplitBuilder"]
 
 #: What a column of labels or scores is called in a header row, without case and punctuation.
-_COLUMN_NAMES: Final = frozenset(
-    (
-        "label",
-        "labels",
-        "goldlabel",
-        "class",
-        "category",
-        "target",
-        "sentiment",
-        "score",
-        "scores",
-        "similarity",
-        "gold",
-        "mean",
-    )
-)
+_COLUMN_NAMES: Final = frozenset((
+    "label", "labels", "goldlabel", "class", "category", "target", "sentiment", "score", "scores", "similarity", "gold",
+    "mean",
+))  # fmt: skip
 
 
 class SplitBuilder:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -11,14 +10,12 @@ from typing import Final
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.words.analogies.generation import Concept
 from medsenteval.words.ontologies.obo import read_obo
-from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
+from medsenteval.words.ontologies.umls import find_mrconso, find_umls_file, read_mrconso, umls_rows
 
 __all__ = ["read_frequencies", "read_obo_facts", "read_relation_table", "read_umls_facts"]
 
 Facts = Iterable[tuple[str, str, str]]
 
-#: Columns of MRREL.RRF; each row also ends in a bar.
-_MRREL_FIELDS: Final = 16
 _COLUMNS: Final = ("subject", "relation", "object")
 
 
@@ -80,24 +77,9 @@ def read_umls_facts(folder: Path) -> tuple[Iterable[Concept], Facts]:
     REL: RELA, as in the paper.
     """
     names = (Concept(each.cui, (each.preferred, *each.others)) for each in read_mrconso(find_mrconso(folder)))
-    found = sorted([*folder.rglob("MRREL.RRF"), *folder.rglob("MRREL.RRF.gz")]) if folder.is_dir() else []
-    if len(found) != 1:
-        raise DataMissingError(
-            f"{folder}: {len(found)} files MRREL.RRF below it where one is expected; name a UMLS META folder"
-        )
-    return names, _read_mrrel(found[0])
-
-
-def _read_mrrel(path: Path) -> Iterator[tuple[str, str, str]]:
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as stream:
-        for number, line in enumerate(stream, start=1):
-            row = line.rstrip("\r\n").split("|")
-            if len(row) != _MRREL_FIELDS + 1:
-                raise DataError(
-                    f"{path}:{number}: {len(row) - 1} fields where MRREL has {_MRREL_FIELDS}; is the file complete?"
-                )
-            if row[14] == "N" and row[0] != row[4]:
-                yield row[4], f"{row[3]}: {row[7] or 'Null'}", row[0]
+    rows = umls_rows(find_umls_file(folder, "MRREL"), "MRREL")
+    kept = (row for _, row in rows if row[14] == "N" and row[0] != row[4])
+    return names, ((row[4], f"{row[3]}: {row[7] or 'Null'}", row[0]) for row in kept)
 
 
 def read_frequencies(path: Path) -> dict[str, float]:

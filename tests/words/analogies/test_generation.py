@@ -112,7 +112,7 @@ def test_umls_relations_run_from_the_second_concept_to_the_first(write: Write) -
     broken = write({**umls(1), "META/MRREL.RRF": "C1|C2|\n"}, "broken")
     with pytest.raises(DataError, match=r"MRREL.RRF:1: 2 fields where MRREL has 16"):
         list(read_umls_facts(broken)[1])
-    with pytest.raises(DataMissingError, match=r"0 files MRREL.RRF"):
+    with pytest.raises(DataMissingError, match=r"no MRREL.RRF below it"):
         read_umls_facts(write({"META/MRCONSO.RRF": ""}, "none"))
 
 
