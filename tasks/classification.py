@@ -19,8 +19,6 @@ from medsenteval.support.arrays import Labels
 from medsenteval.tasks.learning_curve import evaluate_part_of_training
 from medsenteval.tasks.probe_rows import accuracy_metric, probe_splits, stack_splits, stacked_parts, two_by_two, unseen_labels
 
-__all__ = ["classification_scores", "evaluate_classification", "group_numbers", "predict_split"]
-
 
 def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Train a probe on the frozen vectors under the task's protocol and score its predictions."""

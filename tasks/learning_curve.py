@@ -26,9 +26,6 @@ from medsenteval.statistics import f1_from_counts, f1_share_interval, share_inte
 from medsenteval.support.arrays import Floats, Labels, Rows
 from medsenteval.tasks.probe_rows import senteval_order, stack_splits, stacked_parts, two_by_two, unseen_labels
 
-__all__ = ["evaluate_part_of_training", "mteb_experiments", "part_of_rows"]
-
-
 #: The seed that mteb gives its tasks.
 MTEB_SEED: Final = 42
 

@@ -17,8 +17,6 @@ from medsenteval.support.arrays import Labels, Rows
 from medsenteval.tasks.classification import classification_scores, group_numbers
 from medsenteval.tasks.probe_rows import probe_splits, stack_splits, stacked_parts
 
-__all__ = ["NEIGHBOURS", "evaluate_neighbours"]
-
 #: So many nearest rows vote.
 NEIGHBOURS: Final = 10
 #: Tested rows whose cosines with all training rows are held at once.

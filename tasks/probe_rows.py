@@ -14,18 +14,6 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import accuracy_interval
 from medsenteval.support.arrays import Labels, Rows
 
-__all__ = [
-    "UNSEEN",
-    "accuracy_metric",
-    "probe_splits",
-    "senteval_order",
-    "stack_splits",
-    "stacked_parts",
-    "two_by_two",
-    "unseen_labels",
-]
-
-
 #: What a note says of labels that only tested items have; comparisons repeat such notes.
 UNSEEN: Final = "have a label that training never had"
 

@@ -16,17 +16,6 @@ from medsenteval.statistics import Correlation, bootstrap, correlation, correlat
 from medsenteval.statistics.subset_correlations import SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
-__all__ = [
-    "CORRELATIONS",
-    "concatenate_splits",
-    "correlate_parts",
-    "correlation_metric",
-    "evaluate_similarity",
-    "evaluate_similarity_by_subset",
-    "predict_similarity",
-    "score_similarity",
-]
-
 CORRELATIONS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
 
 

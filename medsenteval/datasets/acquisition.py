@@ -18,8 +18,6 @@ from medsenteval.datasets.status import what_to_do
 from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import write_atomically
 
-__all__ = ["DOWNLOADS", "LOCK_NAME", "DataLock", "FetchOptions", "LockedFile", "fetch_data_set"]
-
 #: Below the data folder; what is in it can be deleted when the data sets are prepared.
 DOWNLOADS: Final = ".downloads"
 #: The lock file of a data folder: what was downloaded first, so that a later change is noticed (trust on first use).

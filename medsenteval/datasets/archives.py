@@ -21,8 +21,6 @@ from typing import IO, Any, Final
 from medsenteval.errors import DataError
 from medsenteval.support.files import DAMAGED
 
-__all__ = ["Limits", "archive_kind", "unpack"]
-
 _BLOCK: Final = 1 << 20
 _LONGEST_NAME: Final = 240
 #: Below this size nothing is called a bomb, whatever its ratio: a file of repeated lines compresses very well.

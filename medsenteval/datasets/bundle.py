@@ -25,8 +25,6 @@ from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 from medsenteval.support.files import read_json
 
-__all__ = ["Exported", "export_bundle", "import_bundle"]
-
 _LIST: Final = "bundle.json"
 _TERMS: Final = "LICENCES.txt"
 _SCHEMA: Final = 1

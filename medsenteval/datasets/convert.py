@@ -13,8 +13,6 @@ from typing import Any, Final
 from medsenteval.errors import DataError
 from medsenteval.support.files import LINE_END, clean_text, parse_json, read_json, read_lines, read_text
 
-__all__ = ["Converted", "convert"]
-
 _ID_KEYS: Final = ("id_str", "id", "tweet_id", "tweetid", "status_id")
 _TEXT_KEYS: Final = ("full_text", "text", "tweet", "content", "tweet_text")
 #: Wrappers in which platforms and tools put a tweet.

@@ -8,8 +8,6 @@ from medsenteval.contracts import Dataset, Split
 from medsenteval.datasets.quality import describe_quality, examine_quality
 from medsenteval.support.text_table import text_table
 
-__all__ = ["describe_dataset"]
-
 _WIDEST = 100
 
 

@@ -29,8 +29,6 @@ from medsenteval.datasets.recognise import file_digest
 from medsenteval.errors import DataError
 from medsenteval.support.files import WEB_PAGE
 
-__all__ = ["Downloaded", "FetchSettings", "fetch"]
-
 _BLOCK: Final = 1 << 16
 _MOST_REDIRECTS: Final = 5
 #: Answers that may be another one a moment later.

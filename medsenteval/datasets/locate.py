@@ -14,8 +14,6 @@ from medsenteval.datasets.manifest import manifests
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.settings import Settings
 
-__all__ = ["SYNTHETIC_MARK", "data_root", "differences", "load_dataset", "locate", "sample_root", "shortages"]
-
 #: A folder that holds this file holds invented data, and everything scored on it says so.
 SYNTHETIC_MARK: Final = "SYNTHETIC.txt"
 #: A data set is ready if each part has between 90 % of the published rows and as many more, and at most 2 % were rejected.

@@ -17,8 +17,6 @@ from medsenteval.contracts import Task
 from medsenteval.errors import UnknownNameError
 from medsenteval.support.toml_files import packaged_toml
 
-__all__ = ["DataFile", "Download", "Manifest", "manifest", "manifests", "select"]
-
 _GROUPS: Final = ("sentence", "word", "ner", "terms", "general")
 
 

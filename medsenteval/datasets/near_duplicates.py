@@ -14,8 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["near_duplicates", "word_set"]
-
 _WORD: Final = re.compile(r"\w+")
 #: Candidate pairs held in memory at once.
 _BLOCK: Final = 500_000

@@ -14,8 +14,6 @@ from medsenteval.datasets.quality import NEAR
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.support.tables import ENDINGS, ending_of, read_table
 
-__all__ = ["Occurrence", "corpus_overlap", "corpus_texts"]
-
 #: Texts of the corpus that are compared at once.
 _BLOCK: Final = 100_000
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")

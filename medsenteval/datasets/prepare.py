@@ -19,8 +19,6 @@ from medsenteval.datasets.status import INCOMPLETE, UNREADABLE, SetStatus, exami
 from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 
-__all__ = ["Prepared", "install", "prepare", "staging"]
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Dataset, Split
 from medsenteval.datasets.near_duplicates import near_duplicates, word_set
 
-__all__ = ["NEAR", "CrossQuality", "QualityReport", "SplitQuality", "describe_quality", "examine_quality"]
-
 #: Jaccard similarity of word sets from which two items are called near duplicates.
 NEAR: Final = 0.8
 

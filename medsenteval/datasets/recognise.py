@@ -15,8 +15,6 @@ from typing import Final
 from medsenteval.datasets.manifest import DataFile, Manifest, manifests
 from medsenteval.errors import DataError
 
-__all__ = ["Candidate", "Match", "candidates_below", "file_digest", "recognise"]
-
 _HEAD: Final = 1 << 18
 _BLOCK: Final = 1 << 20
 _MOST_FILES: Final = 200_000

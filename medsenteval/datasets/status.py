@@ -15,20 +15,6 @@ from medsenteval.datasets.recognise import candidates_below
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.settings import Settings
 
-__all__ = [
-    "DIFFERS",
-    "INCOMPLETE",
-    "MISSING",
-    "READY",
-    "SYNTHETIC",
-    "UNREADABLE",
-    "SetStatus",
-    "examine",
-    "files_of",
-    "what_to_do",
-    "where_is",
-]
-
 READY: Final = "ready"
 DIFFERS: Final = "ready with differences"
 SYNTHETIC: Final = "synthetic sample"

@@ -7,8 +7,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["paired_cosine"]
-
 #: Coordinates of one side of a block of pairs.
 _BLOCK_VALUES: Final = 400_000
 #: Digits of a cosine that float64 sums over some thousand coordinates get right.

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Floats, Rows
 
-__all__ = ["SignPlanes", "doubled_ranks", "plane_bytes"]
-
 Words = NDArray[np.uint64]
 
 #: Pairs whose bits fit into a core's own cache together, and vectors whose comparisons do.

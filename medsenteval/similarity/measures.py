@@ -25,8 +25,6 @@ from medsenteval.similarity.term_arrays import Terms
 from medsenteval.support.arrays import Floats, Reals, Rows
 from medsenteval.support.cores import available_cores
 
-__all__ = ["CONTEXTUAL_MEASURES", "MEASURES", "cross_similarity", "term_similarities"]
-
 #: Pairs of terms whose mean vectors fit into a core's cache together.
 _PAIRS_AT_ONCE: Final = 1024
 #: Pairs of words that are looked at together to compute repeated ones once.

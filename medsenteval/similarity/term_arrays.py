@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Floats, Rows
 
-__all__ = ["Terms"]
-
 
 @dataclass(frozen=True, eq=False)
 class Terms:

@@ -20,8 +20,6 @@ from medsenteval.statistics import agreement_with_others, pairwise_agreement, ra
 from medsenteval.support.arrays import Floats
 from medsenteval.support.files import clean_text, read_text
 
-__all__ = ["Agreement", "Ratings", "agreement", "outliers", "read_ratings"]
-
 #: What stands for "not rated" besides an empty field.
 _NOT_RATED = ("na", "nan", "-", "-1", "-1.0")
 

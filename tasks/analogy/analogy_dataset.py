@@ -14,8 +14,6 @@ from medsenteval.errors import DataError, EncoderError
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.reading.builder import DatasetBuilder
 
-__all__ = ["CANDIDATES", "SETTINGS", "Analogy", "AnalogyBuilder", "AnalogyDataset"]
-
 SETTINGS: Final = ("multi-answer", "single-answer", "all-info")
 #: Where candidate answers come from; a number limits a vocabulary to its first words, the most frequent ones.
 CANDIDATES: Final = ("file", "terms", "vocabulary", "vocabulary-300000", "vocabulary-30000")

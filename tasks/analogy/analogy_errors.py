@@ -20,8 +20,6 @@ from medsenteval.tasks.analogy.analogy_evaluation import Posed, pose
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import mean_vectors
 
-__all__ = ["KINDS", "WrongAnswer", "count_kinds", "wrong_answers"]
-
 #: Kind of a wrong answer -> what it means; one answer may be of several kinds.
 KINDS: Final = {
     "same relation": "an object of the relation, right for another subject",

@@ -20,8 +20,6 @@ from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import METRICS, Measures, constant_measures, summarise
 from medsenteval.words.analogies.questions import Questions, Ragged
 
-__all__ = ["OPTIONS", "PROTOCOL_OPTIONS", "Posed", "evaluate_analogies", "pose"]
-
 _NO_YES: Final = ("no", "yes")
 #: Options of every analogy task. ``scale`` unit brings whole terms to length 1; legacy flags repeat the released code.
 OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {

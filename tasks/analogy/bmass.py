@@ -13,8 +13,6 @@ from medsenteval.tasks.analogy.analogy_dataset import CANDIDATES, SETTINGS, Anal
 from medsenteval.tasks.analogy.analogy_evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
 from medsenteval.tasks.reading.task_facts import task_facts
 
-__all__ = ["CANDIDATE_FILE", "TASK", "category_of", "parse_terms", "read"]
-
 #: One ``CUI:"string"``, the quotes absent in some copies; what is inside quotes does not separate.
 _ENTRY: Final = re.compile(r'\s*[^\s:",]+:(?:"(.*?)"|([^",]+))\s*(?:,(?=\s*[^\s:",]+:)|$)')
 _FACTS: Final = dict(task_facts("analogy", "BMASS"))

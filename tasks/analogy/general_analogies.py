@@ -13,8 +13,6 @@ from medsenteval.tasks.analogy.analogy_dataset import CANDIDATES, SETTINGS, Anal
 from medsenteval.tasks.analogy.analogy_evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
 from medsenteval.tasks.reading.task_facts import task_facts
 
-__all__ = ["TASKS", "read_bats", "read_google", "read_msr"]
-
 _PARTS_OF_SPEECH: Final = {"J": "adjectives", "N": "nouns", "V": "verbs"}
 
 

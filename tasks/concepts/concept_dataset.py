@@ -11,8 +11,6 @@ from pathlib import Path
 from medsenteval.contracts import Dataset, RejectedRow, Split
 from medsenteval.errors import DataError
 
-__all__ = ["ConceptDataset", "Query", "concept_dataset"]
-
 
 @dataclass(frozen=True)
 class Query:

@@ -17,8 +17,6 @@ from medsenteval.support.arrays import Floats
 from medsenteval.tasks.concepts.concept_dataset import ConceptDataset, Query
 from medsenteval.words.concepts.name_ranks import RankedNames, Score, rank_names
 
-__all__ = ["METRICS", "evaluate_concepts", "measures_of_ranks"]
-
 METRICS: Final = {"acc@1": "percent", "acc@5": "percent", "mrr": "fraction"}
 
 

@@ -31,8 +31,6 @@ from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.task_facts import task_facts
 
-__all__ = ["TASKS", "expand_abbreviations", "plain_text"]
-
 #: Which mentions of the corpus are names in the dictionary -> its file.
 _DICTIONARIES: Final = {
     "train+dev": "test_dictionary.txt",

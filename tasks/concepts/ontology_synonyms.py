@@ -21,8 +21,6 @@ from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
 from medsenteval.tasks.reading.task_facts import task_facts
 from medsenteval.words.concepts.concept_names import Terminology, names_of_obo, names_of_snomed, names_of_umls
 
-__all__ = ["OPTIONS", "TASKS", "read_synonyms", "task_of_source"]
-
 OPTIONS: Final = {
     "synonyms": ("exact", "exact+related"),
     "dictionary": ("all", "preferred"),

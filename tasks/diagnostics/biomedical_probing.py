@@ -29,8 +29,6 @@ from medsenteval.tasks.diagnostics.properties import (
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.sentence import pubmed20k
 
-__all__ = ["TASKS"]
-
 _SEED: Final = 1111
 _SHORTEST: Final = 5
 #: At most so many sentences of a split: what SentEval's own probing tasks have.

@@ -22,8 +22,6 @@ from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Means, bootstrap
 from medsenteval.tasks.diagnostics.items import CHANGES, read_changes
 
-__all__ = ["TASKS", "evaluate_changes"]
-
 #: A cosine from which the paper counts two sentences as the same.
 _SAME: Final = 0.93
 

@@ -20,8 +20,6 @@ from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_IT
 from medsenteval.tasks.probe_rows import accuracy_metric
 from medsenteval.tasks.sentence import mednli
 
-__all__ = ["TASKS"]
-
 
 def _read(folder: Path, name: str, items: tuple[Inference, ...], also: str) -> tuple[Dataset, list[Inference], tuple[str, ...]]:
     """Return MedNLI, on which the probe is trained, and the items; those of the user lie beside MedNLI's folder."""

@@ -28,8 +28,6 @@ from medsenteval.tasks.diagnostics.wordlists import (
     PRESENTATIONS,
 )
 
-__all__ = ["ABBREVIATION_ITEMS", "CHANGES", "KNOWLEDGE_ITEMS", "Change", "Inference", "read_changes", "read_inferences"]
-
 #: Below the data folder.
 _FOLDER: Final = "diagnostics"
 

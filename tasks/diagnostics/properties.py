@@ -17,8 +17,6 @@ import numpy as np
 
 from medsenteval.tasks.diagnostics.wordlists import ABBREVIATIONS, INDICATIONS
 
-__all__ = ["Rule", "has_abbreviation", "has_number", "length_rule", "shift_rule", "tense", "word_rule"]
-
 #: From a sentence to (its class, the sentence to encode), or None where the property is not clear.
 Rule = Callable[[str], "tuple[str, str] | None"]
 

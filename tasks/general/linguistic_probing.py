@@ -13,8 +13,6 @@ from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import task_facts
 
-__all__ = ["TASKS"]
-
 _SPLITS: Final = {"tr": "train", "va": "dev", "te": "test"}
 _FILES: Final = {
     "Length": "sentence_length.txt",

@@ -15,8 +15,6 @@ from medsenteval.tasks.reading.layouts import read_parallel_nli, read_sts_folder
 from medsenteval.tasks.reading.task_facts import task_facts
 from medsenteval.tasks.similarity import evaluate_similarity, evaluate_similarity_by_subset
 
-__all__ = ["TASKS"]
-
 _SPLITS: Final = ("train", "dev", "test")
 #: The files of class 1, which SentEval reads first, and of class 0.
 _BINARY_FILES: Final = {

@@ -14,8 +14,6 @@ from medsenteval.settings import Settings
 from medsenteval.tasks.probe_rows import senteval_order
 from medsenteval.tasks.similarity import CORRELATIONS, correlate_parts, correlation_metric, predict_similarity
 
-__all__ = ["REGRESSIONS", "evaluate_relatedness"]
-
 #: SentEval's softmax over five grades (needs torch; drawn from the seed), or ridge regression (deterministic).
 REGRESSIONS: Final = {"regression": ("senteval", "ridge")}
 

@@ -18,8 +18,6 @@ from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_
 from medsenteval.tasks.reading.task_facts import group_facts
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 
-__all__ = ["AUTO", "OPTIONS", "TASKS", "Blocks", "parse_sentences", "read_corpus", "table_sentences"]
-
 #: The numbered lines of sentences, token TAB tag.
 Blocks = list[list[tuple[int, str]]]
 

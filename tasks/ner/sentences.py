@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Dataset, Split
 from medsenteval.words.tagging.tag_schemes import Tags
 
-__all__ = ["TaggedDataset", "TaggedSentences", "digits_as_zero"]
-
 _NUMBER: Final = re.compile(r"[+-]?(?:[.,]?[0-9])+")
 
 

@@ -32,8 +32,6 @@ from medsenteval.words.tagging.tag_schemes import Tags, Transitions, allowed_tra
 from medsenteval.words.tagging.viterbi import decode
 from medsenteval.words.tagging.window_tagger import CAPITALS, PRESETS, TaggerSettings, Windows, WindowTagger, windows_of
 
-__all__ = ["RUNS", "dictionary_tags", "evaluate_tagging"]
-
 _Outcome = TypeVar("_Outcome")
 
 #: The paper runs three trials because of the random initialisation and reports their mean.

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Embeddings
 from medsenteval.tasks.ner.sentences import digits_as_zero
 
-__all__ = ["PADDING", "UNKNOWN", "WordTable", "capitals_of"]
-
 PADDING: Final = 0
 UNKNOWN: Final = 1
 _FIRST_KNOWN: Final = 2

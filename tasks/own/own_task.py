@@ -37,8 +37,6 @@ from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
 from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs
 
-__all__ = ["OwnTask", "make_task"]
-
 #: Up to this many rows near duplicates are looked for as well; among more of them that takes minutes.
 _NEAR_ROWS: Final = 20_000
 #: Options beside columns, and those of single kinds of task with their values, the default first.

@@ -26,8 +26,6 @@ from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.tasks.reading.copies import SPLITS, split_of
 
-__all__ = ["OwnRows", "read_rows", "read_sentences"]
-
 #: A number as it is written: a code such as 007 is none, nor is what no float holds.
 _NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})(\.[0-9]{0,18})?([eE][+-]?[0-9]{1,2})?")
 _LIST: Final = re.compile(r"\[.*\]", re.DOTALL)

@@ -11,8 +11,6 @@ from medsenteval.errors import DataError, DataMissingError, MissingExtraError
 from medsenteval.support.tables import ENDINGS, Table, ending_of, read_table, table_of_columns
 from medsenteval.tasks.reading.copies import name_splits, split_of
 
-__all__ = ["file_parts", "hub_parts", "table_in_memory"]
-
 
 def file_parts(path: Path, sheet: str = "") -> list[tuple[str, Table]]:
     """Return the table of a file, or those of a folder's files with the split that each is."""

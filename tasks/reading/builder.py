@@ -15,8 +15,6 @@ from medsenteval.contracts import Dataset, RejectedRow, Split
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.files import clean_text, find_file, read_lines
 
-__all__ = ["DatasetBuilder", "SplitBuilder"]
-
 #: What a column of labels or scores is called in a header row, without case and punctuation.
 _COLUMN_NAMES: Final = frozenset((
     "label", "labels", "goldlabel", "class", "category", "target", "sentiment", "score", "scores", "similarity", "gold",

@@ -9,8 +9,6 @@ from typing import Final
 from medsenteval.errors import DataError
 from medsenteval.registry import name_key
 
-__all__ = ["CLASSIFICATION", "COLUMN_ROLES", "PAIRS", "SIMILARITY", "TAGGING", "WORDS", "Columns", "infer_columns"]
-
 CLASSIFICATION: Final = "classification"
 PAIRS: Final = "pair classification"
 SIMILARITY: Final = "similarity"

@@ -17,8 +17,6 @@ from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of, read_ta
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION, PAIRS, SIMILARITY, infer_columns
 
-__all__ = ["SPLITS", "Copy", "fitting_tables", "name_splits", "read_copy", "split_of"]
-
 SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
     "train": ("train", "training", "trn"),
     "dev": ("dev", "devel", "development", "valid", "validation", "val"),

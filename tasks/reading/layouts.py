@@ -8,8 +8,6 @@ from pathlib import Path
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 
-__all__ = ["read_abstracts", "read_parallel_nli", "read_scored_pairs", "read_sts_folder", "tab_rows"]
-
 
 def tab_rows(
     builder: DatasetBuilder, file: Path, split: SplitBuilder, columns: tuple[str, ...]

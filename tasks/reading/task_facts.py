@@ -8,8 +8,6 @@ from typing import Any
 
 from medsenteval.support.toml_files import packaged_toml
 
-__all__ = ["group_facts", "task_facts"]
-
 
 @cache
 def group_facts(group: str) -> Mapping[str, dict[str, Any]]:

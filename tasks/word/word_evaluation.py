@@ -23,8 +23,6 @@ from medsenteval.tasks.similarity import correlation_metric, predict_similarity,
 from medsenteval.tasks.word.word_pairs import BEST, COSINE, WordPairs
 from medsenteval.words.terms.encoded_terms import EncodedTerms
 
-__all__ = ["FEWEST_PAIRS", "evaluate_word_pairs"]
-
 #: Correlations of fewer pairs say nothing.
 FEWEST_PAIRS: Final = 5
 #: Digits of a similarity that are no rounding; pairs that are equally similar must be tied.

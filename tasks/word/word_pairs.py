@@ -22,8 +22,6 @@ from medsenteval.support.files import clean_text, find_file, read_json
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 
-__all__ = ["BEST", "COSINE", "MEASURE", "MULTIWORD", "OOV", "PairFile", "WordPairs", "as_word_pairs", "read_pairs"]
-
 OOV: Final = ("skip", "zero")
 #: The cosine of the vectors that the encoder gives texts.
 COSINE: Final = "cosine"

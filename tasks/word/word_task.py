@@ -11,8 +11,6 @@ from medsenteval.tasks.reading.task_facts import group_facts
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
 from medsenteval.tasks.word.word_pairs import COSINE, MEASURE, MULTIWORD, OOV, PairFile, read_pairs
 
-__all__ = ["TASKS"]
-
 #: Folders that hold several sets: our own name, and that of the Bio-SimVerb repository.
 _SHARED_FOLDERS: Final = ("wordsim", "word-similarities")
 

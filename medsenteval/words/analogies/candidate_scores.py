@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 from medsenteval.support.arrays import Floats, Rows, Singles
 from medsenteval.words.analogies.counting import Factors
 
-__all__ = ["AdditiveScore", "Candidates", "DistanceScore", "LogisticScore", "RatioScore", "Score"]
-
-
 #: Unit roundoff of float32.
 _ROUNDOFF: Final = 2.0**-24
 #: Distances below this part of the query's length are computed anew in float64: their squares lose digits in float32.

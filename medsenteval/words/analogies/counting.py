@@ -15,8 +15,6 @@ import numpy as np
 from medsenteval.support.arrays import Counts, Rows, Singles
 from medsenteval.support.compiling import compiled_loop
 
-__all__ = ["BlockCounts", "Constants", "Factors", "count_block", "worth_compiling"]
-
 #: Candidates that are compared together: their factors with a relation's terms stay in a core's own cache.
 _PART: Final = 512
 #: Answers that NumPy compares at once.

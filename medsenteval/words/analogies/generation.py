@@ -18,8 +18,6 @@ import numpy as np
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.support.atomic_files import write_atomically
 
-__all__ = ["Concept", "Construction", "Generated", "RelationSummary", "generate", "write_bmass"]
-
 
 @dataclass(frozen=True)
 class Concept:

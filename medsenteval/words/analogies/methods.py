@@ -22,9 +22,6 @@ from medsenteval.words.analogies.candidate_scores import (
 from medsenteval.words.analogies.metrics import Measures, measure
 from medsenteval.words.analogies.questions import Questions, Ragged, joined_by_query
 
-__all__ = ["METHODS", "mean_vectors", "solve"]
-
-
 METHODS: Final = ("3cosadd", "pairwise-distance", "3cosmul", "3cosavg", "lrcos", "only-b", "only-c")
 
 

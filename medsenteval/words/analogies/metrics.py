@@ -20,8 +20,6 @@ from medsenteval.words.analogies.candidate_scores import Score
 from medsenteval.words.analogies.counting import Constants, count_block
 from medsenteval.words.analogies.questions import Questions, Ragged
 
-__all__ = ["METRICS", "Measures", "Summary", "constant_measures", "measure", "rank_answers", "summarise"]
-
 #: Names of the metrics in the order of the paper's tables.
 METRICS: Final = ("acc", "map", "mrr")
 #: Products of a block with all exemplars and queries, and the candidates of a block at the least and at the most.

@@ -9,8 +9,6 @@ import numpy as np
 
 from medsenteval.support.arrays import Rows
 
-__all__ = ["Questions", "Ragged", "joined_by_query"]
-
 
 @dataclass(frozen=True, eq=False)
 class Ragged:

@@ -12,8 +12,6 @@ from medsenteval.words.analogies.generation import Concept
 from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.ontologies.umls import find_mrconso, find_umls_file, read_mrconso, umls_rows
 
-__all__ = ["read_frequencies", "read_obo_facts", "read_relation_table", "read_umls_facts"]
-
 Facts = Iterable[tuple[str, str, str]]
 
 _COLUMNS: Final = ("subject", "relation", "object")

@@ -14,8 +14,6 @@ from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME, MODEL_COMPONE
 from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
 from medsenteval.words.terms.positives import clean_name
 
-__all__ = ["ConceptName", "Terminology", "names_of_obo", "names_of_snomed", "names_of_umls"]
-
 
 @dataclass(frozen=True)
 class ConceptName:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Floats
 
-__all__ = ["RankedNames", "Score", "rank_names"]
-
 Score = Literal["cosine", "dot"]
 
 _QUERIES_AT_ONCE: Final = 256

@@ -20,8 +20,6 @@ from typing import Any, Final
 
 from medsenteval.errors import DataError, DataMissingError, MedSentEvalWarning, MissingExtraError
 
-__all__ = ["Ontology", "OntologyTerm", "Synonym", "read_obo"]
-
 #: A definition or synonym, its list of references, and what follows; and such a list with single blanks as OBO allows it.
 _REFERENCES: Final = re.compile(rb'((?:def|synonym):\s*"(?:[^"\\]|\\.)*"[^"\[]*)\[(.*)\]([^\]]*)')
 _REFERENCE: Final = rb' ?(?:[^ ",\\]|\\.)*(?: "(?:[^"\\]|\\.)*")? ?'

@@ -15,17 +15,6 @@ from typing import Final
 
 from medsenteval.errors import DataError, DataMissingError
 
-__all__ = [
-    "FULLY_SPECIFIED_NAME",
-    "MODEL_COMPONENT_MODULE",
-    "SYNONYM",
-    "Association",
-    "Concept",
-    "Description",
-    "Release",
-    "read_release",
-]
-
 MODEL_COMPONENT_MODULE: Final = "900000000000012004"
 SYNONYM: Final = "900000000000013009"
 FULLY_SPECIFIED_NAME: Final = "900000000000003001"

@@ -10,8 +10,6 @@ from typing import Final
 
 from medsenteval.errors import DataError, DataMissingError
 
-__all__ = ["UmlsConcept", "find_mrconso", "find_umls_file", "read_mrconso", "umls_rows"]
-
 #: Columns of each file; each row also ends in a bar.
 _FIELDS: Final = {"MRCONSO": 18, "MRREL": 16}
 

@@ -16,17 +16,6 @@ from medsenteval.statistics import f1_share_interval, share_interval
 from medsenteval.support.arrays import Counts, Rows
 from medsenteval.words.tagging.tag_schemes import BEGIN, END, OUTSIDE, SINGLE, Tags
 
-__all__ = [
-    "Counts",
-    "Entities",
-    "Rate",
-    "count_matches",
-    "find_entities",
-    "precision_from_counts",
-    "rate_interval",
-    "recall_from_counts",
-]
-
 Rate = Literal["f1", "precision", "recall"]
 
 

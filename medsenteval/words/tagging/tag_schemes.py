@@ -13,20 +13,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "OUTSIDE",
-    "PREFIXES",
-    "SCHEMES",
-    "TagError",
-    "Tags",
-    "Transitions",
-    "allowed_transitions",
-    "as_iob",
-    "parse_tags",
-    "seen_transitions",
-    "tag_names",
-]
-
 Tags = NDArray[np.int16]
 
 OUTSIDE: Final = 0

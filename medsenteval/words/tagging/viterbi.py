@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from medsenteval.words.tagging.tag_schemes import Tags, Transitions
 
-__all__ = ["decode"]
-
 
 def decode(log_probabilities: NDArray[np.float64], offsets: NDArray[np.intp], transitions: Transitions) -> Tags:
     """Return the best allowed tag sequence of every sentence; of equally good ones that with the smaller tag numbers last.

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from medsenteval.errors import ProbeError
 from medsenteval.support.arrays import Singles
 
-__all__ = ["CAPITALS", "PRESETS", "TaggerSettings", "WindowTagger", "windows_of"]
-
 #: For each token the rows of its window's words in the table of vectors and, if capitals are a feature, of their capitals.
 Windows = Sequence[NDArray[np.intp]]
 

@@ -25,8 +25,6 @@ from medsenteval.support.escaping import for_csv, for_terminal
 from medsenteval.support.files import clean_text, read_json, read_lines
 from medsenteval.words.terms.sets import SetName, TermSet
 
-__all__ = ["ANSWERS", "SheetScore", "majority", "read_sheet", "score_sheets", "write_sheet"]
-
 #: What an annotator may write, in any case -> similar, dissimilar, or no answer.
 ANSWERS: Final[dict[str, bool | None]] = {"same": True, "not same": False, "don't know": None}
 _COLUMNS: Final = ("number", "term 1", "term 2", "answer")

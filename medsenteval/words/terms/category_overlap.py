@@ -22,8 +22,6 @@ from medsenteval.words.ontologies.obo import descendants_along, read_obo
 from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME, read_release
 from medsenteval.words.terms.positives import without_category
 
-__all__ = ["PAPER_CATEGORIES", "Separation", "count_overlaps", "read_categories", "sampled", "separate"]
-
 #: Diagnostic procedure, therapeutic procedure, organism.
 PAPER_CATEGORIES: Final = ("103693007", "277132007", "410607006")
 #: From (rows, columns), both numbers of terms, to their matrix of similarities.

@@ -13,8 +13,6 @@ from medsenteval.contracts import Embeddings, TokenEncoder
 from medsenteval.errors import UnknownNameError
 from medsenteval.similarity import CONTEXTUAL_MEASURES, MEASURES, Terms, term_similarities
 
-__all__ = ["PAPER_MEASURE", "EncodedTerms"]
-
 #: What Schulz and Juric 2020 chose for each kind of encoder: Kendall's tau for those that give one vector a term, and for word
 #: vectors fuzzy Jaccard on their own sets (Table 5), the cosine of means on existing ones (Table 4).
 PAPER_MEASURE: Final = "paper"

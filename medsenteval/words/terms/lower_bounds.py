@@ -15,8 +15,6 @@ import numpy as np
 
 from medsenteval.support.compiling import compiled_loop
 
-__all__ = ["count_characters", "keep_by_characters", "keep_by_pairs", "mark_pairs"]
-
 #: Characters that are counted; the last one stands for all rarer ones too.
 _COUNTED: Final = 24
 #: Counts stop here, so that the sum of all differences fits into a byte.

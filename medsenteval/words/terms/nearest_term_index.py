@@ -26,8 +26,6 @@ from medsenteval.errors import MissingExtraError
 from medsenteval.support.arrays import Counts
 from medsenteval.support.cores import available_cores
 
-__all__ = ["NearTerms", "NearestTermIndex"]
-
 #: Terms that one call of the compiled search looks for.
 _CHUNK: Final = 256
 

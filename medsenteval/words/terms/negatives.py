@@ -16,8 +16,6 @@ from typing import Final
 from medsenteval.words.terms.nearest_term_index import NearestTermIndex, NearTerms
 from medsenteval.words.terms.positives import Pair
 
-__all__ = ["SEED", "KnownPairs", "Negatives", "Searched", "levenshtein_negatives", "random_negatives"]
-
 SEED: Final = 42
 #: More than needed is searched for: some of the nearest turn out to be taken when their turn comes.
 _SPARE: Final = 2

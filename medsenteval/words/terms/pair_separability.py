@@ -9,8 +9,6 @@ import numpy as np
 from medsenteval.errors import DataError
 from medsenteval.support.arrays import Bools, Floats
 
-__all__ = ["Separability", "auc", "best_threshold", "cross_validated", "score_separability"]
-
 
 def auc(similarities: Floats, similar: Bools) -> tuple[float, float]:
     """Return the area under the ROC curve, ties counting half, and its standard error (DeLong, DeLong and Clarke-Pearson 1988).

@@ -24,19 +24,6 @@ from medsenteval.words.ontologies.obo import Ontology, OntologyTerm
 from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME, MODEL_COMPONENT_MODULE, SYNONYM, Association, Release
 from medsenteval.words.ontologies.umls import UmlsConcept
 
-__all__ = [
-    "DIFFICULTIES",
-    "KINDS",
-    "Pair",
-    "Positives",
-    "clean_name",
-    "positives_from_obo",
-    "positives_from_snomed",
-    "positives_from_umls",
-    "split_by_distance",
-    "without_category",
-]
-
 Pair = tuple[str, str]
 #: In the order in which negatives are made, which matters: a negative is not made twice.
 KINDS: Final = ("possibly_equivalent_to", "replaced_by", "same_as", "FSN_SYN", "SYN_SYN")

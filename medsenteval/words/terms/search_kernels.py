@@ -14,8 +14,6 @@ import numpy as np
 from medsenteval.support.compiling import compiled_loop
 from medsenteval.words.terms.lower_bounds import keep_by_characters, keep_by_pairs
 
-__all__ = ["search_terms"]
-
 #: Neighbours on each side in a sorted list that give the first limit; more of them where that is not low: a search up to a
 #: high limit takes so much longer that looking further pays.
 _REACH: Final = 8

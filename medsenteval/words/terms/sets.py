@@ -28,18 +28,6 @@ from medsenteval.words.terms.nearest_term_index import NearestTermIndex, NearTer
 from medsenteval.words.terms.negatives import KnownPairs, Negatives, Searched, levenshtein_negatives, random_negatives
 from medsenteval.words.terms.positives import DIFFICULTIES, KINDS, Pair, Positives, split_by_distance
 
-__all__ = [
-    "STRATEGIES",
-    "SetName",
-    "TermSet",
-    "build_sets",
-    "is_synthetic",
-    "read_set",
-    "read_sets",
-    "set_names",
-    "statistics_of",
-]
-
 #: Strategy for negatives -> what the reference code's files call it; in the order of building.
 STRATEGIES: Final = {"levenshtein": "advanced", "random": "simple"}
 THRESHOLD: Final = 5

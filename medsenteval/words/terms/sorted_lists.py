@@ -18,8 +18,6 @@ from medsenteval.support.arrays import Counts
 from medsenteval.support.compiling import compiled_loop
 from medsenteval.support.cores import available_cores
 
-__all__ = ["sort_in_many_ways"]
-
 _HASHED_LISTS: Final = 10
 _RUN: Final = 4
 #: Hashes that one list is sorted by, and the bits of each that are kept.
