@@ -63,11 +63,14 @@ class Downloaded:
 
 
 class _Passing(Exception):
-    """A failure after which another attempt at the same address makes sense; ``wait`` is what the server asked for."""
+    """A failure after which another attempt at the same address makes sense, from the first byte on if ``anew``.
 
-    def __init__(self, reason: str, wait: float | None = None) -> None:
+    ``wait`` is what the server asked for.
+    """
+
+    def __init__(self, reason: str, wait: float | None = None, anew: bool = False) -> None:
         super().__init__(reason)
-        self.wait = wait
+        self.wait, self.anew = wait, anew
 
 
 class _Lasting(Exception):
@@ -137,7 +140,12 @@ def _attempt(
     url: str, download: Download, target: Path, wanted: str, settings: FetchSettings, progress: Progress | None
 ) -> Downloaded:
     part = _Part(target, url)
-    resumed = _receive(part, download, bool(wanted), settings, progress)
+    try:
+        resumed = _receive(part, download, bool(wanted), settings, progress)
+    except _Passing as error:
+        if error.anew:
+            part.remove()
+        raise
     size, digest = part.size, file_digest(part.path)
     if (download.size is not None and size != download.size) or (wanted and digest != wanted):
         part.remove()
@@ -196,14 +204,10 @@ def _receive(part: _Part, download: Download, hash_known: bool, settings: FetchS
         if validator:
             headers["If-Range"] = validator
     with _request(urllib.request.Request(part.url, headers=headers), settings.timeout) as response:
-        if response.status == 416:
-            part.remove()
-            raise _Passing("has no more bytes than were fetched before; starting anew", wait=0.0)
         if response.status == 206:
             bounds = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if bounds is None or int(bounds[1]) != offset:
-                part.remove()
-                raise _Passing("continues at another byte than asked for; starting anew", wait=0.0)
+                raise _Passing("continues at another byte than asked for; starting anew", wait=0.0, anew=True)
             total = None if bounds[3] == "*" else int(bounds[3])
         else:
             offset = 0
@@ -260,8 +264,7 @@ def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.c
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416:
-                yield _Unsatisfiable()  # type: ignore[misc]
-                return
+                raise _Passing("has no more bytes than were fetched before; starting anew", wait=0.0, anew=True) from error
             wait = error.headers.get("Retry-After", "")
             reason = f"answers {error.code} {error.reason}"
             if error.code in _PASSING:
@@ -275,12 +278,6 @@ def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.c
         raise _Passing(f"cannot be reached: {str(error) or type(error).__name__}") from error
     with response:
         yield response
-
-
-class _Unsatisfiable:
-    """Stands for the answer 416: the server has no such range."""
-
-    status = 416
 
 
 def _opener() -> urllib.request.OpenerDirector:

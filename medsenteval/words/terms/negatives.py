@@ -24,9 +24,10 @@ _LARGEST_NUMBER_OF_DRAWS: Final = 10_000
 
 
 class KnownPairs:
-    """Pairs that must not be made, in either order."""
+    """Pairs that must not be made, in either order; those that others know already are not copied."""
 
-    def __init__(self, *groups: Sequence[Pair]) -> None:
+    def __init__(self, *groups: Sequence[Pair], also: KnownPairs | None = None) -> None:
+        self._also = also
         self._pairs: set[Pair] = set()
         for group in groups:
             for pair in group:
@@ -37,7 +38,8 @@ class KnownPairs:
 
     def __contains__(self, pair: Pair) -> bool:
         first, second = pair
-        return ((first, second) if first <= second else (second, first)) in self._pairs
+        known = ((first, second) if first <= second else (second, first)) in self._pairs
+        return known or (self._also is not None and pair in self._also)
 
 
 @dataclass

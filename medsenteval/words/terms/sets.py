@@ -140,7 +140,7 @@ def build_sets(
                 earlier[kind, level] = done.of(similar=False)
                 unpaired[str(name)] = len(pairs) - len(earlier[kind, level])
                 continue
-            forbidden = _Forbidden(everything, KnownPairs(*_to_avoid(earlier, kind, level, legacy)))
+            forbidden = KnownPairs(*_to_avoid(earlier, kind, level, legacy), also=everything)
             if strategy == "random":
                 negatives = random_negatives(pairs, forbidden)
             else:
@@ -159,17 +159,6 @@ def build_sets(
     statistics["unpaired"] = {name: count for name, count in unpaired.items() if count}
     write_atomically(folder / "statistics.json", json.dumps(statistics, indent=1))
     return statistics
-
-
-class _Forbidden(KnownPairs):
-    """Pairs known from either of two collections, without copying the large one for each set."""
-
-    def __init__(self, *known: KnownPairs) -> None:
-        super().__init__()
-        self._known = known
-
-    def __contains__(self, pair: Pair) -> bool:
-        return any(pair in known for known in self._known)
 
 
 def _to_avoid(earlier: Mapping[tuple[str, str], list[Pair]], kind: str, level: str, legacy: bool) -> list[list[Pair]]:
