@@ -6,7 +6,10 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,6 +73,28 @@ def glove(glove_file: Path, _isolated: None) -> Path:
     converted.mkdir(0o700, exist_ok=True)
     (Path(os.environ["MEDSENTEVAL_CACHE"]) / "vectors").symlink_to(converted)
     return glove_file
+
+
+class _Lazy:
+    """A package that is imported when a test first asks for something in it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("_") and attribute != "__version__":  # pytest asks all that it finds whether it is a test
+            raise AttributeError(attribute)
+        return getattr(import_module(self._name), attribute)
+
+
+def lazily(name: str) -> Any:
+    """Name a package at the top of a test file, which is skipped without it, and import it at its first use only.
+
+    Every process collects all files, and importing what only slow tests or those of another process use takes seconds.
+    """
+    if find_spec(name.partition(".")[0]) is None:
+        pytest.skip(f"needs the package {name}", allow_module_level=True)
+    return _Lazy(name)
 
 
 def needs_libarchive() -> None:

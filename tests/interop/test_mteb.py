@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,28 +15,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-mteb = pytest.importorskip("mteb")
-
-from mteb.results import TaskResult  # noqa: E402
-
-from medsenteval import registry  # noqa: E402
-from medsenteval.comparison.compare import compare_results  # noqa: E402
-from medsenteval.contracts import Result  # noqa: E402
-from medsenteval.datasets.locate import SYNTHETIC_MARK, load_dataset, sample_root  # noqa: E402
-from medsenteval.encoders.adapt import as_encoder  # noqa: E402
-from medsenteval.encoders.mteb_model import MtebEncoder  # noqa: E402
-from medsenteval.engine import evaluate_task  # noqa: E402
-from medsenteval.errors import DataError, EncoderError, SettingsError  # noqa: E402
-from medsenteval.interop.mteb import as_mteb_model, as_mteb_task  # noqa: E402
-from medsenteval.interop.mteb_results import (  # noqa: E402
+from medsenteval import registry
+from medsenteval.comparison.compare import compare_results
+from medsenteval.contracts import Result
+from medsenteval.datasets.locate import SYNTHETIC_MARK, load_dataset, sample_root
+from medsenteval.encoders.adapt import as_encoder
+from medsenteval.encoders.mteb_model import MtebEncoder
+from medsenteval.engine import evaluate_task
+from medsenteval.errors import DataError, EncoderError, SettingsError
+from medsenteval.interop.mteb import as_mteb_model, as_mteb_task
+from medsenteval.interop.mteb_results import (
     _COUNTERPARTS,
     export_results,
     read_mteb_folder,
     read_mteb_result,
 )
-from medsenteval.report.comparison_table import render_comparison  # noqa: E402
-from medsenteval.settings import Settings  # noqa: E402
-from tests.comparison.simulated import accuracy_result  # noqa: E402
+from medsenteval.report.comparison_table import render_comparison
+from medsenteval.settings import Settings
+from tests.comparison.simulated import accuracy_result
+from tests.conftest import lazily
+
+mteb = lazily("mteb")
 
 SETTINGS = Settings(probe="sklearn", resamples=100, allow_incomplete=True)
 
@@ -122,15 +122,17 @@ def test_our_protocols_run_inside_mteb() -> None:
         assert scores[theirs] == pytest.approx(ours(name).metric(metric).value / scale, abs=1e-9)
         assert scores["signature"].startswith(f"{name}@")
         assert task.metadata.main_score in scores
-        assert task.metadata.name not in MTEB_NAMES
+        assert task.metadata.name not in mteb_names()
 
 
-MTEB_NAMES = frozenset(task.metadata.name for task in mteb.get_tasks(exclude_superseded=False))
+@cache
+def mteb_names() -> frozenset[str]:
+    return frozenset(task.metadata.name for task in mteb.get_tasks(exclude_superseded=False))
 
 
 def test_our_names_that_mteb_has_too_are_known() -> None:
-    assert MTEB_NAMES & set(registry.task_names()) <= set(_COUNTERPARTS)
-    assert set(_COUNTERPARTS) <= MTEB_NAMES
+    assert mteb_names() & set(registry.task_names()) <= set(_COUNTERPARTS)
+    assert set(_COUNTERPARTS) <= mteb_names()
     assert {counterpart.task for counterpart in _COUNTERPARTS.values()} <= set(registry.task_names())
 
 
@@ -233,10 +235,10 @@ def test_mteb_reads_what_we_export(tmp_path: Path) -> None:
     ]
     loaded = mteb.ResultCache(tmp_path).load_results(include_remote=False)
     assert [found.model_name for found in loaded.model_results] == ["medsenteval/tiny"]
-    theirs = TaskResult.from_disk(written[0])
+    theirs = mteb.TaskResult.from_disk(written[0])
     assert theirs.task_name == "TREC"
     assert theirs.get_score() == pytest.approx(results[0].metric("acc").value / 100)
-    assert TaskResult.from_disk(written[1], load_historic_data=False).get_score() == pytest.approx(
+    assert mteb.TaskResult.from_disk(written[1], load_historic_data=False).get_score() == pytest.approx(
         results[1].metric("spearman").value
     )
     numbers = {(n.task, n.metric): n for n in read_mteb_folder(tmp_path)}
@@ -285,7 +287,7 @@ NESTED_PAIRS = {
 def test_every_generation_reads_as_mteb_reads_it(tmp_path: Path) -> None:
     for number, content in enumerate((OLD_STS, OLD_SUBSETS, NESTED_PAIRS)):
         path = write_result(tmp_path, content, f"{number}.json")
-        theirs = TaskResult.from_disk(path)
+        theirs = mteb.TaskResult.from_disk(path)
         expected = {
             (split, entry["hf_subset"]): {
                 key: value for key, value in entry.items() if isinstance(value, float) and key != "main_score"

@@ -17,8 +17,9 @@ from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.settings import Settings
+from tests.conftest import lazily
 
-mteb = pytest.importorskip("mteb")
+mteb = lazily("mteb")
 pytestmark = pytest.mark.slow
 
 QUERIES = {"q1": "fever in children", "q2": "kidney stones", "q3": "heart attack treatment"}

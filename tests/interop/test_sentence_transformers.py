@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("sentence_transformers")
-
 import medsenteval
 from medsenteval import Settings
-from medsenteval.interop.sentence_transformers import MedSentEvaluator
+from tests.conftest import lazily
 from tests.encoders.contextual.test_sentence_transformer import save_model
 
+lazily("sentence_transformers")
 QUICK = Settings(resamples=100, allow_incomplete=True)
 
 
@@ -26,6 +25,8 @@ def model(tmp_path: Path) -> Any:
 
 
 def test_metrics_are_those_of_evaluate_under_stable_names(model: Any, tmp_path: Path) -> None:
+    from medsenteval.interop.sentence_transformers import MedSentEvaluator
+
     evaluator = MedSentEvaluator(["BIOSSES", "C-STS"], settings=QUICK)
     model.train()
     found = model.evaluate(evaluator, str(tmp_path / "out"))
@@ -44,6 +45,8 @@ def test_a_training_of_two_steps_logs_the_metrics_and_they_move(model: Any, tmp_
     datasets = pytest.importorskip("datasets")
     pytest.importorskip("accelerate")
     from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+
+    from medsenteval.interop.sentence_transformers import MedSentEvaluator
 
     losses = pytest.importorskip("sentence_transformers.sentence_transformer.losses")
     rows = {"a": ["fever", "pain", "cough", "chest"], "b": ["pain", "fever", "cough", "x"], "label": [0.0, 1.0, 1.0, 0.0]}

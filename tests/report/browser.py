@@ -22,8 +22,8 @@ def find_chromium() -> str | None:
     """Return the path of a Chromium that can be driven, or None; MEDSENTEVAL_CHROMIUM names another than those found."""
     if find_spec("playwright") is None:
         return None
-    named = [os.environ.get("MEDSENTEVAL_CHROMIUM"), *map(shutil.which, _NAMES), _playwrights_own()]
-    return next((path for path in named if path), None)
+    named = (os.environ.get("MEDSENTEVAL_CHROMIUM"), *map(shutil.which, _NAMES))
+    return next((path for path in named if path), None) or _playwrights_own()
 
 
 def _playwrights_own() -> str | None:

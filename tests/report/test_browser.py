@@ -18,10 +18,14 @@ from medsenteval.running.result_store import Failure
 from tests.report.browser import find_axe, find_chromium, launched, opened
 from tests.report.made_up import HOSTILE, analogy_result, hostile_results, many_results
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(find_chromium() is None, reason="needs playwright (PyPI) and chromium (apt-get install chromium)"),
-]
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _chromium() -> None:
+    # Looked for when the first test runs: asking playwright takes a second, in every process that collects this file.
+    if find_chromium() is None:
+        pytest.skip("needs playwright (PyPI) and chromium (apt-get install chromium)")
 
 
 def write_page(folder: Path, results: Any, **options: Any) -> Path:

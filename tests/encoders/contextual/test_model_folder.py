@@ -17,15 +17,11 @@ import pytest
 
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
-import torch
-
-from tests.conftest import pipes
+from tests.conftest import lazily, pipes
 from tests.encoders.contextual.test_sentence_transformer import save_model
 from tests.encoders.contextual.traps import Scripted, Trap
+
+torch = lazily("torch")
 
 KINDS = ("transformers", "sentence-transformers")
 MODULE = "sentence_transformers.models"

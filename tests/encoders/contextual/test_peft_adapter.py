@@ -11,17 +11,11 @@ import pytest
 
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
-
-import peft
-import torch
-import transformers
-
+from tests.conftest import lazily
 from tests.encoders.contextual.test_sentence_transformer import save_model
 from tests.encoders.contextual.test_transformer import TEXTS, save_bert
+
+torch, transformers, peft = lazily("torch"), lazily("transformers"), lazily("peft")
 
 WORDY = [text for text in TEXTS if text.strip()]
 

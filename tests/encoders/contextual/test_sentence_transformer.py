@@ -21,10 +21,6 @@ from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder, task
 from medsenteval.settings import Settings
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
 from tests.encoders.contextual.test_transformer import TEXTS, bert_layers, save_bert, word_pieces
 
 needs_library = pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs sentence-transformers")
