@@ -29,10 +29,10 @@ TIGHT = 1e-7
 
 
 def converged(x: np.ndarray, y: np.ndarray, penalty: float) -> LogisticRegression:
-    """Fit scikit-learn to its last digits."""
+    """Fit scikit-learn to its last digits, by Newton's method: L-BFGS needs thousands of passes and ends above the optimum."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return LogisticRegression(C=penalty, tol=1e-10, max_iter=10_000).fit(x.astype(np.float64), y)
+        return LogisticRegression(C=penalty, tol=1e-10, max_iter=1_000, solver="newton-cholesky").fit(x.astype(np.float64), y)
 
 
 def assert_optimal(x: np.ndarray, y: np.ndarray, k: int, penalties: list[float], backend: ExactBackend) -> None:
@@ -49,7 +49,7 @@ def assert_optimal(x: np.ndarray, y: np.ndarray, k: int, penalties: list[float],
         assert ours.objective - ours.gap <= theirs.objective * (1 + 1e-9)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(12, 90),
