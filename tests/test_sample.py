@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
+import pytest
+
+from data.synthesis.__main__ import main
 from medsenteval.comparison.published import TABLES, read_table
-from tests.conftest import REPOSITORY
 
 
-def test_the_sample_is_what_its_generator_writes() -> None:
-    checked = subprocess.run(
-        [sys.executable, "-m", "data.synthesis", "--check"], cwd=REPOSITORY, capture_output=True, text=True
-    )
-    assert (checked.returncode, checked.stderr) == (0, "")
+def test_the_sample_is_what_its_generator_writes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (main(["--check"]), capsys.readouterr().err) == (0, "")
 
 
-def test_the_check_notices_a_changed_file(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "data.synthesis", "--folder", str(tmp_path)]
-    subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True)
+def test_the_check_notices_a_changed_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--folder", str(tmp_path)]) == 0
     changed = tmp_path / "CitationSA" / "train.txt"
     changed.write_text(changed.read_text("utf-8") + "x", "utf-8")
-    checked = subprocess.run([*command, "--check"], cwd=REPOSITORY, capture_output=True, text=True)
-    assert checked.returncode == 1
-    assert "CitationSA/train.txt" in checked.stderr
+    assert main(["--folder", str(tmp_path), "--check"]) == 1
+    assert capsys.readouterr().err == "CitationSA/train.txt is not what data.synthesis writes\n"
 
 
 def test_published_tables_ship_with_the_package() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -97,18 +95,8 @@ def test_commands_show_what_a_terminal_would_obey(tmp_path: Path) -> None:
     assert r"\x1b[2Jevil\nNote: faked" in shown
     for arguments in (["compare", "\x1b[2J"], ["run", "-e", "\x1b[2J", "-t", "BIOSSES"], ["tasks", "\x1b[2J"]):
         assert "\x1b" not in CliRunner().invoke(main, arguments).output
-    run = [
-        sys.executable,
-        "-m",
-        "medsenteval",
-        "run",
-        "-t",
-        "BIOSSES",
-        "-e",
-        "lexical,name=\x1b[2Jevil\nx",
-        "-o",
-        str(tmp_path),
-    ]
-    made = subprocess.run(run, capture_output=True, text=True, check=True)
+    run = ["run", "-t", "BIOSSES", "-e", "lexical,name=\x1b[2Jevil\nx", "-o", str(tmp_path)]
+    made = CliRunner().invoke(main, run)
+    assert made.exit_code == 0
     assert "\x1b" not in made.stdout + made.stderr
     assert made.stderr.count("BIOSSES: \\x1b[2Jevil\\nx: done") == 1
