@@ -88,7 +88,7 @@ def test_demsars_example_from_its_mean_ranks() -> None:
     assert 13 * chi_square / (42 - chi_square) == pytest.approx(3.69, abs=0.01)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
 def test_wilcoxon_with_ties_equals_all_signs_written_out(differences: list[int]) -> None:
     """Pratt's ranks with zeros split in half, against every assignment of signs."""
@@ -108,7 +108,7 @@ def test_wilcoxon_with_ties_equals_all_signs_written_out(differences: list[int])
 
 
 def test_the_smallest_p_of_wilcoxon_is_reached_where_all_differ_one_way() -> None:
-    for n in range(1, 13):
+    for n in (1, 2, 3, 5, 8, 12):
         assert wilcoxon_over_tasks(np.arange(1.0, n + 1), np.zeros(n)).p_value == pytest.approx(smallest_wilcoxon_p(n))
         assert wilcoxon_over_tasks(np.ones(n), np.zeros(n)).p_value == pytest.approx(smallest_wilcoxon_p(n))
 
