@@ -18,17 +18,15 @@ from medsenteval.running.result_store import ResultStore
 from tests.conftest import CountingEncoder
 
 QUICK = Settings(folds=3, resamples=100)
+#: Importing sentence-transformers or mteb takes several seconds.
+needs_library = pytest.mark.slow
 TEXTS = ["chest pain", "no fever", "fever of the patient"]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny sentence-transformers model in a folder whose own name says nothing."""
-    from medsenteval.encoders.contextual.checkpoint import without_tensorflow
-
-    with without_tensorflow():
-        pytest.importorskip("transformers")
-    pytest.importorskip("sentence_transformers")
+    pytest.importorskip("transformers")
     from tests.encoders.contextual.test_sentence_transformer import save_model
 
     return save_model(tmp_path_factory.mktemp("models") / "tiny-bert" / "model")
@@ -36,11 +34,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def sentence_model(folder: Path) -> Callable[..., Any]:
-    from sentence_transformers import SentenceTransformer
+    library = pytest.importorskip("sentence_transformers")
+    return lambda **options: library.SentenceTransformer(str(folder), device="cpu", **options)
 
-    return lambda **options: SentenceTransformer(str(folder), device="cpu", **options)
 
-
+@needs_library
 def test_a_sentence_transformer_is_what_its_specification_says(folder: Path, sentence_model: Callable[..., Any]) -> None:
     named = load_encoder(f"sentence-transformers:{folder}")
     for thing in (sentence_model(), sentence_model(truncate_dim=16), sentence_model().encode):
@@ -54,6 +52,7 @@ def test_a_sentence_transformer_is_what_its_specification_says(folder: Path, sen
     assert as_encoder(cut, name="mine", identity="ignored").name == "mine"
 
 
+@needs_library
 def test_whatever_changes_a_vector_changes_the_identity(sentence_model: Callable[..., Any]) -> None:
     import torch
 
@@ -77,6 +76,7 @@ def test_whatever_changes_a_vector_changes_the_identity(sentence_model: Callable
     assert not any(np.array_equal(rows[0], other) for other in rows[1:])
 
 
+@needs_library
 def test_what_cannot_be_hashed_has_no_identity(sentence_model: Callable[..., Any]) -> None:
     from sentence_transformers import SentenceTransformer
     from torch import nn
@@ -101,6 +101,7 @@ def test_what_cannot_be_hashed_has_no_identity(sentence_model: Callable[..., Any
     assert as_encoder(exported).identity == ""
 
 
+@needs_library
 def test_two_widths_of_one_model_are_two_results(sentence_model: Callable[..., Any], tmp_path: Path) -> None:
     values = []
     for width in (16, 3, 16):
@@ -182,6 +183,7 @@ def test_gensims_fasttext_has_vectors_for_unknown_words() -> None:
     assert as_encoder(trained).identity != before
 
 
+@needs_library
 def test_a_model_of_mtebs_is_told_by_its_weights(sentence_model: Callable[..., Any]) -> None:
     pytest.importorskip("mteb")
     from mteb.models.sentence_transformer_wrapper import SentenceTransformerEncoderWrapper as Wrapper

@@ -36,6 +36,8 @@ from tests.comparison.simulated import accuracy_result
 from tests.conftest import lazily
 
 mteb = lazily("mteb")
+#: Importing the library takes ten seconds and more.
+needs_library = pytest.mark.slow
 
 SETTINGS = Settings(probe="sklearn", resamples=100, allow_incomplete=True)
 
@@ -74,6 +76,7 @@ def distinct(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@needs_library
 def test_mtebs_similarity_scores_equal_ours(distinct: Path) -> None:
     theirs = scores_of(as_mteb_task("ClinicalSTS", data=distinct))
     result = ours("ClinicalSTS", distinct)
@@ -109,6 +112,7 @@ def test_real_minilm_on_real_biosses_scores_the_same(realdata: Path) -> None:
         assert theirs[f"cosine_{kind}"] == pytest.approx(result.metric(kind).value, abs=1e-6)
 
 
+@needs_library
 def test_our_protocols_run_inside_mteb() -> None:
     asked = {
         "TREC": ("acc", "accuracy", 100),
@@ -130,6 +134,7 @@ def mteb_names() -> frozenset[str]:
     return frozenset(task.metadata.name for task in mteb.get_tasks(exclude_superseded=False))
 
 
+@needs_library
 def test_our_names_that_mteb_has_too_are_known() -> None:
     assert mteb_names() & set(registry.task_names()) <= set(_COUNTERPARTS)
     assert set(_COUNTERPARTS) <= mteb_names()
@@ -152,6 +157,7 @@ def sick(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
+@needs_library
 def test_mteb_pools_the_subsets_as_we_do(sick: Path) -> None:
     for name, ending, data in (("STS13", "_pooled", None), ("SICKRelatednessCosine", "", sick)):
         theirs, result = scores_of(as_mteb_task(name, data=data)), ours(name, data)
@@ -193,6 +199,7 @@ def test_mtebs_names_are_used_for_what_mteb_means(tmp_path: Path, sick: Path) ->
     assert "f1" not in exported(ours("MRPC"))[1]
 
 
+@needs_library
 def test_mtebs_few_shot_protocol_on_our_texts() -> None:
     theirs = scores_of(as_mteb_task("TREC", protocol="mteb"))
     assert 0.3 < theirs["accuracy"] < 1
@@ -203,6 +210,7 @@ def test_mtebs_few_shot_protocol_on_our_texts() -> None:
         as_mteb_task("TREC", protocol="other")
 
 
+@needs_library
 def test_a_model_of_mtebs_is_an_encoder_here() -> None:
     model = as_mteb_model(projected, "tiny")
     encoder = as_encoder(model)
@@ -217,6 +225,7 @@ def test_a_model_of_mtebs_is_an_encoder_here() -> None:
     assert np.allclose(model.similarity_pairwise(rows, rows[::-1].copy()).numpy(), np.diag(cosine[:, ::-1]), atol=1e-6)
 
 
+@needs_library
 def test_loading_by_name() -> None:
     encoder = registry.load_encoder("mteb:mteb/baseline-random-encoder")
     assert encoder.encode(["a", "b"]).shape[0] == 2
@@ -226,6 +235,7 @@ def test_loading_by_name() -> None:
         registry.load_encoder("mteb")
 
 
+@needs_library
 def test_mteb_reads_what_we_export(tmp_path: Path) -> None:
     results = [ours("TREC"), real(ours("BIOSSES"))]
     written = export_results(results, tmp_path / "results")
@@ -284,6 +294,7 @@ NESTED_PAIRS = {
 }
 
 
+@needs_library
 def test_every_generation_reads_as_mteb_reads_it(tmp_path: Path) -> None:
     for number, content in enumerate((OLD_STS, OLD_SUBSETS, NESTED_PAIRS)):
         path = write_result(tmp_path, content, f"{number}.json")
@@ -302,6 +313,7 @@ def test_every_generation_reads_as_mteb_reads_it(tmp_path: Path) -> None:
     assert first.dataset_revision == "d1"
 
 
+@needs_library
 def test_what_mteb_writes_today_reads_the_same(tmp_path: Path) -> None:
     results = mteb.evaluate(as_mteb_model(projected, "tiny"), [as_mteb_task("BIOSSES")], cache=None, show_progress_bar=False)
     written = results.task_results[0].scores["test"][0]["cosine_spearman"]

@@ -24,6 +24,7 @@ def model(tmp_path: Path) -> Any:
     return SentenceTransformer(str(save_model(tmp_path / "tiny")), device="cpu")
 
 
+@pytest.mark.slow  # importing the library takes several seconds
 def test_metrics_are_those_of_evaluate_under_stable_names(model: Any, tmp_path: Path) -> None:
     from medsenteval.interop.sentence_transformers import MedSentEvaluator
 

@@ -82,6 +82,7 @@ def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
     assert (f1.low, f1.high) == pytest.approx((100 * 2 * 0.025 ** (1 / 6) / (1 + 0.025 ** (1 / 6)), 100.0))
 
 
+@pytest.mark.slow  # importing mteb takes ten seconds and more
 def test_mtebs_few_shot_score_equals_mtebs(counting: CountingEncoder) -> None:
     mteb = pytest.importorskip("mteb")
     from medsenteval.interop.mteb import as_mteb_model, as_mteb_task
