@@ -19,6 +19,7 @@ from tests.fuzz.reader import Reader
 from tests.fuzz.readers import READERS
 
 
+@pytest.mark.slow
 def test_a_short_campaign_finds_no_defect(tmp_path: Path) -> None:
     outcome = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", "--inputs", "8000", "--seed", "20261116", "--findings", str(tmp_path)],

@@ -242,6 +242,7 @@ def test_a_cache_that_fails_is_no_failure_of_the_encoder(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits the size of files as POSIX does")
+@pytest.mark.slow
 def test_a_full_disk_for_results_ends_the_run_and_stores_nothing(tmp_path: Path) -> None:
     """No file may grow beyond 2,000 bytes, less than a result takes; the vectors are not kept."""
     import resource
