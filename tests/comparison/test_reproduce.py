@@ -72,7 +72,7 @@ def test_weights_that_are_absent_are_named_with_the_way_to_get_them() -> None:
 
 
 def test_a_stand_in_runs_on_the_sample(tmp_path: Path) -> None:
-    plan = plan_table("medsenteval-3", None, {"GloVe_840B": "lexical,dimension=64"}, probe="sklearn", folds=2)
+    plan = plan_table("medsenteval-3", None, {"GloVe_840B": "lexical,dimension=64"}, probe="exact", folds=2)
     plan = replace(plan, cells=tuple(cell for cell in plan.cells if cell.number.encoder == "GloVe_840B"))
     outcome = run_plan(plan, None, store=ResultStore(tmp_path / "results"))
     done = {(cell.number.task, cell.number.metric): cell for cell in outcome.cells if cell.ours is not None}

@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ from medsenteval.support.cores import available_cores, limit_cores, one_thread_p
 from tests.conftest import CountingEncoder
 
 QUICK = Settings(folds=3, resamples=200, allow_incomplete=True)
+#: Starting a cluster takes seconds.
+DASK = pytest.param("dask", marks=pytest.mark.slow)
 SHORT_TRAINING = {"max_epoch": 4, "epoch_size": 1, "tenacity": 1}
 
 #: Encoders that workers import: vectors from a hash of the text, a line in a log for every call.
@@ -158,12 +161,22 @@ def run(executor: Executor | str, probe: str = "exact", tasks: str = "BioC,RQE,B
     return comparable(medsenteval.evaluate("lexical,dimension=64", tasks, settings=settings, cache=cache, executor=executor))
 
 
-@pytest.mark.parametrize("probe", ["exact", "sklearn", "senteval", "mlp"])
-def test_results_are_the_same_to_the_last_bit_on_any_executor(probe: str, processes: Executor, dask: Executor) -> None:
+@cache
+def in_process(probe: str, tasks: str) -> dict[str, Any]:
+    return run("in-process", probe, tasks)
+
+
+@pytest.mark.parametrize(
+    ("probe", "name"),
+    [
+        pytest.param(probe, name, marks=[pytest.mark.slow] if probe != "exact" or name == "dask" else [])
+        for probe in ("exact", "sklearn", "senteval", "mlp")
+        for name in ("processes", "dask")
+    ],
+)
+def test_results_are_the_same_to_the_last_bit_on_any_executor(probe: str, name: str, request: pytest.FixtureRequest) -> None:
     tasks = "BioC,RQE,BIOSSES" if probe == "exact" else "BioC"
-    here = run("in-process", probe, tasks)
-    assert here == run(processes, probe, tasks)
-    assert here == run(dask, probe, tasks)
+    assert in_process(probe, tasks) == run(request.getfixturevalue(name), probe, tasks)
 
 
 def test_neither_workers_nor_batches_nor_the_cache_change_a_bit(processes: Executor) -> None:
@@ -236,7 +249,7 @@ def test_one_large_task_spreads_over_the_workers_and_each_loads_the_model_once(
     assert comparable(there) == comparable(again)
 
 
-@pytest.mark.parametrize("name", ["processes", "dask"])
+@pytest.mark.parametrize("name", ["processes", DASK])
 def test_objects_go_to_workers_if_they_can_be_pickled(name: str, request: pytest.FixtureRequest) -> None:
     executor = request.getfixturevalue(name)
     scale = 3.0
@@ -277,7 +290,7 @@ def test_the_users_own_similarity_is_computed_in_the_coordinator(processes: Exec
     assert comparable(medsenteval.evaluate("lexical", "BIOSSES", settings=settings, executor=processes)) == expected
 
 
-@pytest.mark.parametrize("name", ["processes", "dask"])
+@pytest.mark.parametrize("name", ["processes", DASK])
 def test_a_worker_that_dies_is_replaced_and_its_unit_done(name: str, request: pytest.FixtureRequest, log: Path) -> None:
     executor = request.getfixturevalue(name)
     spec = "python:encoders_of_test:KillsOnce"
@@ -286,7 +299,7 @@ def test_a_worker_that_dies_is_replaced_and_its_unit_done(name: str, request: py
     assert comparable(found) == comparable(medsenteval.evaluate(spec, "BIOSSES", settings=QUICK, cache=False))
 
 
-@pytest.mark.parametrize("name", ["processes", "dask"])
+@pytest.mark.parametrize("name", ["processes", DASK])
 def test_a_job_that_always_kills_its_worker_fails_and_the_rest_goes_on(
     name: str, request: pytest.FixtureRequest, log: Path, tmp_path: Path
 ) -> None:
@@ -461,7 +474,7 @@ def test_a_specification_is_not_pickled(processes: Executor, counting: CountingE
     assert EncoderOnWorkers.of(counting, "lexical", processes).pickled is None
 
 
-@pytest.mark.parametrize("kind", ["processes:1", "dask:1"])
+@pytest.mark.parametrize("kind", ["processes:1", pytest.param("dask:1", marks=pytest.mark.slow)])
 def test_work_on_a_closed_executor_is_stopped_and_no_failure(kind: str, module_folder: Path) -> None:
     from medsenteval.running.executors.flow import Stopped
 
