@@ -318,12 +318,15 @@ def test_a_server_that_is_not_there_is_named(server: Server) -> None:
             encoder.encode(["a"])
 
 
-@pytest.mark.parametrize("code", [301, 307, 400, 401, 403, 404, 413, 422])
+@pytest.mark.parametrize("code", [300, 301, 307, 400, 401, 403, 404, 413, 422])
 def test_failures_that_will_not_pass_are_not_asked_again(server: Server, code: int) -> None:
     server.answer = status(code, "no such thing", Location="http://127.0.0.1:9/other")
-    with pytest.raises(EncoderError, match=f"answered {code} .*no such thing"):
+    with pytest.raises(EncoderError, match=f"answered {code} .*no such thing") as caught:
         server.load().encode(["a"])
     assert len(server.requests) == 1
+    remedies = {300: "redirects", 301: "redirects", 307: "redirects", 401: "key", 403: "key", 404: "/v1"}
+    for remedy in ("redirects are not followed", "no key was sent", "not every server has /v1"):
+        assert (remedy in str(caught.value)) == (remedies.get(code, "none") in remedy)
 
 
 def test_the_pause_that_the_server_names_is_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

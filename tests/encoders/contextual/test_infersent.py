@@ -169,7 +169,7 @@ def test_vectors_without_boundary_words(folder: Path) -> None:
     assert half == pytest.approx(np.array([slow_vector(text, words=WORDS[1:]) for text in TEXTS]), abs=1e-5)
 
 
-def test_case_follows_the_option(spec: str) -> None:
+def test_case_follows_the_option(spec: str, folder: Path) -> None:
     """The vectors have The, patient and chest; the original looks words up as they are."""
     exact, lower, either = (
         load_encoder(f"{spec}{case}") for case in ("", ",case=lower", ",case=exact-then-lower")
@@ -177,6 +177,10 @@ def test_case_follows_the_option(spec: str) -> None:
     text = "The Patient"
     assert exact.encode([text])[0] == pytest.approx(slow_vector("The"), abs=1e-5)
     assert lower.encode([text])[0] == pytest.approx(slow_vector("patient"), abs=1e-5)
+    assert either.encode([text])[0] == pytest.approx(slow_vector("The patient"), abs=1e-5)
+    # The first word of the file is a word like any other.
+    write_vectors(folder / "the_first.txt", ["The", *(word for word in WORDS if word != "The")])
+    either = load_encoder(f"infersent:{folder / 'infersent1.pkl'}+{folder / 'the_first.txt'},case=exact-then-lower")
     assert either.encode([text])[0] == pytest.approx(slow_vector("The patient"), abs=1e-5)
 
 

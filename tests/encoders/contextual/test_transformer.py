@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.pooling import pool
-from medsenteval.encoders.contextual.checkpoint import without_tensorflow
+from medsenteval.encoders.contextual.checkpoint import count_tokens, without_tensorflow
 from medsenteval.encoders.contextual.lazy_model import LazyModel
 from medsenteval.encoders.contextual.prompts import Prompts
 from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder
@@ -658,3 +658,10 @@ def test_facts_of_a_model_that_others_can_change_are_found_out_again(tmp_path: P
         place.chmod(mode | 0o002)
         assert (facts(), len(loaded)) == ({"width": 3}, n_loaded)
         place.chmod(mode)
+
+
+def test_a_tokeniser_without_a_compiled_backend_counts_its_tokens_uncut() -> None:
+    def plain(texts: list[str], truncation: bool) -> dict[str, list[list[int]]]:
+        return {"input_ids": [[0, *range(len(text.split())), 1][: 2 if truncation else None] for text in texts]}
+
+    assert count_tokens(plain, ["chest pain", "", "no chest pain"]) == [4, 2, 5]
