@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact.certificate import certify
 from medsenteval.probes.exact.coordinates import Coordinates
-from medsenteval.probes.exact.gram import PairSample, RowSample
+from medsenteval.probes.exact.gram import PairSample, RowSample, _inverse_of
 from medsenteval.probes.exact.logistic import ExactBackend
 from medsenteval.probes.exact.preconditioner import SampledPreconditioner
 from medsenteval.probes.features import COMBINATIONS, Features
@@ -126,3 +126,11 @@ def test_raw_pairs_are_fitted_to_the_optimum(combination: str, k: int, monkeypat
     for stage, penalty in enumerate(penalties):
         bound = certify(pairs.take(rows), y, penalty, *fits.coefficients(0, stage))
         assert bound.gap <= 1e-5 * bound.objective
+
+
+def test_the_inverse_of_a_singular_gram_matrix_is_that_of_one_nearby() -> None:
+    n = 300
+    found = _inverse_of(np.ones((n, n), dtype=np.float32), np.float32(0))
+    # Of all ones with d added to the diagonal it is (1 - 1 / (n + d)) / d on the diagonal, by Sherman and Morrison.
+    added = 1e-6 * n
+    assert found.diagonal() == pytest.approx(np.full(n, (1 - 1 / (n + added)) / added), rel=0.05)

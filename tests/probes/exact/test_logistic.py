@@ -20,7 +20,7 @@ from medsenteval.probes.exact.certificate import certify
 from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.probes.exact.logistic import ExactBackend
 from medsenteval.probes.exact.preconditioner import DiagonalPreconditioner, SampledPreconditioner
-from medsenteval.probes.exact.problems import Batch, Fits
+from medsenteval.probes.exact.problems import Batch, Fits, _as_slice
 from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
 from tests.probes.problems import half, keep_raw, make_rows
@@ -424,3 +424,10 @@ def test_errors_name_the_problem() -> None:
         backend.score_grid(Features.from_array(spoilt), y, 2, [fold], [1.0])
     with pytest.raises(SettingsError, match="tolerance"):
         ExactBackend(tolerance=0.0)
+
+
+@pytest.mark.parametrize("rows", [[3], [3, 4, 5], [0, 2], [0, 2, 3, 5], [0, 1, 2, 4], [1, 3, 4, 5]])
+def test_rows_that_follow_one_another_are_a_slice_and_no_others(rows: list[int]) -> None:
+    found = _as_slice(np.array(rows))
+    assert isinstance(found, slice) == (rows == list(range(rows[0], rows[0] + len(rows))))
+    assert np.arange(9)[found].tolist() == rows

@@ -52,6 +52,9 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
         book = load_workbook(path)
         book.worksheets[0]["D2"] = "Not same"
         book.save(path)
+        book.worksheets[0]["E1"] = "remarks"
+        book.worksheets[0]["E2"] = "a column that an annotator adds is left alone"
+        book.save(path)
         assert read_sheet(path, key)[:2] == [False, None]
 
 

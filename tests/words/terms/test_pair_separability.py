@@ -54,6 +54,12 @@ def test_delong_error_agrees_with_the_bootstrap() -> None:
         auc(similarities, np.ones(400, dtype=bool))
 
 
+def test_one_similar_pair_has_no_spread_of_its_own() -> None:
+    area, error = auc(np.array([0.5, 0.1, 0.9, 0.2]), np.array([True, False, False, False]))
+    # Two of three are below it; their placements 0, 1 and 0 have the variance 1/3.
+    assert (area, error) == pytest.approx((2 / 3, (1 / 9) ** 0.5))
+
+
 def test_cross_validated_threshold_does_not_see_its_fold() -> None:
     rng = np.random.default_rng(1)
     similar = np.arange(200) % 2 == 0
