@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +24,7 @@ from medsenteval.encoders.mteb_model import import_mteb
 from medsenteval.errors import DataError, DataMissingError, UnknownNameError
 from medsenteval.interop.mteb import as_mteb_model
 from medsenteval.settings import CONFIDENCE, Settings
-from medsenteval.statistics import Means, WeightedScore, bootstrap, correlations
+from medsenteval.statistics import Means, WeightedScore, bootstrap, correlations, mean_share_interval, share_interval
 
 __all__ = ["MtebDataset", "as_task", "mteb_task"]
 
@@ -141,19 +142,19 @@ def _evaluate(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Se
     value, name = float(np.mean([scores["main_score"] for scores in parts])), task.metrics[0]
     items, score = _items(main, name, by_query, pairs)
     notes: tuple[str, ...] = ()
-    low = high = value
+    # Nothing is known of how far the score could move, so all that it could be is the interval.
+    low, high = -1.0 if name in ("pearson", "spearman") else 0.0, 1.0
     if score is None or (pairs is not None and len(parts) > 1):
         items, notes = {}, ("scored by mteb, which gives no answers item by item here: no interval and no paired test",)
     else:
-        drawn = bootstrap(score, resamples=settings.resamples, rng=np.random.default_rng(settings.seed))
-        interval = drawn.interval(confidence=CONFIDENCE)
+        estimate = float(score(np.ones((1, score.n)))[0, 0])
         # mteb rounds to five digits; a larger difference would mean that these are not the answers behind its score.
-        if abs(interval.estimate - value) > 2e-5:
-            raise DataError(f"{task.name}: mteb says {main} {value}, and the answers that it keeps give {interval.estimate}")
-        value, low, high = interval.estimate, interval.low, interval.high
+        if abs(estimate - value) > 2e-5:
+            raise DataError(f"{task.name}: mteb says {main} {value}, and the answers that it keeps give {estimate}")
+        value, (low, high) = estimate, _interval(score, estimate, settings)
     n = len(items.get("id", ())) or len(embeddings.matrix)
     return Scores(
-        metrics=(Metric(name, value, low, high, 0.0, "fraction", n),),
+        metrics=(Metric(name, value, low, high, _best_constant(inner), "fraction", n),),
         n_train=0,
         n_test=n,
         items=items,
@@ -161,6 +162,31 @@ def _evaluate(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Se
         details={"mteb": mteb.__version__, "main_score": main},
         notes=notes,
     )
+
+
+def _interval(score: WeightedScore, value: float, settings: Settings) -> tuple[float, float]:
+    """Return the interval of a score as our own tasks have it: one that holds with few items, too."""
+    if not isinstance(score, Means):
+        drawn = bootstrap(score, resamples=settings.resamples, rng=np.random.default_rng(settings.seed))
+        found = drawn.interval(confidence=CONFIDENCE, method="fisher")
+        return found.low, found.high
+    parts = [score.values[0][fold] for fold in score.folds]
+    if len(parts) == 1:
+        return mean_share_interval(parts[0], confidence=CONFIDENCE)
+    variance = sum(float(part.var()) / max(len(part) - 1, 1) for part in parts) / len(parts) ** 2
+    return share_interval(value, score.n, confidence=CONFIDENCE, variance=variance)
+
+
+def _best_constant(inner: Any) -> float:
+    """Return what the best constant answer scores: the share of the most frequent class for accuracy, else 0."""
+    if inner.metadata.main_score != "accuracy":
+        return 0.0
+    shares = []
+    for _, _, data in _parts(inner):
+        if "label" in getattr(data, "column_names", ()):
+            counts = Counter(map(str, data["label"]))
+            shares.append(max(counts.values()) / counts.total())
+    return float(np.mean(shares)) if shares else 0.0
 
 
 def _items(
