@@ -58,9 +58,4 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
     return builder.build()
 
 
-TASK = Task(
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    **task_facts("sentence", "PubMed20K"),
-)
+TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "PubMed20K"))

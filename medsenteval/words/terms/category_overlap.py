@@ -59,35 +59,23 @@ def separate(similarity: Similarity, categories: dict[str, NDArray[np.intp]], *,
     for name, members in categories.items():
         if len(members) < 2:
             raise DataError(f"the category {name!r} has {len(members)} term(s) that can be encoded; it needs two at least")
-    (near, first), (close, second), (distant, third) = categories.items()
+    near, close, distant = categories
+    first, second, third = categories.values()
     n_errors = 0
-    sums: dict[str, float] = dict.fromkeys(
-        (f"{near} / {close}", f"{near} / {distant}", f"{close} / {distant}", near, close, distant), 0.0
-    )
     for begin in range(0, len(first), rows_at_once):
         rows = first[begin : begin + rows_at_once]
-        to_close, to_distant = similarity(rows, second), similarity(rows, third)
-        n_errors += count_overlaps(to_close, to_distant)
-        sums[f"{near} / {close}"] += float(to_close.sum())
-        sums[f"{near} / {distant}"] += float(to_distant.sum())
-    for name, left, right in ((near, first, first), (close, second, second), (distant, third, third)):
+        n_errors += count_overlaps(similarity(rows, second), similarity(rows, third))
+    means = {}
+    pairs = ((near, close), (near, distant), (close, distant), (near, near), (close, close), (distant, distant))
+    for one, other in pairs:
+        left, right, total = categories[one], categories[other], 0.0
         for begin in range(0, len(left), rows_at_once):
             rows = left[begin : begin + rows_at_once]
             block = similarity(rows, right)
-            sums[name] += float(block.sum() - np.trace(block[:, begin : begin + len(rows)]))
-    for begin in range(0, len(second), rows_at_once):
-        sums[f"{close} / {distant}"] += float(similarity(second[begin : begin + rows_at_once], third).sum())
-    n1, n2, n3 = len(first), len(second), len(third)
-    counts = {
-        f"{near} / {close}": n1 * n2,
-        f"{near} / {distant}": n1 * n3,
-        f"{close} / {distant}": n2 * n3,
-        near: n1 * (n1 - 1),
-        close: n2 * (n2 - 1),
-        distant: n3 * (n3 - 1),
-    }
-    means = {name: sums[name] / counts[name] for name in sums}
-    return Separation(n_errors / (n1 * n2 * n3), n_errors, (n1, n2, n3), means)
+            total += float(block.sum() - (np.trace(block[:, begin : begin + len(rows)]) if one == other else 0.0))
+        means[one if one == other else f"{one} / {other}"] = total / (len(left) * (len(right) - (one == other)))
+    sizes = (len(first), len(second), len(third))
+    return Separation(n_errors / (sizes[0] * sizes[1] * sizes[2]), n_errors, sizes, means)
 
 
 def read_categories(snomed: Path | None, obo: Path | None, roots: Sequence[str], lists: Sequence[Path]) -> dict[str, list[str]]:
