@@ -53,6 +53,14 @@ def test_a_rival_over_its_budget_is_extrapolated_to_all_fits_of_the_protocol(run
 
 
 @pytest.mark.slow
+def test_relatedness_is_the_same_in_numpy_and_torch(run: Callable[..., str]) -> None:
+    pytest.importorskip("torch")
+    printed = run("relatedness.py", "--small")
+    found = dict(re.findall(r"(torch|NumPy): +[\d.]+ s, \d+ passes, dev [\d.]+, test ([\d.]+)", printed))
+    assert float(found["NumPy"]) == pytest.approx(float(found["torch"]), abs=1e-3)
+
+
+@pytest.mark.slow
 def test_converged_scikit_learn_agrees(run: Callable[..., str]) -> None:
     printed = run("converged.py", "--small", "--cases", "bioasq", "mednli-1200")
     differences = [float(value) for value in re.findall(r"objective ([+-][\d.e+-]+)", printed)]
