@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,10 @@ from tests.words.tagging.conll import in_scheme
 pytestmark = pytest.mark.realdata
 
 
-def read(name: str, realdata: Path, settings: Settings | None = None) -> TaggedDataset:
-    dataset = load_dataset(task(name), realdata / "ner", settings or Settings())
+@cache
+def read(name: str, realdata: Path, limit: int | None = None) -> TaggedDataset:
+    """Read a corpus, which takes seconds, once for all tests."""
+    dataset = load_dataset(task(name), realdata / "ner", Settings(limit=limit))
     assert isinstance(dataset, TaggedDataset)
     return dataset
 
@@ -97,12 +100,12 @@ def write_in_scheme(corpus: TaggedDataset, folder: Path, scheme: str, bare: bool
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("bare", [False, True])
 def test_sentences_are_the_same_in_every_scheme(anatem: TaggedDataset, tmp_path: Path, scheme: str, bare: bool) -> None:
-    write_in_scheme(anatem, tmp_path, scheme, bare, most=500)
+    write_in_scheme(anatem, tmp_path, scheme, bare, most=250)
     dataset = task("AnatEM").read(tmp_path, {})
     assert isinstance(dataset, TaggedDataset)
     assert dataset.rejected == ()
     assert {name: split.tags for name, split in dataset.tagged.items()} == {
-        name: split.tags[:500] for name, split in anatem.tagged.items()
+        name: split.tags[:250] for name, split in anatem.tagged.items()
     }
     assert bool(dataset.notes) == (scheme != "IOB2")
 
@@ -138,7 +141,7 @@ def test_glove_beats_random_vectors_and_the_dictionary_on_anatem(realdata: Path,
     """Five hundred sentences of each part; benchmarks/ner.py does the whole corpus."""
     settings = Settings(limit=500)
     anatem = task("AnatEM")
-    dataset = read("AnatEM", realdata, settings)
+    dataset = read("AnatEM", realdata, settings.limit)
     encoder = load_encoder(f"vectors:{glove},tokenizer=whitespace")
     embeddings = embed_texts(encoder, list(dataset.all_texts()), batch_size=128, task_name="AnatEM")
     known = embeddings.matrix[~embeddings.zero_rows]
