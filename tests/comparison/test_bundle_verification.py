@@ -25,7 +25,7 @@ def results() -> list[Result]:
     """Results of every family whose scores are computed in a way of their own."""
     settings = Settings(resamples=100, limit=80)
     names = "BIOSSES,BioC,STS12,UMNSRS-sim,HPO,Google,NCBI-disease"
-    return list(medsenteval.evaluate("lexical", names, settings=settings, cache=False).values())
+    return list(medsenteval.evaluate("lexical,dimension=64", names, settings=settings, cache=False).values())
 
 
 @pytest.fixture
