@@ -9,6 +9,7 @@ import pickle
 import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -138,11 +139,17 @@ def slow_layers(options: dict[str, Any], file: Any, words: list[str]) -> NDArray
     return np.array(layers)[:, 1:-1]
 
 
-def slow_rows(spec: str, texts: list[str], pick: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+@cache
+def slow_reading(spec: str, texts: tuple[str, ...]) -> list[NDArray[np.float64]]:
+    """All layers of all texts, which takes a second, once for all ways to pick from them."""
     options_path, weights_path = map(Path, spec.split("+"))
     options = json.loads(options_path.read_text("utf-8"))
     with h5py.File(weights_path, "r") as file:
-        return np.array([pick(slow_layers(options, file, text.split() or ["."])).mean(axis=0) for text in texts])
+        return [slow_layers(options, file, text.split() or ["."]) for text in texts]
+
+
+def slow_rows(spec: str, texts: list[str], pick: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.array([pick(layers).mean(axis=0) for layers in slow_reading(spec, tuple(texts))])
 
 
 PICKS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
