@@ -1,7 +1,8 @@
 """Everything that must hold before a change lands: style, types, layers, tests. Run it as ``python -m tests``.
 
-``--fast`` leaves out what takes long: tests marked slow, browser, install or realdata. ``--coverage`` counts the lines that
-tests reach, which makes them slower. Other arguments go to pytest: ``python -m tests -m "not slow"``.
+``--fast`` leaves out what takes long: tests marked slow, browser, install or realdata, and most random cases of properties.
+``--coverage`` counts the lines that tests reach, which makes them slower. Other arguments go to pytest:
+``python -m tests -m "not slow"``.
 """
 
 from __future__ import annotations

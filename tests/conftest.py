@@ -18,7 +18,20 @@ from numpy.typing import NDArray
 
 # No example fails for being slow: how long one takes says more about the machine.
 settings.register_profile("tests", deadline=None)
-settings.load_profile("tests")
+settings.register_profile("fast", deadline=None, max_examples=20)
+_chosen = {"fast": False}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try properties on fewer cases where slow tests are left out, as ``python -m tests --fast`` does."""
+    _chosen["fast"] = "not slow" in config.getoption("markexpr", "")
+    settings.load_profile("fast" if _chosen["fast"] else "tests")
+
+
+def examples(most: int) -> int:
+    """Return how many cases a property is tried on: a fifth, but at least ten, where slow tests are left out."""
+    return min(most, max(10, most // 5)) if _chosen["fast"] else most
+
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -20,6 +20,7 @@ from medsenteval.datasets.near_duplicates import near_duplicates, word_set
 from medsenteval.datasets.quality import describe_quality, examine_quality
 from medsenteval.registry import task
 from medsenteval.settings import Settings
+from tests.conftest import examples
 
 
 def brute_force(sets: Sequence[set[str]], threshold: float) -> list[tuple[int, int]]:
@@ -30,7 +31,7 @@ def brute_force(sets: Sequence[set[str]], threshold: float) -> list[tuple[int, i
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(st.sets(st.sampled_from("abcdefghij"), max_size=9), max_size=25),
     st.sampled_from([0.2, 1 / 3, 0.5, 0.6, 2 / 3, 0.75, 0.8, 0.9, 1.0]),

@@ -25,6 +25,7 @@ from medsenteval.probes.backend import Backend, Fold  # noqa: E402
 from medsenteval.probes.features import Features  # noqa: E402
 from medsenteval.probes.senteval_loop import PENALTIES, SentEvalBackend  # noqa: E402
 from medsenteval.probes.training_settings import OPTIMISERS, ClassifierSettings, OptimiserChoice  # noqa: E402
+from tests.conftest import examples  # noqa: E402
 
 SEED = 1111
 OPTIMISER_STRINGS = [
@@ -302,7 +303,7 @@ def test_parameters_follow_one_model_at_a_time(nhid: int, dropout: float, optim:
             torch.testing.assert_close(ours[m], theirs.detach(), rtol=1e-5, atol=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=6), st.integers(0, 3))
 def test_models_keep_their_fold_when_others_leave(stays: list[list[bool]], nhid: int) -> None:
     owners = np.repeat(np.arange(len(stays)), [len(fold) for fold in stays])

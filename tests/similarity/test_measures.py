@@ -16,6 +16,7 @@ from scipy.spatial.distance import cosine
 from medsenteval.errors import SettingsError, UnknownNameError
 from medsenteval.similarity import MEASURES, Terms, measures, term_similarities
 from medsenteval.similarity import kendall as kendall_module
+from tests.conftest import examples
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def check(matrix: Floats | NDArray[np.float32], terms: list[list[int]], pairs: l
         assert values == pytest.approx(expected, abs=1e-9), name
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), dimension=st.integers(2, 19), levels=st.sampled_from([2, 3, 0]))
 def test_all_ten_equal_scipy(seed: int, dimension: int, levels: int) -> None:
     """With 2 or 3 distinct values there are ties, zero vectors and constant vectors; with 0 there are none."""
@@ -107,7 +108,7 @@ def test_vectors_with_ties_after_many_without() -> None:
     assert planes.taus(left, right) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_similarities_are_symmetric_and_bounded(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -11,6 +11,7 @@ from scipy import stats
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics import agreement_with_others, krippendorff_alpha, pairwise_agreement
+from tests.conftest import examples
 
 NAN = np.nan
 #: Krippendorff 2011, Computing Krippendorff's alpha-reliability, part C: four observers, twelve units, missing data.
@@ -28,7 +29,7 @@ def test_krippendorffs_own_example() -> None:
     assert krippendorff_alpha(EXAMPLE, "interval") == pytest.approx(0.849, abs=5e-4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(2, 20), st.integers(2, 6), st.floats(0, 0.5))
 def test_alpha_equals_the_krippendorff_package(seed: int, raters: int, items: int, levels: int, missing: float) -> None:
     rng = np.random.default_rng(seed)

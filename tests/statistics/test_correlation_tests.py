@@ -12,6 +12,7 @@ from scipy import stats
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics import compare_independent, fisher_interval, steiger_disjoint_test, steiger_test, williams_test
+from tests.conftest import examples
 
 
 def test_published_examples() -> None:
@@ -47,7 +48,7 @@ def test_the_disjoint_test_keeps_its_level() -> None:
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.floats(-0.9, 0.9), st.floats(-0.9, 0.9), st.integers(5, 500))
 def test_tests_are_symmetric(r_first: float, r_second: float, n: int) -> None:
     between = r_first * r_second  # always possible

@@ -30,9 +30,10 @@ from medsenteval.statistics import (
 from medsenteval.statistics.intervals import left_out_difference_interval
 from medsenteval.statistics.power import difference_error
 from medsenteval.statistics.resampling import left_out_scores
+from tests.conftest import examples
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
 def test_f1_equals_scikit_learns(pairs: list[tuple[bool, bool]]) -> None:
     gold, predicted = (np.array(side) for side in zip(*pairs, strict=True))

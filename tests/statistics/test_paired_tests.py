@@ -22,9 +22,10 @@ from medsenteval.statistics import (
     permutation_mean,
 )
 from medsenteval.statistics.paired_tests import _swaps
+from tests.conftest import examples
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_equals_statsmodels(b: int, c: int) -> None:
     first = np.repeat([True, True, False, False], [5, b, c, 3])
@@ -52,7 +53,7 @@ def test_all_pairs_at_once_equal_single_tests() -> None:
         assert matrix[i, j] == pytest.approx(mcnemar(right[i], right[j]).p_value)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9))
 def test_permutation_of_few_means_tries_all_and_equals_scipy(pairs: list[tuple[int, int]]) -> None:
     first, second = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))

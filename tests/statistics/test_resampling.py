@@ -23,6 +23,7 @@ from medsenteval.statistics import (
     correlations,
     resample_ranks,
 )
+from tests.conftest import examples
 
 SCIPY: dict[str, Callable[..., tuple[float, float]]] = {
     "pearson": stats.pearsonr,
@@ -38,7 +39,7 @@ def small_sample(seed: int, n: int, encoders: int, levels: int) -> tuple[NDArray
 
 
 @pytest.mark.parametrize("kind", SCIPY)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 25), levels=st.integers(2, 60))
 def test_weighted_correlations_are_those_of_repeated_items(kind: str, seed: int, n: int, levels: int) -> None:
     predicted, gold = small_sample(seed, n, 2, levels)
@@ -53,7 +54,7 @@ def test_weighted_correlations_are_those_of_repeated_items(kind: str, seed: int,
             assert found[row, column] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(4, 30), n_folds=st.integers(1, 3))
 def test_weighted_f1_and_means_are_those_of_repeated_items(seed: int, n: int, n_folds: int) -> None:
     rng = np.random.default_rng(seed)

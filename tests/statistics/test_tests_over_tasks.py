@@ -22,18 +22,19 @@ from medsenteval.statistics import (
     smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
+from tests.conftest import examples
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(P_VALUES)
 def test_corrections_equal_those_of_statsmodels(p: list[float]) -> None:
     for ours, theirs in ((bonferroni, "bonferroni"), (holm, "holm"), (benjamini_hochberg, "fdr_bh")):
         assert ours(p) == pytest.approx(multipletests(p, method=theirs)[1], abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(P_VALUES)
 def test_corrections_are_ordered(p: list[float]) -> None:
     raw, by_rank, plain = correct(p, "bh"), correct(p, "holm"), correct(p, "bonferroni")
@@ -88,7 +89,7 @@ def test_demsars_example_from_its_mean_ranks() -> None:
     assert 13 * chi_square / (42 - chi_square) == pytest.approx(3.69, abs=0.01)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.integers(-4, 4), min_size=1, max_size=8))
 def test_wilcoxon_with_ties_equals_all_signs_written_out(differences: list[int]) -> None:
     """Pratt's ranks with zeros split in half, against every assignment of signs."""

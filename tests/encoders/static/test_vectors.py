@@ -34,6 +34,7 @@ from medsenteval.encoders.static.vectors import TOKENIZERS, WordVectorEncoder, f
 from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
+from tests.conftest import examples
 
 Write = Callable[..., Path]
 
@@ -100,7 +101,7 @@ def test_a_header_settles_what_the_lines_leave_open(write: Write) -> None:
     assert list(open_vectors(write({"t.txt": terms}) / "t.txt").row_of) == ["heart attack", "lung cancer", "fever"]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(
     st.lists(st.text(st.sampled_from("ab1.-é"), min_size=1, max_size=4), min_size=1, max_size=8, unique=True),
     st.integers(2, 6), st.integers(2, 6), st.booleans(), st.sampled_from([" ", "\t"]), st.booleans(),
@@ -126,7 +127,7 @@ def test_a_text_is_read_as_gensim_reads_it_or_refused(
         assert np.array_equal(np.asarray(table.matrix), expected.vectors)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.integers(2, 40), st.integers(2, 12), st.integers(1, 60), st.integers(1, 24), st.integers(0, 99), st.booleans())
 @example(2, 2, 2, 2, 5, False)
 def test_a_binary_file_whose_header_lies_is_refused(

@@ -15,6 +15,7 @@ from medsenteval.probes.exact.gram import PairSample, RowSample, _inverse_of
 from medsenteval.probes.exact.logistic import ExactBackend
 from medsenteval.probes.exact.preconditioner import SampledPreconditioner
 from medsenteval.probes.features import COMBINATIONS, Features
+from tests.conftest import examples
 from tests.probes.problems import keep_raw
 
 Floats = NDArray[np.float32]
@@ -49,7 +50,7 @@ def test_a_shift_above_all_leaves_nothing_but_itself() -> None:
         np.testing.assert_allclose(found, np.eye(24), atol=1e-4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     seed=st.integers(0, 1_000),
     n_rows=st.sampled_from([3, 30, 300]),

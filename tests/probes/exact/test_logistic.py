@@ -23,6 +23,7 @@ from medsenteval.probes.exact.preconditioner import DiagonalPreconditioner, Samp
 from medsenteval.probes.exact.problems import Batch, Fits, _as_slice
 from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import run_kfold, run_nested, run_split
+from tests.conftest import examples
 from tests.probes.problems import half, keep_raw, make_rows
 
 TIGHT = 1e-7
@@ -49,7 +50,7 @@ def assert_optimal(x: np.ndarray, y: np.ndarray, k: int, penalties: list[float],
         assert ours.objective - ours.gap <= theirs.objective * (1 + 1e-9)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(12, 90),

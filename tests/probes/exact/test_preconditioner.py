@@ -12,6 +12,7 @@ from medsenteval.probes.exact.certificate import certify
 from medsenteval.probes.exact.logistic import ExactBackend
 from medsenteval.probes.exact.preconditioner import DiagonalPreconditioner, SampledPreconditioner
 from medsenteval.probes.features import Features
+from tests.conftest import examples
 from tests.probes.problems import keep_raw, make_rows
 
 
@@ -25,7 +26,7 @@ def vectors_that_sum_to_zero(problems: int, outputs: int, width: int) -> np.ndar
     return vectors - vectors.mean(axis=1, keepdims=True) if outputs > 1 else vectors
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     n=st.sampled_from([3, 20, 300]),
     decay=st.floats(0, 6),

@@ -17,7 +17,7 @@ from medsenteval.words.analogies.counting import BlockCounts, Constants, count_b
 from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import constant_measures, rank_answers
 from medsenteval.words.analogies.questions import Questions, Ragged
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, examples
 from tests.words.analogies import twin
 
 PAIRWISE = [
@@ -106,7 +106,7 @@ def test_lengths_have_double_precision() -> None:
     duplicates=st.integers(0, 30), spread=st.sampled_from([0.0, 0.5, 50.0]), most_objects=st.integers(1, 4),
     compiled=st.booleans(),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_metrics_equal_the_full_sort_on_any_data(
     seed: int,
     case: tuple[str, bool],
@@ -201,7 +201,7 @@ def near_ratios(rng: np.random.Generator, dimension: int, closeness: float, lean
     seed=st.integers(0, 2**32 - 1), dimension=st.sampled_from([3, 17, 200]), closeness=st.floats(-8.0, 0.5),
     lean=st.floats(0.0, 5.0), term_closeness=st.floats(-4.0, 1.0), method=st.sampled_from(["3cosmul", "3cosadd"]),
 )  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_what_is_called_surely_better_or_worse_is_so_in_float64(
     seed: int, dimension: int, closeness: float, lean: float, term_closeness: float, method: str
 ) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from medsenteval.words.concepts import name_ranks
 from medsenteval.words.concepts.name_ranks import rank_names
+from tests.conftest import examples
 
 
 def brute_force(
@@ -29,7 +30,7 @@ def brute_force(
     return found
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["cosine", "dot"]), st.booleans())
 def test_ranks_equal_a_plain_loop(seed: int, score: Literal["cosine", "dot"], ties: bool) -> None:
     rng = np.random.default_rng(seed)

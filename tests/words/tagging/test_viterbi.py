@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from medsenteval.words.tagging.tag_schemes import Transitions, allowed_transitions, seen_transitions
 from medsenteval.words.tagging.viterbi import decode
+from tests.conftest import examples
 
 
 def best_by_force(scores: NDArray[np.float64], rules: Transitions) -> tuple[float, list[int]]:
@@ -25,7 +26,7 @@ def best_by_force(scores: NDArray[np.float64], rules: Transitions) -> tuple[floa
     return best
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.integers(0, 10**6), st.lists(st.integers(1, 5), min_size=1, max_size=5))
 def test_equals_brute_force(seed: int, lengths: list[int]) -> None:
     rng = np.random.default_rng(seed)

@@ -13,13 +13,14 @@ from medsenteval.errors import DataError, SettingsError, UnknownNameError
 from medsenteval.similarity import MEASURES, Terms, term_similarities
 from medsenteval.similarity.measures import cross_similarity
 from medsenteval.words.terms.category_overlap import count_overlaps, read_categories, sampled, separate
+from tests.conftest import examples
 from tests.words.terms.release import write_release
 
 sizes = st.integers(1, 6)
 
 
 @given(sizes, sizes, sizes, st.integers(0, 1000))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_counts_equal_the_triple_loop(near: int, close: int, distant: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     # Few values, so that equality, which counts as an error, is frequent.

@@ -18,6 +18,7 @@ pytest.importorskip("rapidfuzz")
 from rapidfuzz.distance import Levenshtein
 
 from medsenteval.words.terms.nearest_term_index import NearestTermIndex
+from tests.conftest import examples
 
 
 def brute_force(texts: list[str], query: int, wanted: int, excluded: set[int]) -> list[tuple[int, int]]:
@@ -41,7 +42,7 @@ def check(texts: list[str], wanted: list[int], excluded: list[list[int]]) -> Non
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_equals_brute_force_on_random_lists(seed: int) -> None:
     """Few letters make many ties; accents, characters beyond the basic plane and half ones must not matter."""
     rng = random.Random(seed)
@@ -75,7 +76,7 @@ def test_long_terms_cross_the_words_of_the_algorithm(length: int) -> None:
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_far_terms_cross_the_width_of_the_band(seed: int) -> None:
     """Long terms of few letters with limits from far below the band's width to above it, lengths from alike to far apart."""
     rng = random.Random(seed)
@@ -128,7 +129,7 @@ def test_thousands_of_names_with_many_wanted_and_excluded() -> None:
 
 
 @given(st.text("abcé ", min_size=1, max_size=40), st.text("abcé ", min_size=1, max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_lower_bounds_are_never_too_high(first: str, second: str) -> None:
     """Characters that share a count, here all from the third on, and counts that are full must not matter."""
     from medsenteval.words.terms.lower_bounds import _COUNTED, _HIGHEST, count_characters, mark_pairs

@@ -15,6 +15,7 @@ from rapidfuzz.distance import Levenshtein
 
 from medsenteval.words.terms.negatives import KnownPairs, Negatives, levenshtein_negatives, random_negatives
 from medsenteval.words.terms.positives import Pair
+from tests.conftest import examples
 
 
 def known(pair: Pair, *groups: list[Pair]) -> bool:
@@ -76,7 +77,7 @@ pair_lists = st.lists(
 
 
 @given(pair_lists, pair_lists, st.booleans())
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(1000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_levenshtein_negatives_equal_the_slow_twin(positives: list[Pair], more: list[Pair], legacy: bool) -> None:
     # As in the sets: of a pair and its reverse one stays.
     unique = [pair for i, pair in enumerate(positives) if (pair[1], pair[0]) not in positives[:i]]
@@ -103,7 +104,7 @@ def test_levenshtein_negatives_of_many_names_equal_the_slow_twin() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("ijklmnopqrst")), min_size=6, max_size=9, unique=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_random_negatives_draw_in_the_reference_order(positives: list[Pair]) -> None:
     assert random_negatives(positives, KnownPairs(positives)).pairs == slow_random(positives, positives)
 

@@ -12,6 +12,7 @@ from medsenteval.errors import DataError
 from medsenteval.running.term_sets import compare_rows
 from medsenteval.statistics import bonferroni, mcnemar
 from medsenteval.words.terms.pair_separability import auc, best_threshold, cross_validated, score_separability
+from tests.conftest import examples
 
 pairs = st.lists(
     st.tuples(st.sampled_from([-1.0, 0.0, 0.1, 0.30000000000000004, 0.5, 1.0]), st.booleans()), min_size=1, max_size=25
@@ -19,7 +20,7 @@ pairs = st.lists(
 
 
 @given(pairs)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_thresholds_equal_a_search_over_all(drawn: list[tuple[float, bool]]) -> None:
     similarities, similar = np.array([s for s, _ in drawn]), np.array([label for _, label in drawn])
     threshold, share = best_threshold(similarities, similar)
