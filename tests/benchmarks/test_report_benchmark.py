@@ -10,6 +10,7 @@ from benchmarks.report import main
 from tests.report.browser import find_chromium
 
 
+@pytest.mark.slow
 def test_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--small"])
     printed = capsys.readouterr().out.splitlines()

@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.conftest import REPOSITORY
 
 
@@ -16,6 +18,7 @@ def run(name: str) -> str:
     return finished.stdout
 
 
+@pytest.mark.slow
 def test_resampling() -> None:
     printed = run("resampling")
     gap = re.search(r"differ by (\S+):", printed)
@@ -24,6 +27,7 @@ def test_resampling() -> None:
     assert "All pairs of 3 encoders on 10 tasks" in printed
 
 
+@pytest.mark.slow
 def test_term_similarity() -> None:
     last = run("term_similarity").splitlines()[-1].split()
     assert last[0] == "all"

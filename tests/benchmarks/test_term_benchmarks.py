@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import REPOSITORY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "expected"), [("nearest_terms", "faster"), ("separation", "avg_rho")])
 def test_small_benchmark(script: str, expected: str) -> None:
     if script == "nearest_terms":

@@ -592,6 +592,7 @@ def test_files_and_everything_in_the_folder(stored: Path) -> None:
     assert json.loads(files[0].read_text("utf-8"))["schema"] == 1
 
 
+@pytest.mark.slow
 def test_the_benchmark_runs(capsys: pytest.CaptureFixture[str]) -> None:
     from benchmarks.compare import main as benchmark
 

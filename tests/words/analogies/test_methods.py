@@ -283,6 +283,7 @@ def test_wrong_use_is_refused() -> None:
     assert set(METHODS) == {method for method, _ in PAIRWISE} | {"3cosavg", "lrcos"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", [[], ["--random", "--without-numba"]])
 def test_the_benchmark_runs_and_agrees_with_the_naive_way(extra: list[str]) -> None:
     command = [sys.executable, "benchmarks/analogies.py", "--small", *extra]
