@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,10 @@ def main() -> None:
 
 
 def whole_tasks(data: Path, batcher: Batcher, upstream: Path | None) -> None:
-    engines = {"ours, exact": (SE, {}), "ours, SentEval's loop": (SE, {"usepytorch": True})}
+    engines: dict[str, tuple[Any, dict[str, Any]]] = {
+        "ours, exact": (SE, {}),
+        "ours, SentEval's loop": (SE, {"usepytorch": True}),
+    }
     if upstream is not None:
         sys.path.insert(0, str(upstream))
         from senteval.engine import SE as UpstreamSE  # type: ignore[import-not-found]
