@@ -149,6 +149,7 @@ BETTER = {
     **{f"STS{year} pearson": {LEXICAL: {GLOVE, WORD2VEC}} for year in (12, 13, 14, 15, 16)},
     "SICKEntailment acc": {LEXICAL: {GLOVE, WORD2VEC}},
     **{f"{task} acc": {GLOVE: {LEXICAL, WORD2VEC}} for task in ("MR", "SUBJ", "MPQA", "SST5")},
+    "NCBI-disease f1": {GLOVE: {WORD2VEC}},
 }
 
 
