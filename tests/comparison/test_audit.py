@@ -177,6 +177,8 @@ def test_the_frontier_of_chosen_dimensions_is_printed_and_drawn(
     assert outcome.output.count("Smallest vectors that surely lose less than 0.01: ") == 3
     assert outcome.output.count("Smallest vectors without a significant loss: ") == 3
     assert "bytes per vector" in figure.read_text("utf-8")
+    assert not any(result.synthetic for result in results)
+    assert "SYNTHETIC" not in outcome.output
     assert halved(384) == (384, 192, 96, 48, 24)
     with pytest.raises(SettingsError, match="has 24 dimensions; 99 cannot be kept"):
         compression_frontier(results[:1], folder, dimensions=[99])

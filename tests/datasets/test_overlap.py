@@ -58,12 +58,14 @@ def test_corpora_are_lines_or_columns_packed_or_not(tmp_path: Path) -> None:
 
 def test_the_command_counts_texts_and_never_calls_an_encoder_clean(tmp_path: Path) -> None:
     texts = list(dict.fromkeys(load_dataset(task("BIOSSES"), sample_root(), Settings()).all_texts()))
-    (tmp_path / "corpus.txt").write_text("\n".join(["an unrelated line of text", texts[0].upper(), texts[5]]), "utf-8")
+    lines = ["an unrelated line of text", texts[0].upper(), texts[5], texts[0]]
+    (tmp_path / "corpus.txt").write_text("\n".join(lines), "utf-8")
     outcome = CliRunner().invoke(main, ["data", "overlap", str(tmp_path / "corpus.txt"), "-t", "BIOSSES"])
     assert outcome.exit_code == 0, outcome.output
     assert f"of {len(texts):,} texts occur in corpus.txt" in outcome.output
     assert "2 of them with the same words" in outcome.output
-    assert "line 2" in outcome.output
+    assert f"  line 2 and 1 more (similarity 1.00): {texts[0][:80]}" in outcome.output
+    assert f"  line 3 (similarity 1.00): {texts[5][:80]}" in outcome.output
     assert "never that an encoder is clean" in outcome.output
     absent = CliRunner().invoke(main, ["data", "overlap", str(tmp_path / "corpus.txt"), "-t", "RQE", "-d", str(tmp_path)])
     assert absent.exit_code == 3
