@@ -104,7 +104,8 @@ class Column:
     def observed(self) -> Floats:
         """The scores that the tests compare, in the order of ``tested``: on the common items, from one seed, as fractions."""
         assert self.weighted is not None
-        return self.weighted(np.ones((1, self.weighted.n)))[0]
+        values: Floats = self.weighted(np.ones((1, self.weighted.n)))[0]
+        return values
 
     def marks(self, encoder: str) -> str:
         """Return what stands behind a score that is to be read with care."""
@@ -132,7 +133,8 @@ class Column:
         scale = 100.0 if self.unit == "percent" else 1.0
         shown = (scale * self.observed).tolist()
         values = self._resolved({name: (value, self.n_common) for name, value in zip(self.tested, shown, strict=True)})
-        return np.array([values[name] for name in self.tested]) / scale
+        tied: Floats = np.array([values[name] for name in self.tested]) / scale
+        return tied
 
     def _resolved(self, scores: Mapping[str, tuple[float, int]]) -> dict[str, float]:
         values: dict[str, float] = {}

@@ -100,7 +100,8 @@ def _drawn_together(observed: Floats, resampled: Floats) -> Floats:
             if np.abs(together[:, i] - together[:, j]).max() < ROUNDING:
                 together[:, j] = together[:, i]
                 break
-    return np.round(together, 12)
+    rounded: Floats = np.round(together, 12)
+    return rounded
 
 
 def _middle(ranks: Floats, confidence: float) -> tuple[float, float]:
