@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from medsenteval.errors import EncoderError
 from medsenteval.registry import select_tasks
+from medsenteval.support.toml_files import parse_toml
 
-__all__ = ["declared_tasks", "parse_toml", "read_declaration"]
+__all__ = ["declared_tasks", "read_declaration", "tables_in"]
 
 
-def parse_toml(text: str, where: str) -> dict[str, Any]:
+def tables_in(text: str, where: str) -> dict[str, Any]:
     """Return what a TOML text holds, or an EncoderError that says where it breaks off."""
-    # tomli is the same reader for Python 3.10, which has none.
-    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        found: dict[str, Any] = toml.loads(text)
+        return parse_toml(text)
     except (ValueError, RecursionError) as error:
         raise EncoderError(f"{where}: {error}") from error
-    return found
 
 
 def declared_tasks(table: Any, where: str) -> dict[str, str]:
@@ -51,4 +47,4 @@ def read_declaration(file: str) -> dict[str, str]:
         text = Path(file).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise EncoderError(f"{file}: cannot be read: {error}; trained_on names a TOML file with lists yes and no") from error
-    return declared_tasks(parse_toml(text, file), file)
+    return declared_tasks(tables_in(text, file), file)

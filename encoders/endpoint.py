@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from medsenteval.encoders.contextual.checkpoint import without_surrogates
 from medsenteval.encoders.token_budget import TokenBudget
-from medsenteval.errors import EncoderError, MissingExtraError, caused_by
+from medsenteval.errors import EncoderError, caused_by, import_extra
 
 if TYPE_CHECKING:
     import httpx
@@ -279,10 +279,7 @@ class EndpointEncoder:
 @cache
 def _httpx() -> Any:
     """Return the HTTP library, kept from logging what servers say to us: it may repeat the key."""
-    try:
-        import httpx
-    except ImportError as error:
-        raise MissingExtraError("endpoint:", "httpx", "endpoint") from error
+    httpx = import_extra("httpx", "endpoint:", "endpoint")
     for name in ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy"):
         logging.getLogger(name).addFilter(lambda record: record.threadName != _THREAD)
     return httpx

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Encoder
 from medsenteval.encoders.contextual import sentence_transformer
 from medsenteval.encoders.fingerprint import hash_state_dict
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["LANGUAGE", "NO_IDENTITY", "MtebEncoder", "import_mteb", "load", "mteb_metadata"]
 
@@ -30,11 +30,7 @@ _PLAIN: Final = (str, int, float, dict, list, tuple, type(None))
 
 def import_mteb() -> Any:
     """Import mteb, or say how to install it."""
-    try:
-        import mteb
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the bridge to mteb", "mteb", "mteb") from error
-    return mteb
+    return import_extra("mteb", "the bridge to mteb", "mteb")
 
 
 def mteb_metadata(name: str, description: str, kind: str, main_score: str, revision: str) -> Any:

@@ -12,7 +12,7 @@ from string import Formatter
 from typing import Any, Final
 
 from medsenteval.embedding.cache import cache_folder
-from medsenteval.encoders.declarations import declared_tasks, parse_toml
+from medsenteval.encoders.declarations import declared_tasks, tables_in
 from medsenteval.errors import EncoderError
 from medsenteval.registry import add_options
 
@@ -122,7 +122,7 @@ def recipes() -> Mapping[str, Recipe]:
 
 def parse_recipes(text: str) -> dict[str, Recipe]:
     """Read recipes from TOML and check them whole; a wrong one raises an EncoderError that names it."""
-    tables = parse_toml(text, "recipes.toml")
+    tables = tables_in(text, "recipes.toml")
     return {name: _recipe(name, table) for name, table in tables.items()}
 
 

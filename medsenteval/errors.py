@@ -18,6 +18,7 @@ what happened, shows the offending value with its file and line, and names the r
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "UnknownNameError",
     "WorkerDiedError",
     "caused_by",
+    "import_extra",
 ]
 
 
@@ -76,6 +78,14 @@ class MissingExtraError(EncoderError, ImportError):
             else f"{needed_for} needs the package {package!r}, which is not installed; "
             f"install it with: pip install 'medsenteval[{extra}]'"
         )
+
+
+def import_extra(name: str, needed_for: str, extra: str, package: str = "") -> Any:
+    """Import a package that not every installation has, or say how to install it; its name may be another there."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(needed_for, package or name, extra) from error
 
 
 class BudgetError(MedSentEvalError, RuntimeError):

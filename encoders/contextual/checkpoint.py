@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from medsenteval.errors import EncoderError
+from medsenteval.errors import EncoderError, import_extra
 
 __all__ = [
     "choose_device", "count_tokens", "length_limit", "passes", "tokenizer_turn", "without_surrogates", "without_tensorflow",
@@ -62,10 +62,9 @@ def passes(lengths: Sequence[int], device: str) -> Iterator[list[int]]:
         start = end
 
 
-def choose_device(device: str) -> str:
-    """Return the device that ``auto`` stands for: a GPU if torch can use one, else the processor."""
-    import torch
-
+def choose_device(device: str, *, mps: bool = True) -> str:
+    """Return the device that ``auto`` stands for: a GPU if torch can use one (with ``mps`` also a Mac), else the processor."""
+    torch = import_extra("torch", f"device={device}", "transformers")
     if device != "auto":
         try:
             torch.empty(1, device=device)
@@ -74,7 +73,7 @@ def choose_device(device: str) -> str:
         return device
     if torch.cuda.is_available():
         return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+    return "mps" if mps and torch.backends.mps.is_available() else "cpu"
 
 
 @contextmanager

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import POOLINGS, pool
+from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.contextual.elmo_options import EXPECTED, ElmoShape, read_options
 from medsenteval.encoders.contextual.saved_model import (
     check_function,
@@ -26,8 +26,9 @@ from medsenteval.encoders.contextual.saved_model import (
     load_saved_model,
 )
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict
+from medsenteval.encoders.model_files import joined_files
 from medsenteval.encoders.static.tokens import TOKENIZERS
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["ElmoEncoder", "load"]
 
@@ -148,17 +149,11 @@ def load(
     if chosen not in ("all", "average", *numbers):
         raise EncoderError(f"elmo: layers is {chosen!r}; it can be all, average, {', '.join(numbers)}")
     arrays = _read_weights(weights_path, shape)
-    torch = _package("torch", "elmo:", "elmo")
+    torch = import_extra("torch", "elmo:", "elmo")
     from medsenteval.encoders.contextual.elmo_model import BidirectionalLanguageModel
 
     weights = hash_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
-    try:
-        model = BidirectionalLanguageModel(shape, arrays).to(
-            ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-        )
-    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
-        raise EncoderError(f"elmo: the model cannot be put on device {device!r}: {error}") from error
-
+    model = BidirectionalLanguageModel(shape, arrays).to(choose_device(device, mps=False))
     return ElmoEncoder(
         weights_path.stem.removesuffix("_weights"),
         f"elmo-{weights[:32]}-{shape!r}-layers={chosen}",
@@ -178,32 +173,21 @@ def _layer_vectors(model: Any, characters: int, layers: str, sentences: list[lis
     return chosen
 
 
-def _package(name: str, needed_for: str, extra: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(needed_for, name, extra) from error
-
-
 def _two_files(argument: str) -> tuple[Path, Path]:
-    parts = argument.split("+")
-    if len(parts) < 2:
+    files = joined_files(argument)
+    if len(files) < 2:
         raise EncoderError(f"elmo: needs two files joined by '+', got {argument!r}; {EXPECTED}")
-    # A '+' may also stand in a file's name: the files that exist tell which one joins them.
-    joints = [("+".join(parts[:i]), "+".join(parts[i:])) for i in range(1, len(parts))]
-    pairs = [(Path(first).expanduser(), Path(second).expanduser()) for first, second in joints]
-    options, weights = next((pair for pair in pairs if pair[0].is_file()), pairs[0])
-    for path in (options, weights):
+    for path in files:
         if not path.is_file():
             raise EncoderError(f"elmo: there is no file {path}; {EXPECTED}")
-    return options, weights
+    return files[0], files[1]
 
 
 def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]]:
     with open(path, "rb") as stream:
         if stream.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
             raise EncoderError(f"{path}: not an HDF5 file; {EXPECTED}")
-    h5py = _package("h5py", "elmo:", "elmo")
+    h5py = import_extra("h5py", "elmo:", "elmo")
     arrays: dict[str, NDArray[np.float32]] = {}
     try:
         with h5py.File(path, "r") as file:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +20,8 @@ from medsenteval.embedding.pooling import POOLINGS, pool
 from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.contextual.transformer import EMPTY_TEXT
 from medsenteval.encoders.fingerprint import hash_state_dict
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.encoders.model_files import joined_files, torch_file_fault
+from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["FlairEncoder", "LanguageModel", "load"]
 
@@ -164,44 +164,18 @@ def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEnc
     """Load ``flair:FORWARD.pt+BACKWARD.pt`` or one of the two, options ``pooling=mean|max`` and ``device=auto|cpu|cuda``."""
     if pooling not in POOLINGS:
         raise EncoderError(f"flair: pooling is {pooling!r}; it can be {' or '.join(POOLINGS)}")
-    files = _files(argument)
+    if not argument:
+        raise EncoderError("flair needs files: flair:FORWARD.pt+BACKWARD.pt, or one of the two")
+    files = joined_files(argument)
     for file in files:
-        _check_file(file)
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError("flair:", "torch", "flair") from error
+        if fault := torch_file_fault(file) if file.is_file() else "there is no such file":
+            raise EncoderError(f"flair: {file}: {fault}; {_WHERE_FROM}")
+    import_extra("torch", "flair:", "flair")
     models = [_read(file, choose_device(device)) for file in files]
     if len(models) == 2 and models[0].is_forward == models[1].is_forward:
         direction = "forward" if models[0].is_forward else "backward"
         raise EncoderError(f"flair: {files[0]} and {files[1]} are both {direction} models; expected is one of each direction")
     return FlairEncoder(models, "+".join(file.stem for file in files), pooling)
-
-
-def _files(argument: str) -> list[Path]:
-    """Split at the + that parts two existing files, since a file's name may hold one too."""
-    if not argument:
-        raise EncoderError("flair needs files: flair:FORWARD.pt+BACKWARD.pt, or one of the two")
-    whole = Path(argument).expanduser()
-    parted = [
-        [Path(argument[: match.start()]).expanduser(), Path(argument[match.end() :]).expanduser()]
-        for match in re.finditer(r"\+", argument)
-    ]
-    if whole.exists() or not parted:
-        return [whole]
-    return next((pair for pair in parted if all(file.exists() for file in pair)), parted[0])
-
-
-def _check_file(file: Path) -> None:
-    """Judge a file by its first and last bytes, before torch is imported."""
-    if not file.is_file():
-        raise EncoderError(f"flair: there is no file {file}; {_WHERE_FROM}")
-    with file.open("rb") as stream:
-        start = stream.read(2)
-    if start == b"PK" and not zipfile.is_zipfile(file):
-        raise EncoderError(f"flair: {file} is cut off: the end of its archive is missing; {_WHERE_FROM}")
-    if start != b"PK" and start[:1] != b"\x80":
-        raise EncoderError(f"flair: {file} is not a file that torch.save wrote; {_WHERE_FROM}")
 
 
 def _read(file: Path, device: str) -> LanguageModel:

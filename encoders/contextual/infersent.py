@@ -6,7 +6,6 @@ fastText crawl-300d-2M), or one that ``medsenteval train-infersent`` wrote, and 
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import POOLINGS
+from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.fingerprint import hash_state_dict
+from medsenteval.encoders.model_files import joined_files, torch_file_fault
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.encoders.static.vector_files import VectorTable, open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.encoders.static.vectors import CASES
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.errors import EncoderError, import_extra
 
 if TYPE_CHECKING:
     from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
@@ -191,12 +192,10 @@ def load(
     if padding not in PADDINGS or (padding == "zeros" and pooling != "max"):
         raise EncoderError(f"infersent: padding is {padding!r}; it can be ignored, or zeros with pooling=max")
     weights_path, vectors_path = _two_files(argument)
-    _check_kind(weights_path)
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtraError("infersent:", "torch", "torch") from error
-    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder, chosen_device
+    if fault := torch_file_fault(weights_path):
+        raise EncoderError(f"{weights_path}: {fault}; {_EXPECTED}")
+    torch = import_extra("torch", "infersent:", "torch")
+    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
 
     state = _read_state(weights_path)
     hidden, dimension = state["enc_lstm.weight_hh_l0"].shape[1], state["enc_lstm.weight_ih_l0"].shape[1]
@@ -211,10 +210,7 @@ def load(
     with torch.device("meta"):
         model = SentenceEncoder(dimension, hidden, pooling)
     model.load_state_dict(state, assign=True)
-    try:
-        model = model.to(chosen_device(device)).eval()
-    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
-        raise EncoderError(f"infersent: the model cannot be put on device {device!r}: {error}") from error
+    model = model.to(choose_device(device, mps=False)).eval()
     model.enc_lstm.flatten_parameters()
     # The option boundaries is no part of it: where both of its values load, they give the same vectors.
     identity = (
@@ -231,13 +227,10 @@ def check_pooling(pooling: str) -> None:
 
 
 def _two_files(argument: str) -> tuple[Path, Path]:
-    parts = argument.split("+")
-    if len(parts) < 2:
+    files = joined_files(argument)
+    if len(files) < 2:
         raise EncoderError(f"infersent: needs two files joined by '+', got {argument!r}; infersent:ENCODER.pkl+VECTORS")
-    # A '+' may also stand in a file's name: the files that exist tell which one joins them.
-    joints = [("+".join(parts[:i]), "+".join(parts[i:])) for i in range(1, len(parts))]
-    pairs = [(Path(first).expanduser(), Path(second).expanduser()) for first, second in joints]
-    weights, vectors = next((pair for pair in pairs if pair[0].is_file()), pairs[0])
+    weights, vectors = files
     if not weights.is_file():
         raise EncoderError(f"infersent: there is no file {weights}; {_EXPECTED}")
     if not vectors.is_file():
@@ -245,17 +238,6 @@ def _two_files(argument: str) -> tuple[Path, Path]:
             f"infersent: there is no file {vectors}; expected the word vectors that {weights.name} was trained on"
         )
     return weights, vectors
-
-
-def _check_kind(path: Path) -> None:
-    """Refuse what torch did not write before torch is imported, which takes seconds."""
-    with open(path, "rb") as stream:
-        start = stream.read(4)
-    if start == b"PK\x03\x04":
-        if not zipfile.is_zipfile(path):
-            raise EncoderError(f"{path}: ends too early; is the download complete? {_EXPECTED}")
-    elif start[:1] != b"\x80":  # the official files are of the kind before 2020, which begins as a pickle
-        raise EncoderError(f"{path}: not a file that torch wrote; {_EXPECTED}")
 
 
 def _is_plain(value: Any) -> bool:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
-__all__ = ["InferenceClassifier", "SentenceEncoder", "chosen_device"]
+__all__ = ["InferenceClassifier", "SentenceEncoder"]
 
 Tensor = torch.Tensor
 
@@ -74,8 +73,3 @@ class InferenceClassifier(torch.nn.Module):
         u, v = both.chunk(2)
         logits: Tensor = self.classifier(torch.cat([u, v, (u - v).abs(), u * v], dim=1))
         return logits
-
-
-def chosen_device(device: str) -> Any:
-    """Return the torch device of this name; ``auto`` takes a graphics card where there is one."""
-    return torch.device(("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device)

@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Split
+from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.contextual.infersent import Reading, SentenceReader, check_pooling
 from medsenteval.encoders.static.vector_files import open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
-from medsenteval.errors import DataError, EncoderError, MissingExtraError, SettingsError
+from medsenteval.errors import DataError, EncoderError, SettingsError, import_extra
 from medsenteval.support.atomic_files import write_atomically
 
 if TYPE_CHECKING:
@@ -129,11 +130,8 @@ def train_infersent(
             f"train has the label numbers {sorted(classes)}, dev {sorted(dev_classes)}; every class must be in train"
         )
     pairs, matrix = _read_pairs((train, dev), Path(vectors).expanduser(), file_options, settings.reading)
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtraError("train-infersent", "torch", "torch") from error
-    from medsenteval.encoders.contextual.infersent_model import InferenceClassifier, SentenceEncoder, chosen_device
+    torch = import_extra("torch", "train-infersent", "torch")
+    from medsenteval.encoders.contextual.infersent_model import InferenceClassifier, SentenceEncoder
 
     rng = np.random.default_rng(settings.seed)
     passes: list[Pass] = []
@@ -142,11 +140,7 @@ def train_infersent(
         encoder = SentenceEncoder(matrix.shape[1], settings.hidden, settings.pooling)
         network = InferenceClassifier(
             encoder, settings.classifier_hidden, max(classes) + 1, nonlinear=settings.nonlinear, dropout=settings.dropout
-        )
-        try:
-            network = network.to(chosen_device(settings.device))
-        except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
-            raise EncoderError(f"train-infersent: device {settings.device!r} cannot be used: {error}") from error
+        ).to(choose_device(settings.device, mps=False))
         optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
         rate = settings.learning_rate
         for number in range(1, settings.epochs + 1):

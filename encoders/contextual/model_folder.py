@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any, Final
 
-from medsenteval.encoders.model_json import read_json
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.encoders.model_files import read_json, torch_file_fault
+from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["check_model_folder", "check_settings", "find_model", "model_name"]
 
@@ -43,12 +42,9 @@ def find_model(argument: str, kind: str) -> tuple[Path, str, dict[str, str]]:
         raise EncoderError(f"{kind}: {argument} is a file; expected is the folder with config.json, weights and tokeniser")
     if path.is_absolute() or argument[0] in ".~" or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", argument):
         raise EncoderError(f"{kind}: there is no folder {argument}, and it cannot be the ID of a model hub")
+    hub = import_extra("huggingface_hub", f"{kind}:", "transformers", "huggingface-hub")
     try:
-        from huggingface_hub import snapshot_download
-    except ImportError as error:
-        raise MissingExtraError(f"{kind}:", "huggingface-hub", "transformers") from error
-    try:
-        folder = Path(snapshot_download(argument, allow_patterns=["*.json"]))
+        folder = Path(hub.snapshot_download(argument, allow_patterns=["*.json"]))
     except Exception as error:  # whatever the network, the hub or its cache brings
         raise EncoderError(f"{kind}: {argument!r} could not be loaded: {error}") from error
     return folder, argument, {"revision": folder.name}
@@ -80,7 +76,7 @@ def check_model_folder(folder: Path, kind: str) -> None:
     for part in _parts(weights, kind) if weights.suffix == ".json" else [weights]:
         if not part.is_file():
             raise EncoderError(f"{kind}: {part} is missing, but {weights.name} lists it")
-        fault = _safetensors_fault(part) if part.suffix == ".safetensors" else _torch_file_fault(part)
+        fault = _safetensors_fault(part) if part.suffix == ".safetensors" else torch_file_fault(part)
         if fault:
             raise EncoderError(f"{kind}: {part} is not whole or not a file of its kind: {fault}")
 
@@ -158,12 +154,3 @@ def _safetensors_fault(file: Path) -> str:
             return f"its header is not that of safetensors ({error})"
     expected = 8 + header_size + max(ends, default=0)
     return "" if size == expected else f"it has {size} bytes where its header promises {expected}"
-
-
-def _torch_file_fault(file: Path) -> str:
-    """Say what is wrong with a file of torch.save; of the format before torch 1.6 only the start can be judged."""
-    with file.open("rb") as stream:
-        start = stream.read(2)
-    if start == b"PK":
-        return "" if zipfile.is_zipfile(file) else "its end is missing"
-    return "" if start[:1] == b"\x80" else "expected is a file that torch.save wrote"

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from medsenteval.encoders.contextual.model_folder import find_model
 from medsenteval.encoders.fingerprint import hash_files
-from medsenteval.encoders.model_json import read_json
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.encoders.model_files import read_json
+from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["PeftAdapter"]
 
@@ -65,11 +65,8 @@ class PeftAdapter:
 
     def merged_into(self, model: Any) -> Any:
         """Return the model with the adapter's change added to its weights."""
+        peft = import_extra("peft", "adapter=", "peft")
         try:
-            from peft import PeftModel
-        except ImportError as error:
-            raise MissingExtraError("adapter=", "peft", "peft") from error
-        try:
-            return PeftModel.from_pretrained(model, str(self._folder)).merge_and_unload().eval()
+            return peft.PeftModel.from_pretrained(model, str(self._folder)).merge_and_unload().eval()
         except Exception as error:  # the library lets through whatever its parsers raise
             raise EncoderError(f"{self._kind}: the adapter {self._argument!r} does not fit the model: {error}") from error

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from importlib.resources import files as package_files
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.errors import EncoderError, import_extra
 from medsenteval.support.atomic_files import scratch_folder
+from medsenteval.support.toml_files import parse_toml
 
 __all__ = ["check_function", "checked_files", "fetched", "import_tensorflow", "load_saved_model"]
 
@@ -30,11 +29,8 @@ _EXPECTED: Final = (
 
 def fetched(address: str, kind: str) -> Path:
     """Return the folder into which tensorflow_hub has fetched and unpacked a model."""
-    try:
-        with _quiet_tensorflow():
-            import tensorflow_hub
-    except ImportError as error:
-        raise MissingExtraError(f"{kind}: with an address", "tensorflow-hub", "use") from error
+    with _quiet_tensorflow():
+        tensorflow_hub = import_extra("tensorflow_hub", f"{kind}: with an address", "use", "tensorflow-hub")
     try:
         return Path(tensorflow_hub.resolve(address))
     except Exception as error:  # whatever the network, the server or the archive brings
@@ -58,12 +54,8 @@ def _quiet_tensorflow() -> Iterator[None]:
 
 def import_tensorflow(kind: str) -> Any:
     """Return TensorFlow, or say which package is missing."""
-    try:
-        with _quiet_tensorflow():
-            import tensorflow
-    except ImportError as error:
-        raise MissingExtraError(f"{kind}:", "tensorflow", "use") from error
-    return tensorflow
+    with _quiet_tensorflow():
+        return import_extra("tensorflow", f"{kind}:", "use")
 
 
 def load_saved_model(folder: Path, kind: str) -> Any:
@@ -110,10 +102,8 @@ def check_function(function: Any, folder: Path, kind: str) -> None:
 @cache
 def _operations() -> dict[str, frozenset[str]]:
     """Return the names of the operations that may be in a graph, by family."""
-    # tomli is the same reader for Python 3.10, which has none.
-    toml: Any = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     listed = (package_files("medsenteval.encoders") / "tensorflow_operations.toml").read_text("utf-8")
-    return {family: frozenset(names.split()) for family, names in toml.loads(listed).items()}
+    return {family: frozenset(names.split()) for family, names in parse_toml(listed).items()}
 
 
 def _disarm(graph: Any, where: str) -> None:

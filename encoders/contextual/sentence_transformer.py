@@ -29,7 +29,7 @@ from medsenteval.encoders.contextual.prompts import ROLES, Prompts
 from medsenteval.encoders.contextual.sentence_transformer_modules import check_modules
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.errors import EncoderError, MissingExtraError, import_extra
 
 __all__ = ["SentenceTransformerEncoder", "describe_model", "from_model", "load"]
 
@@ -266,7 +266,7 @@ def load(
 
     def load_model() -> tuple[Any, dict[str, Any]]:
         arguments = {"torch_dtype": dtype} if dtype else {"file_name": file_name} if file_name else {}
-        model = _load_model(source, revision, _usable_device(device), backend, arguments)
+        model = _load_model(source, revision, choose_device(device), backend, arguments)
         if change is not None:
             first = model[0]
             setattr(first, "model" if "model" in first._modules else "auto_model", change.merged_into(_transformer_of(first)))
@@ -293,24 +293,13 @@ def load(
     return SentenceTransformerEncoder(lazy, name, prompts, normalize=normalize == "yes")
 
 
-def _usable_device(device: str) -> str:
-    """Return the torch device of this name, or say which package is missing."""
-    try:
-        return choose_device(device)
-    except ImportError as error:
-        raise MissingExtraError("sentence-transformers:", "torch", "transformers") from error
-
-
 def _load_model(source: str, revision: dict[str, str], device: str, backend: str, arguments: dict[str, str]) -> Any:
-    try:
-        with without_tensorflow():
-            from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise MissingExtraError("sentence-transformers:", "sentence-transformers", "transformers") from error
+    with without_tensorflow():
+        library = import_extra("sentence_transformers", f"{_KIND}:", "transformers", _KIND)
     try:
         more: dict[str, Any] = {"model_kwargs": arguments} if arguments else {}
         more |= {} if backend == "torch" else {"backend": backend}
-        return SentenceTransformer(source, device=device, trust_remote_code=False, **revision, **more).eval()
+        return library.SentenceTransformer(source, device=device, trust_remote_code=False, **revision, **more).eval()
     except Exception as error:  # the library lets through whatever its parsers raise
         raise EncoderError(f"sentence-transformers: {source!r} could not be loaded: {error}") from error
 

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings
-from medsenteval.encoders.model_json import read_json
+from medsenteval.encoders.model_files import read_json
 from medsenteval.errors import EncoderError
 
 __all__ = ["check_modules"]

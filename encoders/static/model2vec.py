@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import pool_rows
-from medsenteval.encoders.model_json import read_json
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.encoders.model_files import read_json
+from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["Model2VecEncoder", "load"]
 
@@ -90,10 +90,7 @@ class Model2VecEncoder:
 
 def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2VecEncoder:
     """Load ``model2vec:FOLDER``; ``max_length`` is a number of tokens or "none", ``normalize`` yes, no or the model's own."""
-    try:
-        from tokenizers import Tokenizer
-    except ImportError as error:
-        raise MissingExtraError("model2vec:", "tokenizers", "transformers") from error
+    tokenizers = import_extra("tokenizers", "model2vec:", "transformers")
     if not argument:
         raise EncoderError(f"model2vec needs a folder: model2vec:PATH; {_EXPECTED}")
     if normalize not in ("", "yes", "no"):
@@ -106,7 +103,7 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
     config = read_json(folder / "config.json", dict, "model2vec")
     description = json.dumps(read_json(folder / "tokenizer.json", dict, "model2vec"), sort_keys=True)
     try:
-        tokenizer = Tokenizer.from_str(description)
+        tokenizer = tokenizers.Tokenizer.from_str(description)
     except Exception as error:  # the library raises nothing more precise
         raise EncoderError(
             f"{folder / 'tokenizer.json'}: cannot be read: {error}; expected a tokeniser of Hugging Face"
@@ -132,14 +129,11 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
 def _read_tensors(
     path: Path, n_tokens: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None, NDArray[np.int32] | None]:
+    safetensors = import_extra("safetensors", "model2vec:", "transformers")
     try:
-        from safetensors import SafetensorError, safe_open
-    except ImportError as error:
-        raise MissingExtraError("model2vec:", "safetensors", "transformers") from error
-    try:
-        with safe_open(path, framework="np") as tensors:
+        with safetensors.safe_open(path, framework="np") as tensors:
             held = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError, TypeError, AttributeError) as error:
+    except (OSError, safetensors.SafetensorError, TypeError, AttributeError) as error:
         raise EncoderError(
             f"{path}: cannot be read: {error}; expected a .safetensors file; is the download complete?"
         ) from error

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.errors import MissingExtraError, ProbeError
+from medsenteval.errors import ProbeError, import_extra
 from medsenteval.probes.features import Features
 from medsenteval.statistics import correlation
 from medsenteval.support.arrays import Floats, Rows, Singles
@@ -150,12 +150,7 @@ def fit_softmax(
 
     Torch is needed in any case, for the random start.
     """
-    try:
-        import torch  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            "SentEval's relatedness regression (the option regression=ridge does without it)", "torch", "torch"
-        ) from error
+    import_extra("torch", "SentEval's relatedness regression (the option regression=ridge does without it)", "torch")
     from medsenteval.probes.stacked_networks import RandomStream
 
     _check(train, dev)

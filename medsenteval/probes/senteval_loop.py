@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.errors import MissingExtraError, ProbeError, SettingsError
+from medsenteval.errors import ProbeError, SettingsError, import_extra
 from medsenteval.probes.backend import FitReport, Fold, Prediction
 from medsenteval.probes.features import Features
 from medsenteval.probes.training_settings import ClassifierSettings, TrainingJob
@@ -68,10 +68,7 @@ class SentEvalBackend:
         device: str = "auto",
         threads: int | None = None,
     ) -> None:
-        try:
-            import torch
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("SentEval's training loop", "torch", "torch") from error
+        torch = import_extra("torch", "SentEval's training loop", "torch")
         self.settings = settings if settings is not None else ClassifierSettings()
         self.seed = seed
         self.name = "mlp" if self.settings.nhid else "senteval"

@@ -20,7 +20,7 @@ from medsenteval.report.page import PageOptions, build_page
 from medsenteval.running.results import Results, load_results
 from medsenteval.statistics.verdicts import RankInterval
 from medsenteval.support.atomic_files import write_atomically
-from medsenteval.support.frames import data_frame
+from medsenteval.support.text_table import data_frame
 
 __all__ = ["Compared", "compare", "report"]
 

@@ -12,8 +12,7 @@ from medsenteval.errors import SettingsError, UnknownNameError
 from medsenteval.running import result_store
 from medsenteval.running.job_results import comparability, told_apart
 from medsenteval.running.score_table import detail_table, score_rows, score_table
-from medsenteval.support.frames import data_frame
-from medsenteval.support.text_table import html_table
+from medsenteval.support.text_table import data_frame, html_table
 
 __all__ = ["Results", "load_results"]
 

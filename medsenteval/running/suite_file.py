@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,6 +13,7 @@ from medsenteval.contracts import Task
 from medsenteval.errors import SettingsError
 from medsenteval.running.executors.executor import check_executor
 from medsenteval.settings import Settings
+from medsenteval.support.toml_files import parse_toml
 
 __all__ = ["SuiteDescription", "read_suite", "what_needs_trust"]
 
@@ -38,12 +38,8 @@ class SuiteDescription:
 
 def read_suite(path: Path) -> SuiteDescription:
     """Read and check a suite file; a key that does not exist is an error, because it would silently change nothing."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = parse_toml(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:  # TOML that is none, or a number or nesting that no reader can hold

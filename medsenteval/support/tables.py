@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 from zipfile import ZipFile
 
-from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, MissingExtraError
+from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, import_extra
 from medsenteval.support.files import LARGEST_FILE, NOT_TEXT, WEB_PAGE
 
 __all__ = ["BLANK", "ENDINGS", "Row", "Table", "ending_of", "read_table", "table_of_columns"]
@@ -338,10 +338,7 @@ def _source(path: Path) -> BinaryIO:
 
 
 def _parquet(path: Path) -> Table:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtraError("reading Parquet files", "pyarrow", "tables") from error
+    parquet = import_extra("pyarrow.parquet", "reading Parquet files", "tables", "pyarrow")
 
     def opened() -> Any:
         return parquet.ParquetFile(_source(path))
@@ -374,10 +371,7 @@ def _class_names(metadata: Mapping[bytes, bytes]) -> dict[str, tuple[str, ...]]:
 
 
 def _workbook(path: Path, sheet: str = "") -> Table:
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise MissingExtraError("reading Excel files", "openpyxl", "tables") from error
+    openpyxl = import_extra("openpyxl", "reading Excel files", "tables")
 
     def rows() -> Iterator[tuple[int, tuple[Any, ...]]]:
         with _refusing(path):

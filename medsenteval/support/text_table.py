@@ -1,14 +1,15 @@
-"""Tables for terminals, with cells aligned in columns, and for notebooks."""
+"""Tables for terminals, with cells aligned in columns, for notebooks and for pandas."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Final
+from typing import Any, Final
 
+from medsenteval.errors import import_extra
 from medsenteval.support.escaping import for_terminal
 
-__all__ = ["html_table", "text_table", "without_empty"]
+__all__ = ["data_frame", "html_table", "text_table", "without_empty"]
 
 #: No column is made narrower than this to fit a terminal.
 _NARROWEST: Final = 6
@@ -57,3 +58,8 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequ
     body = "".join(line(row, "td") for row in rows)
     said = "".join(f"<p>{escape(note)}</p>" for note in notes)
     return f"<table><thead>{line(header, 'th')}</thead><tbody>{body}</tbody></table>{said}"
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a pandas data frame with a column for each key."""
+    return import_extra("pandas", "a data frame", "pandas").DataFrame(list(rows))

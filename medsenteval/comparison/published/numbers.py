@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from medsenteval.comparison.published import read_table
+from medsenteval.support.toml_files import parse_toml
 
 __all__ = ["PublishedNumber", "published_numbers", "select_numbers", "tables_of"]
 
@@ -142,11 +142,7 @@ def _in_table(name: str, wanted: str) -> bool:
 
 
 def _about() -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    return tomllib.loads(files("medsenteval.comparison.published").joinpath("about.toml").read_text("utf-8"))
+    return parse_toml(files("medsenteval.comparison.published").joinpath("about.toml").read_text("utf-8"))
 
 
 def _annotate(row: dict[str, str], about: Mapping[str, Any]) -> PublishedNumber:

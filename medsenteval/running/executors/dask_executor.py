@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.cache import cache_folder
-from medsenteval.errors import ExecutorError, MissingExtraError, WorkerDiedError
+from medsenteval.errors import ExecutorError, WorkerDiedError, import_extra
 from medsenteval.running.executors.flow import Stopped, as_finished, result_of, submitted
 from medsenteval.running.executors.processes import ArrayFolder, mapped_file
 from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, sees
@@ -93,11 +93,8 @@ class DaskExecutor:
     @classmethod
     def local(cls, workers: int) -> DaskExecutor:
         """Start a cluster of worker processes on this machine."""
-        distributed = _import_distributed()
-        try:
-            import cryptography  # noqa: F401
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("a Dask cluster of our own", "cryptography", "dask") from error
+        distributed = import_extra("distributed", "a Dask cluster", "dask")
+        import_extra("cryptography", "a Dask cluster of our own", "dask")
         from medsenteval.running.executors.private_cluster import private_cluster
 
         arrays = ArrayFolder()
@@ -119,7 +116,7 @@ class DaskExecutor:
         Both sides unpickle what the other sends: whoever runs the scheduler can run code here. An address tls://HOST:PORT
         takes certificates from Dask's own settings.
         """
-        distributed = _import_distributed()
+        distributed = import_extra("distributed", "a Dask cluster", "dask")
         if address.endswith(".json") and not Path(address).is_file():
             # Dask would wait for the file for ever.
             raise ExecutorError(f"no Dask scheduler answers at {address}: there is no such scheduler file")
@@ -226,11 +223,3 @@ def _guarded_by_dask(unit: Callable[..., Any], *arguments: Any) -> Outcome:
 
     limit_cores(get_worker().state.nthreads)
     return guarded(unit, *arguments)
-
-
-def _import_distributed() -> Any:
-    try:
-        import distributed
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("a Dask cluster", "distributed", "dask") from error
-    return distributed

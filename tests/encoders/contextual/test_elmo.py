@@ -289,7 +289,7 @@ def test_wrong_files_are_named_at_once(model: str, tmp_path: Path) -> None:
         (f"elmo:{model},tokenizer=nltk", "tokenizer is 'nltk'"),
         (f"elmo:{model},pooling=sum", "pooling is 'sum'"),
         (f"elmo:{model},output=elmo", "tfhub"),
-        (f"elmo:{model},device=abacus", "device 'abacus'"),
+        (f"elmo:{model},device=abacus", "device is 'abacus'"),
         (f"elmo:{model},vocabulary=x", "no option 'vocabulary'"),
     ]
     for spec, message in cases:

@@ -317,9 +317,9 @@ def test_wrong_files_are_named_at_once(folder: Path, spec: str, tmp_path: Path) 
         (f"infersent:{good}+{tmp_path / 'no.txt'}", r"no file .*no\.txt"),
         (f"infersent:{good}+{tmp_path / 'wide.txt'}", r"vectors of 6 numbers.*wide\.txt holds vectors of 3"),
         (f"infersent:{tmp_path / 'cut-old.pkl'}+{vectors}", r"cut-old\.pkl"),
-        (f"infersent:{tmp_path / 'cut-new.pkl'}+{vectors}", r"cut-new\.pkl: ends too early"),
-        (f"infersent:{tmp_path / 'text.pkl'}+{vectors}", r"text\.pkl: not a file that torch wrote"),
-        (f"infersent:{tmp_path / 'empty.pkl'}+{vectors}", r"empty\.pkl: not a file that torch wrote"),
+        (f"infersent:{tmp_path / 'cut-new.pkl'}+{vectors}", r"cut-new\.pkl: its end is missing"),
+        (f"infersent:{tmp_path / 'text.pkl'}+{vectors}", r"text\.pkl: it is not a file that torch.save wrote"),
+        (f"infersent:{tmp_path / 'empty.pkl'}+{vectors}", r"empty\.pkl: it is not a file that torch.save wrote"),
         (f"infersent:{tmp_path / 'zip.pkl'}+{vectors}", r"zip\.pkl: cannot be read"),
         (f"infersent:{tmp_path / 'list.pkl'}+{vectors}", r"list\.pkl: holds a list"),
         (f"infersent:{tmp_path / 'short.pkl'}+{vectors}", r"short\.pkl: lacks 'enc_lstm\.bias_hh_l0_reverse'"),
@@ -332,7 +332,7 @@ def test_wrong_files_are_named_at_once(folder: Path, spec: str, tmp_path: Path) 
         (f"{spec},pooling=last", "pooling is 'last'"),
         (f"{spec},boundaries=no", "boundaries is 'no'"),
         (f"{spec},case=upper", "case is 'upper'"),
-        (f"{spec},device=abacus", "device 'abacus'"),
+        (f"{spec},device=abacus", "device is 'abacus'"),
         (f"{spec},layers=2", "no option 'layers'"),
     ]
     for each, message in cases:
@@ -351,5 +351,5 @@ def test_a_missing_package_is_named_with_its_extra(spec: str, monkeypatch: pytes
     with pytest.raises(MissingExtraError, match=r"torch.*medsenteval\[torch\]"):
         load_encoder(spec)
     # A wrong file is told without torch, whose import takes seconds.
-    with pytest.raises(EncoderError, match="not a file that torch wrote"):
+    with pytest.raises(EncoderError, match=r"it is not a file that torch\.save wrote"):
         load_encoder(f"infersent:{__file__}+{__file__}")

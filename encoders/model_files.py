@@ -1,0 +1,45 @@
+"""The files of a model: JSON that describes it, and what can be told of its weights before a library opens them."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from medsenteval.errors import EncoderError
+
+__all__ = ["joined_files", "read_json", "torch_file_fault"]
+
+
+def read_json(file: Path, expected: type, kind: str) -> Any:
+    """Return what a JSON file holds, a dictionary or a list as ``expected``."""
+    if not file.is_file():  # a pipe would be read for ever
+        raise EncoderError(f"{kind}: {file} is missing or no file")
+    try:
+        found = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise EncoderError(f"{kind}: {file} cannot be read as JSON: {error}") from error
+    if not isinstance(found, expected):
+        raise EncoderError(f"{kind}: {file} holds a {type(found).__name__}; expected is a {expected.__name__} in JSON")
+    return found
+
+
+def joined_files(argument: str) -> list[Path]:
+    """Return the one or two files that an argument names, joined by "+"; where a name holds one too, those that exist tell."""
+    parts = argument.split("+")
+    whole = Path(argument).expanduser()
+    if len(parts) < 2 or whole.is_file():
+        return [whole]
+    joints = [("+".join(parts[:i]), "+".join(parts[i:])) for i in range(1, len(parts))]
+    pairs = [[Path(first).expanduser(), Path(second).expanduser()] for first, second in joints]
+    return max(pairs, key=lambda pair: [file.is_file() for file in pair])
+
+
+def torch_file_fault(file: Path) -> str:
+    """Say what is wrong with a file of torch.save; of the format before torch 1.6 only the start can be judged."""
+    with file.open("rb") as stream:
+        start = stream.read(2)
+    if start == b"PK":
+        return "" if zipfile.is_zipfile(file) else "its end is missing; is the download complete?"
+    return "" if start[:1] == b"\x80" else "it is not a file that torch.save wrote"
