@@ -150,10 +150,9 @@ def stacked_nested(
     case: Case,
     nested: Sequence[tuple[Fold, list[Fold]]],
     seed: int,
-    threads: int,
 ) -> list[tuple[float, float]]:
     """Return dev and test accuracy of each outer fold."""
-    backend = SentEvalBackend(case.settings, seed, device="cpu", threads=threads)
+    backend = SentEvalBackend(case.settings, seed, device="cpu")
     features = Features.from_array(rows)
     k = len(nested[0][1])
     all_inner = [fold for _, inner in nested for fold in inner]
@@ -178,7 +177,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="5 folds and at most 24 passes")
     parser.add_argument("--outer", type=int, default=1, help="outer folds that the serial loop runs (default 1)")
-    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), help="threads of the stacked back end")
     parser.add_argument("--serial-threads", type=int, default=1, help="torch threads of the serial loop (default 1)")
     parser.add_argument("--only", default="", help="run the cases whose name contains this")
     arguments = parser.parse_args()
@@ -187,7 +185,7 @@ def main() -> None:
         parser.error(f"--outer must lie between 1 and {k}")
     torch.optim.Adam([torch.zeros(1)])  # the first optimiser of a process loads torch's compiler; charge it to neither
 
-    print(f"nested {k}-fold, serial loop on {arguments.serial_threads} and ours on {arguments.threads} threads")
+    print(f"nested {k}-fold, serial loop on {arguments.serial_threads} threads, ours on one")
     print(f"accuracies on {arguments.outer} outer folds and on all; noise: deviation of our test accuracy over 3 seeds")
     print("ratio: of the times on the clock; CPU: of the processor times, which a busy machine disturbs less")
     header = ("case", "serial s", "ours s", "ratio", "CPU", "target", "serial dev/test", "ours dev/test", "all folds")
@@ -199,19 +197,19 @@ def main() -> None:
             case = replace(case, settings=replace(case.settings, max_epoch=20))
         rows, labels = learnable(case)
         nested = nested_folds(labels, k)
-        ours, first = timed(partial(stacked_nested, rows, labels, case, nested, SEED, arguments.threads))
+        ours, first = timed(partial(stacked_nested, rows, labels, case, nested, SEED))
         before = torch.get_num_threads()
         torch.set_num_threads(arguments.serial_threads)
         serial, serial_time = timed(partial(serial_nested, rows, labels, case, nested[: arguments.outer]))
         serial_time *= k / arguments.outer
         torch.set_num_threads(before)
         # A second timing after the serial run: neither side alone gets the quieter minutes of a shared machine.
-        _, second = timed(partial(stacked_nested, rows, labels, case, nested, SEED, arguments.threads))
+        _, second = timed(partial(stacked_nested, rows, labels, case, nested, SEED))
         our_time = (first + second) / 2
         ratio = serial_time / our_time
         runs = [ours]
         if not arguments.quick:
-            runs += [stacked_nested(rows, labels, case, nested, seed, arguments.threads) for seed in (1, 2)]
+            runs += [stacked_nested(rows, labels, case, nested, seed) for seed in (1, 2)]
         noise = f"{np.std([np.mean(run, axis=0)[1] for run in runs]):.2f}" if len(runs) > 1 else "-"
         pairs = [np.mean(results, axis=0) for results in (serial, ours[: arguments.outer], ours)]
         shown = [f"{dev:.2f}/{test:.2f}" for dev, test in pairs]

@@ -199,11 +199,9 @@ def test_optimiser_strings_are_taken_apart() -> None:
     assert set(OPTIMISERS) == set(TORCH_NAMES)
 
 
-def test_unknown_device_and_threads_are_refused() -> None:
+def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(SettingsError, match="abacus"):
         SentEvalBackend(device="abacus")
-    with pytest.raises(SettingsError, match="threads"):
-        SentEvalBackend(threads=0)
 
 
 def test_missing_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -343,7 +341,7 @@ def test_grid_and_final_fit_equal_one_model_at_a_time(config: ClassifierSettings
     x, y = data(2, 150, 12, 4)
     rows = np.arange(120)
     folds = stratified(rows, y, 4)
-    backend = SentEvalBackend(config, threads=2)
+    backend = SentEvalBackend(config)
     features = Features.from_array(x)
     grid, report = backend.score_grid(features, y, 4, folds, [1e-4, 1e-2])
     np.testing.assert_allclose(grid, reference_grid(x, y, 4, folds, [1e-4, 1e-2], config), atol=1e-12)
@@ -405,7 +403,7 @@ def test_batched_equals_one_fold_at_a_time(nhid: int, monkeypatch: pytest.Monkey
     x, y = data(3, 121, 10, 3)
     features, folds = Features.from_array(x), stratified(np.arange(121), y, 5)
     assert len({len(fold.train) for fold in folds}) > 1, "folds of several sizes"
-    backend = SentEvalBackend(ClassifierSettings(nhid=nhid, tenacity=2), threads=1)
+    backend = SentEvalBackend(ClassifierSettings(nhid=nhid, tenacity=2))
     together, report = backend.score_grid(features, y, 3, folds, PENALTIES)
     alone = [backend.score_grid(features, y, 3, [fold], [penalty])[0][0, 0] for fold in folds for penalty in PENALTIES]
     np.testing.assert_allclose(together.ravel(), alone, atol=1e-12)
@@ -413,10 +411,6 @@ def test_batched_equals_one_fold_at_a_time(nhid: int, monkeypatch: pytest.Monkey
     in_turn, report_in_turn = backend.score_grid(features, y, 3, folds, PENALTIES)
     np.testing.assert_allclose(together, in_turn, atol=1e-12)
     assert report == report_in_turn
-    threaded, _ = SentEvalBackend(ClassifierSettings(nhid=nhid, tenacity=2), threads=3).score_grid(
-        features, y, 3, folds, PENALTIES
-    )
-    np.testing.assert_allclose(together, threaded, atol=1e-12)
 
 
 def test_dropout_still_learns_and_changes_the_model() -> None:
@@ -457,7 +451,7 @@ def scripted(
 def run_scripted(config: ClassifierSettings, n_folds: int, penalties: Sequence[float]) -> tuple[Any, Any]:
     x, y = data(1, 30, 4, 2)
     folds = [Fold(np.arange(20), np.arange(20, 30)) for _ in range(n_folds)]
-    return SentEvalBackend(config, threads=1).score_grid(Features.from_array(x), y, 2, folds, penalties)
+    return SentEvalBackend(config).score_grid(Features.from_array(x), y, 2, folds, penalties)
 
 
 def test_misses_are_never_forgiven(monkeypatch: pytest.MonkeyPatch) -> None:
