@@ -41,8 +41,7 @@ from medsenteval.probes.backend import C_GRIDS
 from medsenteval.probes.exact import problems as exact_batch
 from medsenteval.probes.exact.gradient import GradientPass
 from medsenteval.probes.exact.logistic import ExactBackend
-from medsenteval.probes.fold_placement import folds_go_to
-from medsenteval.probes.protocols import Outcome
+from medsenteval.probes.protocols import Outcome, folds_go_to
 from medsenteval.support.arrays import Labels
 
 

@@ -1,4 +1,4 @@
-"""Vectors made from those of another encoder: cut to leading coordinates, scaled to unit length, quantised."""
+"""Encoders made of others: vectors cut, scaled and quantised; two models as one, for queries and documents (MedCPT, DPR)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
+from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError
+from medsenteval.registry import load_encoder
 
-__all__ = ["PRECISIONS", "CachedEncoder", "DerivedEncoder", "derived_from_cache"]
+__all__ = ["PRECISIONS", "CachedEncoder", "DerivedEncoder", "DualEncoder", "derived_from_cache", "load"]
 
 PRECISIONS: Final = ("float32", "int8", "ubinary")
 #: What the identity of a derived encoder adds to that of its source.
@@ -106,3 +108,48 @@ def derived_from_cache(name: str, identity: str) -> DerivedEncoder:
     source, dimension, unit, precision = found.groups()
     cached = CachedEncoder(name, source)
     return DerivedEncoder(cached, int(dimension) if dimension else None, bool(unit), precision or "float32")
+
+
+class DualEncoder:
+    """Encodes queries with one model and documents with another; texts without a role with the one that ``symmetric`` names."""
+
+    def __init__(self, query: Encoder, document: Encoder, symmetric: str = "query") -> None:
+        self.name = f"{query.name}+{document.name}"
+        self._parts = {"query": query, "document": document}
+        self._symmetric = symmetric
+        known = query.identity and document.identity
+        self.identity = f"dual-{symmetric}({query.identity})({document.identity})" if known else ""
+        budgets = [part.token_budget for part in (query, document) if hasattr(part, "token_budget")]
+        if budgets:
+            self.token_budget = TokenBudget()
+            for budget in budgets:
+                budget.within = self.token_budget
+
+    @property
+    def sees(self) -> dict[str, Any]:
+        return dict(getattr(self._parts[self._symmetric], "sees", {}))
+
+    @property
+    def dimension(self) -> int | None:
+        """The width of vectors where the model knows it without encoding."""
+        found: int | None = getattr(self._parts[self._symmetric], "dimension", None)
+        return found
+
+    def for_use(self, task: str, role: str) -> Encoder:
+        """Return the model for texts of this role in this task."""
+        part = self._parts[role or self._symmetric]
+        choose = getattr(part, "for_use", None)
+        found: Encoder = part if choose is None else choose(task, role)
+        return found
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self._parts[self._symmetric].encode(texts)
+
+
+def load(argument: str, query: str = "", document: str = "", symmetric: str = "query") -> DualEncoder:
+    """Load ``dual,query="SPECIFICATION",document="SPECIFICATION"``; ``symmetric`` is query or document."""
+    if argument or not query or not document:
+        raise EncoderError('dual takes two specifications: dual,query="transformers:A,pooling=cls",document="transformers:B"')
+    if symmetric not in ("query", "document"):
+        raise EncoderError(f"dual: symmetric is {symmetric!r}; it can be query or document")
+    return DualEncoder(load_encoder(query), load_encoder(document), symmetric)

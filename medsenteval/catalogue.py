@@ -117,7 +117,7 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "infersent": ("medsenteval.encoders.contextual.infersent:load", "ENCODER.pkl+VECTORS"),
     "use": ("medsenteval.encoders.contextual.use:load", "PATH or address of a TensorFlow Hub sentence encoder"),
     "sentence-transformers": ("medsenteval.encoders.contextual.sentence_transformer:load", "model ID or PATH"),
-    "dual": ("medsenteval.encoders.dual:load", "no argument: query=SPEC and document=SPEC, two models as one encoder"),
+    "dual": ("medsenteval.encoders.derived:load", "no argument: query=SPEC and document=SPEC, two models as one encoder"),
     "model2vec": ("medsenteval.encoders.static.model2vec:load", "PATH of a static model of the model2vec kind"),
     "endpoint": ("medsenteval.encoders.endpoint:load", "URL#MODEL of an OpenAI-compatible embeddings server"),
     "mteb": ("medsenteval.encoders.mteb_model:load", "name of a model that mteb implements"),

@@ -20,8 +20,7 @@ from medsenteval import __version__, registry
 from medsenteval.contracts import OWN_SIMILARITY, Dataset, Embeddings, Encoder, Result, Scores, Task
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
-from medsenteval.embedding.embed import RemoteEncoder, embed_texts
-from medsenteval.embedding.text_roles import texts_in_roles
+from medsenteval.embedding.embed import RemoteEncoder, embed_texts, texts_in_roles
 from medsenteval.encoders.adapt import BatcherEncoder
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, SettingsError

@@ -1,19 +1,23 @@
-"""What every use of a transformer checkpoint needs: sound texts, token counts, a device, a length limit."""
+"""What every use of a transformer checkpoint needs: sound texts, prompts, token counts, a device, a length limit."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from medsenteval.errors import EncoderError, import_extra
+from medsenteval.registry import name_key
 
 __all__ = [
-    "choose_device", "count_tokens", "length_limit", "passes", "tokenizer_turn", "without_surrogates", "without_tensorflow",
+    "ROLES", "Prompts", "choose_device", "count_tokens", "length_limit", "passes", "tokenizer_turn", "without_surrogates",
+    "without_tensorflow",
 ]  # fmt: skip
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -99,3 +103,45 @@ def length_limit(model: Any) -> int | None:
             # RoBERTa and its relatives count positions from behind the one that padding has.
             limits.append(module.num_embeddings - module.padding_idx - 1)
     return min(limits, default=None)
+
+
+#: The roles that a task can give a text; texts without one are compared on equal terms.
+ROLES = ("query", "document")
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """``default`` is for texts without a role, ``roles`` for queries and documents, ``tasks`` for the tasks that they name.
+
+    A task's own prompt replaces the default one and that of queries; documents keep theirs, as instruction-tuned encoders
+    have it.
+    """
+
+    default: str = ""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    tasks: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def given(cls, kind: str, default: str, query: str | None, document: str | None, tasks: str) -> Prompts:
+        """Read the options of a specification; ``tasks`` is a JSON object from names of tasks to prompts."""
+        try:
+            named = json.loads(tasks) if tasks else {}
+        except ValueError as error:
+            raise EncoderError(f"{kind}: task_prompts is not JSON: {error}; expected {{'RQE': 'prompt'}} in JSON") from error
+        if not isinstance(named, dict) or not all(isinstance(text, str) for text in named.values()):
+            raise EncoderError(f"{kind}: task_prompts is {tasks!r}; expected a JSON object from names of tasks to prompts")
+        roles = {role: text for role, text in zip(ROLES, (query, document), strict=True) if text is not None}
+        return cls(default, roles, {name_key(name): text for name, text in sorted(named.items())})
+
+    def chosen(self, task: str, role: str) -> str:
+        """Return the prompt for a text of this role in this task."""
+        own = self.tasks.get(name_key(task))
+        if own is not None and role != "document":
+            return own
+        return self.roles.get(role, self.default)
+
+    def __str__(self) -> str:
+        """Everything of it, as an identity names it."""
+        parts = [f"prompt={self.default!r}"]
+        parts += [f"{role}_prompt={text!r}" for role, text in sorted(self.roles.items()) if text != self.default]
+        return "-".join(parts + [f"prompt for {task}={text!r}" for task, text in sorted(self.tasks.items())])

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
 from medsenteval.encoders.contextual.checkpoint import (
+    ROLES,
+    Prompts,
     choose_device,
     count_tokens,
     length_limit,
@@ -23,10 +25,8 @@ from medsenteval.encoders.contextual.checkpoint import (
     without_tensorflow,
 )
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed, content_key
-from medsenteval.encoders.contextual.model_folder import find_model, model_name
+from medsenteval.encoders.contextual.model_folder import check_modules, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
-from medsenteval.encoders.contextual.prompts import ROLES, Prompts
-from medsenteval.encoders.contextual.sentence_transformer_modules import check_modules
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
 from medsenteval.errors import EncoderError, MissingExtraError, import_extra

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import pool
 from medsenteval.encoders.contextual.checkpoint import (
+    Prompts,
     choose_device,
     count_tokens,
     length_limit,
@@ -31,7 +32,6 @@ from medsenteval.encoders.contextual.checkpoint import (
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
-from medsenteval.encoders.contextual.prompts import Prompts
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
 from medsenteval.errors import EncoderError, MissingExtraError
 

@@ -141,7 +141,7 @@ def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> N
     from medsenteval.errors import DataMissingError
     from medsenteval.report.analogy_figures import draw_comparison, draw_metrics
     from medsenteval.running.result_store import ResultStore
-    from medsenteval.support.file_names import file_name_of
+    from medsenteval.support.atomic_files import file_name_of
 
     name = registry.task(task).name
     found = settled([each for each in ResultStore(results).results() if each.task == name])

@@ -16,22 +16,16 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.contracts import Embeddings, Encoder
+from medsenteval.contracts import Dataset, Embeddings, Encoder, Task
 from medsenteval.embedding.cache import EmbeddingCache, VectorStore
 from medsenteval.errors import EncoderError
 from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.support.progress import Progress
 
 __all__ = [
-    "Encoded",
-    "RemoteEncoder",
-    "cached_embeddings",
-    "checked_rows",
-    "embed_texts",
-    "encode_batches",
-    "in_order",
-    "store_for",
-]
+    "Encoded", "RemoteEncoder", "TextsInRole", "cached_embeddings", "checked_rows", "embed_texts", "encode_batches",
+    "in_order", "store_for", "texts_in_roles",
+]  # fmt: skip
 
 _log: Final = logging.getLogger(__name__)
 
@@ -353,3 +347,27 @@ def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> 
             f"first in row {bad[0]}"
         )
     return rows
+
+
+@dataclass(frozen=True, eq=False)
+class TextsInRole:
+    """Texts of a data set that one encoder encodes in the same way; ``role`` is "", "query" or "document"."""
+
+    encoder: Encoder
+    role: str
+    texts: list[str]
+
+
+def texts_in_roles(task: Task, dataset: Dataset, encoder: Encoder) -> list[TextsInRole]:
+    """Return all texts as one part, or first and second texts as two where the encoder treats their roles differently."""
+    choose: Callable[[str, str], Encoder] | None = getattr(encoder, "for_use", None)
+    if choose is None:
+        return [TextsInRole(encoder, "", list(dataset.all_texts()))]
+    first, second = (choose(task.name, role) for role in task.roles)
+    if task.roles[0] == task.roles[1] or first is second or (first.identity and first.identity == second.identity):
+        return [TextsInRole(first, task.roles[0], list(dataset.all_texts()))]
+    splits = dataset.splits.values()
+    return [
+        TextsInRole(first, task.roles[0], [text for split in splits for text in split.texts]),
+        TextsInRole(second, task.roles[1], [text for split in splits for text in split.texts2 or ()]),
+    ]

@@ -11,15 +11,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import TokenVectors
 from medsenteval.errors import SettingsError
 
-__all__ = [
-    "POOLINGS",
-    "common_directions",
-    "pool",
-    "pool_rows",
-    "sif_weights",
-    "without_directions",
-    "zipf_probabilities",
-]
+__all__ = ["POOLINGS", "common_directions", "pool", "pool_rows", "sif_weights", "without_directions", "zipf_probabilities"]
 
 POOLINGS: Final = ("mean", "max")
 

@@ -18,8 +18,7 @@ from typing import Any, Final
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError
-from medsenteval.support.atomic_files import write_atomically
-from medsenteval.support.file_names import file_name_of
+from medsenteval.support.atomic_files import file_name_of, write_atomically
 
 __all__ = [
     "MtebScore",

@@ -11,10 +11,13 @@ The grids, fold seeds, rounding and tie rules are SentEval's (``senteval/tools/v
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +25,15 @@ from numpy.typing import NDArray
 from medsenteval.errors import ProbeError
 from medsenteval.probes.backend import FITTED_TOGETHER, Backend, FitReport, Fold, Prediction
 from medsenteval.probes.features import Features
-from medsenteval.probes.fold_placement import spread_folds
 from medsenteval.support.arrays import Labels, Rows
-from medsenteval.support.cores import one_thread_per_product
+from medsenteval.support.cores import available_cores, one_thread_per_product
 
-__all__ = ["FoldOutcome", "Outcome", "fit_outer_fold", "run_kfold", "run_nested", "run_split", "stratified_folds"]
+__all__ = [
+    "FoldOutcome", "Outcome", "Spread", "fit_outer_fold", "folds_go_to", "run_kfold", "run_nested", "run_split",
+    "stratified_folds",
+]  # fmt: skip
+
+T = TypeVar("T")
 
 #: SentEval writes this seed into its nested cross-validation whatever the run's seed is.
 NESTED_SEED: Final = 1111
@@ -52,6 +59,36 @@ class Outcome:
     folds: tuple[FoldOutcome, ...]
     dev_accuracy: float
     report: FitReport
+
+
+class Spread(Protocol):
+    """Calls ``unit(features, *call)`` for every call, on workers of its choice, and returns the results in order."""
+
+    def __call__(self, unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]]) -> list[T]: ...
+
+
+_remote: ContextVar[Spread | None] = ContextVar("remote", default=None)
+
+
+@contextmanager
+def folds_go_to(spread: Spread) -> Iterator[None]:
+    """Let ``spread`` fit the folds that this thread hands out inside the block, on its workers."""
+    token = _remote.set(spread)
+    try:
+        yield
+    finally:
+        _remote.reset(token)
+
+
+def spread_folds(unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]], threads: bool) -> list[T]:
+    """Fit folds apart; here with a thread for each core where ``threads`` says that the back end gains by them."""
+    spread = _remote.get()
+    if spread is not None:
+        return spread(unit, features, calls)
+    if not threads:
+        return [unit(features, *call) for call in calls]
+    with ThreadPoolExecutor(min(available_cores(), len(calls))) as pool:
+        return list(pool.map(lambda call: unit(features, *call), calls))
 
 
 def stratified_folds(

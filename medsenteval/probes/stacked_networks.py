@@ -23,13 +23,7 @@ from medsenteval.probes.features import Features
 from medsenteval.probes.training_settings import ClassifierSettings, OptimiserChoice, TrainingJob
 from medsenteval.support.arrays import Labels, Rows
 
-__all__ = [
-    "RandomStream",
-    "StackedModels",
-    "StackedOptimiser",
-    "StackedTrainer",
-    "TrainedModels",
-]
+__all__ = ["RandomStream", "StackedModels", "StackedOptimiser", "StackedTrainer", "TrainedModels"]
 
 Tensor = torch.Tensor
 

@@ -22,7 +22,7 @@ from medsenteval.report.output_folder import ready_folder
 from medsenteval.report.page import Page, TaskView
 from medsenteval.report.sections.headline import share_of
 from medsenteval.statistics import FriedmanOutcome
-from medsenteval.support.file_names import file_name_of
+from medsenteval.support.atomic_files import file_name_of
 
 __all__ = ["check_formats", "draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
 

@@ -9,7 +9,7 @@ from typing import Final
 from medsenteval.contracts import Encoder
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import UnknownNameError
-from medsenteval.running.term_vectors import encode_terms
+from medsenteval.running.term_sets import encode_terms
 from medsenteval.settings import Settings
 from medsenteval.similarity import MEASURES
 from medsenteval.similarity.measures import cross_similarity

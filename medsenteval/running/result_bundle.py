@@ -19,8 +19,7 @@ from typing import Any, Final
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.running.result_schema import parse_outcome
-from medsenteval.support.atomic_files import write_atomically
-from medsenteval.support.file_names import file_name_of
+from medsenteval.support.atomic_files import file_name_of, write_atomically
 from medsenteval.support.files import DAMAGED, read_bytes
 
 __all__ = ["SUFFIX", "pack_results", "read_bundle", "without_texts"]

@@ -18,8 +18,7 @@ from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, Me
 from medsenteval.registry import same_names, select_names
 from medsenteval.running.result_bundle import SUFFIX, read_bundle
 from medsenteval.running.result_schema import Failure, parse_outcome
-from medsenteval.support.atomic_files import write_atomically
-from medsenteval.support.file_names import file_name_of
+from medsenteval.support.atomic_files import file_name_of, write_atomically
 
 __all__ = ["Failure", "ResultStore", "ResultWarning", "StoreError", "load_results", "of_tasks"]
 

@@ -21,18 +21,16 @@ from medsenteval import registry
 from medsenteval.contracts import OWN_SIMILARITY, Dataset, Encoder, Result, Task
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
-from medsenteval.embedding.embed import in_order, store_for
-from medsenteval.embedding.text_roles import texts_in_roles
+from medsenteval.embedding.embed import in_order, store_for, texts_in_roles
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
 from medsenteval.running.encoding_order import EncodingOrder
-from medsenteval.running.estimate import estimate_job
 from medsenteval.running.executors.executor import Executor, check_executor, open_executor, worker_count
 from medsenteval.running.executors.remote_work import RemoteWork
 from medsenteval.running.executors.worker import ENVIRONMENT
-from medsenteval.running.plan import Plan, PlannedJob
+from medsenteval.running.plan import Plan, PlannedJob, estimate_job
 from medsenteval.running.result_store import Failure, ResultStore, StoreError
 from medsenteval.running.results import Results
 from medsenteval.settings import Settings

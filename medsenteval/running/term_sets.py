@@ -18,18 +18,19 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Embeddings, Encoder, Metric, Result, Scores, Split, Task, has_word_vectors
 from medsenteval.embedding.cache import EmbeddingCache
-from medsenteval.engine import make_result
+from medsenteval.embedding.embed import embed_texts
+from medsenteval.engine import known_share, make_result
 from medsenteval.errors import DataError, DataMissingError, SettingsError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_vectors import encode_terms
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import MEASURES
 from medsenteval.statistics import bonferroni, holm, mcnemar_matrix, share_interval
+from medsenteval.support.progress import Progress
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 from medsenteval.words.terms.pair_separability import Separability, score_separability
 from medsenteval.words.terms.sets import SetName, TermSet, is_synthetic, read_set
 
-__all__ = ["Comparison", "SetOutcome", "compare_rows", "evaluate_sets", "significance_counts", "task_for"]
+__all__ = ["Comparison", "SetOutcome", "compare_rows", "encode_terms", "evaluate_sets", "significance_counts", "task_for"]
 
 ALPHA: Final = 0.05
 
@@ -343,3 +344,17 @@ def task_for(name: SetName) -> Task:
         access="built on your own machine",
         obtain="medsenteval terms build --snomed DIR | --obo FILE | --umls DIR -o OUT",
     )
+
+
+def encode_terms(
+    encoder: Encoder, terms: Sequence[str], settings: Settings, *, cache: EmbeddingCache | None = None, progress: bool = False
+) -> EncodedTerms:
+    """Encode each different term once; an encoder that knows next to none of their words is refused."""
+    known_share(encoder, terms, "terms")
+    if has_word_vectors(encoder):
+        return EncodedTerms.of_words(encoder, terms)
+    unique = list(dict.fromkeys(terms))
+    shown = Progress(1, progress)
+    embeddings = embed_texts(encoder, unique, batch_size=settings.batch_size, task_name="terms", cache=cache, progress=shown)
+    shown.close()
+    return EncodedTerms.of_texts(embeddings)

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, and the scratch files of processes that were killed."""
+"""Files written whole or not at all, under names that users choose, and the scratch files of processes that were killed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import shutil
 import socket
 import tempfile
 import time
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["new_scratch_folder", "remove_abandoned", "scratch_folder", "scratch_name", "write_atomically"]
+__all__ = ["file_name_of", "new_scratch_folder", "remove_abandoned", "scratch_folder", "scratch_name", "write_atomically"]
 
 #: Scratch of another machine, whose processes cannot be asked for, is taken for abandoned after a day.
 _ABANDONED_AFTER_SECONDS: Final = 86_400
@@ -89,3 +90,23 @@ def _runs(process: int) -> bool:
     except (PermissionError, OverflowError):
         return True
     return True
+
+
+#: Bytes that a name may have; endings are added to it, and file systems stop at 255.
+_MOST_BYTES: Final = 120
+#: Names that Windows keeps for devices, whatever ending follows.
+_DEVICES: Final = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+
+
+def file_name_of(name: str) -> str:
+    """Return one path component for any name: other names get other components, and none leaves its folder.
+
+    Letters, digits, ``_``, ``-`` and ``.`` stay as they are. A name with anything else in it, a long one, and one that some
+    system reserves are made safe and end in ``~`` and a hash of the name, which no plain name can end in.
+    """
+    safe = re.sub(r"[^\w.-]+", "_", unicodedata.normalize("NFC", name)).strip(".")
+    if safe == name and name and len(name.encode()) <= _MOST_BYTES and not _DEVICES.fullmatch(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    start = safe.encode()[: _MOST_BYTES - len(digest) - 1].decode("utf-8", "ignore")
+    return f"{'_' if _DEVICES.fullmatch(start) else ''}{start}~{digest}"

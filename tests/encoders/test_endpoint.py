@@ -36,8 +36,7 @@ from medsenteval.cli.main import main
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.embedding.embed import encode_batches
 from medsenteval.encoders import endpoint
-from medsenteval.encoders.derived import DerivedEncoder
-from medsenteval.encoders.dual import DualEncoder
+from medsenteval.encoders.derived import DerivedEncoder, DualEncoder
 from medsenteval.encoders.endpoint import EndpointEncoder
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.engine import evaluate_task

@@ -18,7 +18,7 @@ from medsenteval import Settings, registry
 from medsenteval.contracts import Encoder
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.encoders.adapt import as_encoder
-from medsenteval.encoders.contextual.prompts import Prompts
+from medsenteval.encoders.contextual.checkpoint import Prompts
 from medsenteval.errors import EncoderError, SettingsError
 from medsenteval.registry import add_options, load_encoder, parse_encoder_spec
 from medsenteval.running.suite_file import read_suite, what_needs_trust
@@ -203,7 +203,7 @@ class Counted:
 
 
 def test_texts_of_each_role_are_measured_by_the_limit_of_their_own_model() -> None:
-    from medsenteval.encoders.dual import DualEncoder
+    from medsenteval.encoders.derived import DualEncoder
 
     task = registry.task("BioASQ")
     result = medsenteval.evaluate(DualEncoder(Counted("q", 5), Counted("d", 12)), [task], settings=QUICK)["BioASQ"]

@@ -15,9 +15,8 @@ import numpy as np
 
 from medsenteval.encoders.contextual.elmo import _read_weights
 from medsenteval.encoders.contextual.elmo_options import read_options
-from medsenteval.encoders.contextual.model_folder import check_model_folder
+from medsenteval.encoders.contextual.model_folder import check_model_folder, check_modules
 from medsenteval.encoders.contextual.saved_model import checked_files
-from medsenteval.encoders.contextual.sentence_transformer_modules import check_modules
 from medsenteval.encoders.endpoint import EndpointEncoder
 from medsenteval.encoders.static import model2vec
 from medsenteval.errors import EncoderError

@@ -25,7 +25,7 @@ from medsenteval.report.comparison_table import FORMATS, render_comparison
 from medsenteval.report.html import render_page
 from medsenteval.report.learning_curve_table import curve_points, render_curves
 from medsenteval.report.page import PageOptions, build_page
-from medsenteval.running.estimate import estimate_job, in_words
+from medsenteval.running.plan import estimate_job, in_words
 from medsenteval.running.result_store import ResultStore, load_results
 from medsenteval.running.score_table import detail_table, score_table
 from medsenteval.running.stored_jobs import read_again

@@ -276,7 +276,7 @@ def test_the_plan_estimates_time_from_earlier_results(tmp_path: Path) -> None:
 def test_an_estimate_goes_by_the_same_encoder_task_and_probe(counting: CountingEncoder) -> None:
     from dataclasses import replace
 
-    from medsenteval.running.estimate import Estimate, estimate_job, in_words
+    from medsenteval.running.plan import Estimate, estimate_job, in_words
 
     plain = medsenteval.evaluate(counting, "BIOSSES", settings=QUICK)["BIOSSES"]
     numbers = {"texts": 100, "texts_encoded": 100}

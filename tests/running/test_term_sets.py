@@ -20,8 +20,7 @@ from medsenteval.errors import DataError, EncoderError, SettingsError, UnknownNa
 from medsenteval.registry import load_encoder
 from medsenteval.report.term_tables import measure_table, outcome_table
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_sets import _sample, evaluate_sets, task_for
-from medsenteval.running.term_vectors import encode_terms
+from medsenteval.running.term_sets import _sample, encode_terms, evaluate_sets, task_for
 from medsenteval.settings import Settings
 from medsenteval.words.terms.sets import SetName, TermSet, build_sets, read_sets
 from tests.conftest import CountingEncoder

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from medsenteval.support.file_names import file_name_of
+from medsenteval.support.atomic_files import file_name_of
 
 AWKWARD = [
     "a b", "a_b", "a  b", "a/b", "a\\b", "a:b", "a?b", "a*b", "a|b", "", ".", "..", "...", "../a", "/etc/a", "~a", "a~b", " a",

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.pooling import pool
-from medsenteval.encoders.contextual.checkpoint import count_tokens, without_tensorflow
+from medsenteval.encoders.contextual.checkpoint import Prompts, count_tokens, without_tensorflow
 from medsenteval.encoders.contextual.lazy_model import LazyModel
-from medsenteval.encoders.contextual.prompts import Prompts
 from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict, hash_tokenizer
 from medsenteval.errors import EncoderError, MissingExtraError

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact.certificate import certify
 from medsenteval.probes.exact.coordinates import Coordinates
-from medsenteval.probes.exact.gram import PairSample, RowSample, _inverse_of
 from medsenteval.probes.exact.logistic import ExactBackend
-from medsenteval.probes.exact.preconditioner import SampledPreconditioner
+from medsenteval.probes.exact.preconditioner import PairSample, RowSample, SampledPreconditioner, _inverse_of
 from medsenteval.probes.features import COMBINATIONS, Features
 from tests.conftest import examples
 from tests.probes.problems import keep_raw
@@ -103,7 +102,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -
     found = []
     for cores in (1, 2, 3):
         monkeypatch.setattr("medsenteval.support.cores.available_cores", lambda cores=cores: cores)
-        monkeypatch.setattr("medsenteval.probes.exact.gram.available_cores", lambda cores=cores: cores)
+        monkeypatch.setattr("medsenteval.probes.exact.preconditioner.available_cores", lambda cores=cores: cores)
         found.append(PairSample(rows, 4).inverse(0.01)(vectors))
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
