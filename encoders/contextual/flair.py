@@ -168,7 +168,7 @@ def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEnc
         raise EncoderError("flair needs files: flair:FORWARD.pt+BACKWARD.pt, or one of the two")
     files = joined_files(argument)
     for file in files:
-        if fault := torch_file_fault(file) if file.is_file() else "there is no such file":
+        if fault := torch_file_fault(file) if file.is_file() else "there is no file of this name":
             raise EncoderError(f"flair: {file}: {fault}; {_WHERE_FROM}")
     import_extra("torch", "flair:", "flair")
     models = [_read(file, choose_device(device)) for file in files]
