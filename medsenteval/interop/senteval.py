@@ -23,7 +23,7 @@ from medsenteval import registry
 from medsenteval.contracts import Dataset, Split, Task
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.errors import SettingsError
-from medsenteval.probes.features import COMBINATIONS
+from medsenteval.probes.features import combined
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
 from medsenteval.support.arrays import Reals
@@ -208,7 +208,7 @@ class UpstreamEvaluation:
         rows = _encode(split.texts, params, batcher)
         if split.texts2 is None:
             return rows
-        return COMBINATIONS[self.parts][1](rows, _encode(split.texts2, params, batcher))
+        return combined(self.parts, rows, _encode(split.texts2, params, batcher))
 
 
 def _labels(split: Split) -> NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,28 +12,18 @@ from numpy.typing import NDArray
 from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Rows, Singles
 
-__all__ = ["COMBINATIONS", "Features"]
-
-
-def _four_parts(u: Singles, v: Singles) -> Singles:
-    return np.concatenate([u, v, np.abs(u - v), u * v], axis=1)
-
-
-def _senteval_parts(u: Singles, v: Singles) -> Singles:
-    return np.concatenate([u, v, u * v, np.abs(u - v)], axis=1)
-
-
-def _two_parts(u: Singles, v: Singles) -> Singles:
-    return np.concatenate([np.abs(u - v), u * v], axis=1)
+__all__ = ["COMBINATIONS", "Features", "combined"]
 
 
 #: How two sentence vectors become one row: MedSentEval and SNLI use all four parts, SentEval's MRPC and SICK two of them.
 #: The order of parts moves a score only where a fit stops before its optimum, as scikit-learn's and SentEval's do.
-COMBINATIONS: Final[dict[str, tuple[int, Callable[[Singles, Singles], Singles]]]] = {
-    "u,v,|u-v|,u*v": (4, _four_parts),
-    "u,v,u*v,|u-v|": (4, _senteval_parts),
-    "|u-v|,u*v": (2, _two_parts),
-}
+COMBINATIONS: Final = ("u,v,|u-v|,u*v", "u,v,u*v,|u-v|", "|u-v|,u*v")
+
+
+def combined(combination: str, u: Singles, v: Singles) -> Singles:
+    """Return the parts of pair features that a combination names, one after the other."""
+    parts = {"u": u, "v": v, "|u-v|": np.abs(u - v), "u*v": u * v}
+    return np.concatenate([parts[name] for name in combination.split(",")], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +57,7 @@ class Features:
     @property
     def n_parts(self) -> int:
         """How many parts, each as wide as an embedding, follow one another in a row."""
-        return 1 if self.right is None else COMBINATIONS[self.combination][0]
+        return 1 if self.right is None else len(self.combination.split(","))
 
     @property
     def n_columns(self) -> int:
@@ -78,7 +68,7 @@ class Features:
         first = self.matrix[self.left[rows]]
         if self.right is None:
             return first
-        return COMBINATIONS[self.combination][1](first, self.matrix[self.right[rows]])
+        return combined(self.combination, first, self.matrix[self.right[rows]])
 
     def blocks(self, size: int, rows: Rows | None = None) -> Iterator[tuple[slice, Singles]]:
         """Yield (positions, feature rows) over all rows, or over ``rows``, ``size`` at a time."""

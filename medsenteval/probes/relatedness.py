@@ -5,8 +5,7 @@ a two-point distribution whose mean is the gold score; every 50 passes the Pears
 taken, the best model is kept, and training ends at the fourth check without gain or after more than 1,000 passes. A prediction
 is the mean grade. The same grades serve for scores from 0 to 5 (STSBenchmark), where scores below 1 lose mass; that is kept
 too. Random draws are SentEval's in SentEval's order, so that scores differ from it on a CPU by rounding only. The steps are
-taken by torch as SentEval takes them, or by a few NumPy calls each, which come to the same weights but for rounding in a
-fraction of the time: at such sizes torch spends most of it on bookkeeping.
+taken by torch as SentEval takes them, or by NumPy in a fraction of the time, which torch spends on bookkeeping here.
 
 Ridge regression is the deterministic alternative: no seed, no torch, one decomposition for all penalties.
 """
@@ -14,7 +13,7 @@ Ridge regression is the deterministic alternative: no seed, no torch, one decomp
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,16 +65,8 @@ def two_point_targets(scores: Floats) -> NDArray[np.float32]:
     return targets
 
 
-class _Loop(Protocol):
-    """Trains the weights (grades x columns, the bias last) on minibatches in the stream's order."""
-
-    def train(self, stream: RandomStream) -> Singles:
-        """Go through all rows once, in a new order, and return the weights."""
-        ...
-
-
 class _TorchLoop:
-    """SentEval's own steps."""
+    """SentEval's own steps on the weights (grades x columns, the bias last)."""
 
     def __init__(self, rows: Singles, targets: Singles, weights: Singles) -> None:
         import torch
@@ -86,6 +77,7 @@ class _TorchLoop:
         self._optimiser = torch.optim.Adam([self._weight, self._bias], fused=True)
 
     def train(self, stream: RandomStream) -> Singles:
+        """Go through all rows once, in a new order of the stream's, and return the weights."""
         import torch
 
         for batch in torch.split(torch.from_numpy(stream.permutation(len(self._rows))), _BATCH):
@@ -158,7 +150,7 @@ def fit_softmax(
     weight, bias = stream.linear(features.n_columns, len(GRADES))
     weights = np.column_stack([weight.numpy(), bias.numpy()])
     rows, targets = features.take(train), two_point_targets(train_scores)
-    loop: _Loop = (_TorchLoop if with_torch else _ArrayLoop)(rows, targets, weights)
+    loop: _TorchLoop | _ArrayLoop = (_TorchLoop if with_torch else _ArrayLoop)(rows, targets, weights)
     dev_rows = _with_ones(features.take(dev))
     best, best_pearson, without_gain, passes = weights, -1.0, 0, 0
     with one_thread_per_product():

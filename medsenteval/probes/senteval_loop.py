@@ -9,15 +9,11 @@ are also the stopping rows, so that grid scores are optimistic, exactly as SentE
 ``Fold.validation`` rows or, without them, on a random 5 % of its training rows, which it then does not train on.
 
 SentEval re-seeds both of its generators for every model. All models with equally many training rows therefore start
-from the same parameters and draw the same permutations and dropout masks, and this module trains them together as one
-stacked model (see ``stacked_networks.py``), from the same random numbers:
-
-* identical to SentEval on CPU: initial parameters, the 5 % hold-out, every permutation, every dropout mask, the
-  mini-batches, the number and moments of the checks, the rule that keeps and stops, resolution of ties;
-* not identical: the last bits of sums, because products for many models are summed in another order and because torch's
-  fused update rules round differently. A score can then differ where a row lies on the decision boundary at a check;
-  in 30 comparisons with SentEval itself on 240 rows (three protocols, eight optimisers, hidden layer, dropout) none did;
-* not identical on a GPU: dropout masks, which SentEval draws from the GPU's generator there; ours are always the CPU's.
+from the same parameters and draw the same permutations and dropout masks, and are trained together as one stacked model
+(``stacked_networks.py``) from SentEval's random numbers. Only the last bits of sums differ, as products for many models are
+summed in another order and torch's fused update rules round differently; in 30 comparisons with SentEval itself on 240 rows
+(three protocols, eight optimisers, hidden layer, dropout) no score did. On a GPU SentEval draws dropout masks from the GPU's
+generator; ours are always the CPU's.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ two layers, and automatic differentiation would cost more than the arithmetic.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -229,31 +228,20 @@ class TrainedModels:
 
 
 class _InputRows:
-    """Probe input on the device: the caller's own memory, a copy, or built per request if it is too large."""
+    """Probe input on the device: a copy, or built per request if it is too large."""
 
     def __init__(self, features: Features, device: str) -> None:
-        self._features = features
-        self._device = device
-        self._whole: Tensor | None = None
-        self._row: Tensor | None = None
-        matrix = features.matrix
-        plain = features.right is None and matrix.dtype == np.float32 and matrix.flags.c_contiguous
-        if plain and device == "cpu":
-            with warnings.catch_warnings():
-                # torch warns that a read-only memory map could be written to through the tensor; it is only read here.
-                warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
-                self._whole = torch.from_numpy(matrix)
-            self._row = torch.from_numpy(np.ascontiguousarray(features.left, dtype=np.int64))
-        elif 4 * features.n_rows * features.n_columns <= WHOLE_INPUT_BYTES:
-            self._whole = torch.tensor(features.take(slice(None)), dtype=torch.float32, device=device)
+        self._features, self._device = features, device
+        fits = 4 * features.n_rows * features.n_columns <= WHOLE_INPUT_BYTES
+        self._whole = self._built(slice(None)) if fits else None
+
+    def _built(self, rows: Rows | slice) -> Tensor:
+        return torch.tensor(self._features.take(rows), dtype=torch.float32, device=self._device)
 
     def take(self, numbers: Tensor) -> Tensor:
         """Return input of shape ``numbers.shape`` x columns."""
         flat = numbers.reshape(-1)
-        if self._whole is None:
-            rows = torch.tensor(self._features.take(flat.cpu().numpy()), dtype=torch.float32, device=self._device)
-        else:
-            rows = self._whole.index_select(0, flat if self._row is None else self._row[flat])
+        rows = self._built(flat.cpu().numpy()) if self._whole is None else self._whole.index_select(0, flat)
         return rows.view(*numbers.shape, -1)
 
 

@@ -1,13 +1,8 @@
 """A bound on how far a logistic regression is from its optimum, in float64 and from first principles.
 
-Let F(w) be the objective ``C * sum of log losses + |w|^2 / 2`` minimised over the free intercept. F is strongly convex
-with modulus 1, and with the residuals y - p as dual point the duality gap is exactly ``|grad F(w)|^2 / 2``: the log
-losses meet their conjugates with equality, and what remains is ``|w|^2 / 2 + |v|^2 / 2 - w.v`` with ``v = C * sum of (y
-- p) x``. Hence
-
-    F(w) - F* <= |grad F(w)|^2 / 2        and        |w - w*| <= |grad F(w)|.
-
-This holds for any weights, whoever fitted them; the solver's own stopping rule, which is in lbfgs.py, needs no trust.
+With F(w) the objective ``C * sum of log losses + |w|^2 / 2`` minimised over the free intercept, ``F(w) - F* <= |grad F(w)|^2
+/ 2`` and ``|w - w*| <= |grad F(w)|`` for any weights, whoever fitted them (docs/solver.md, "Certificate", has the proof); the
+solver's own stopping rule, which is in lbfgs.py, needs no trust.
 """
 
 from __future__ import annotations

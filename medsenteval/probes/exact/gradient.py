@@ -4,9 +4,8 @@ This is where the time goes. Weights are (outputs x problems) rows; logits of a 
 so that each output is a contiguous run and the block stays in the cache between the two matrix products. A fold is a row of
 weights, zero where the fold does not train.
 
-One class, the reference, takes part in no product: a softmax does not change when its weights are subtracted from all others',
-its logits are zeros then, and its gradient is minus the sum of the others'. It has to be a class that every fold has rows of,
-since a class without rows has no finite weights.
+One class, the reference, takes part in no product: a softmax does not change when its weights are subtracted from all others'.
+It has to be a class that every fold has rows of, since a class without rows has no finite weights.
 
 Residuals p - y are computed without ever forming 1 - p, so that they are accurate relative to their own size however small they
 get; on separable rows under a weak penalty nothing else converges.

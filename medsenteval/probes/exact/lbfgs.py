@@ -7,8 +7,9 @@ one penalty to the next with what it has learnt: the penalty's share of every cu
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,16 +25,13 @@ _UPTURN: Final = 0.5
 #: An extrapolation never goes further than this multiple of the last two solutions' distance.
 _LONGEST_EXTRAPOLATION: Final = 2.0
 
+#: Mean-loss gradients at points of some folds, and the mean of p (1 - p) per output that belongs to them.
+LossGradient = Callable[[Reals, Rows], tuple[Reals, Reals]]
+
 _PER_PROBLEM: Final = (
     "folds", "stage", "passes", "ridge", "point", "gradient", "reach", "share", "weight", "shift", "scale",
 )  # fmt: skip
 _PER_PAIR_AND_PROBLEM: Final = ("steps", "changes", "step_change")
-
-
-class LossGradient(Protocol):
-    """Mean-loss gradients at points of some folds, and the mean of p (1 - p) per output that belongs to them."""
-
-    def __call__(self, points: Reals, folds: Rows, /) -> tuple[Reals, Reals]: ...
 
 
 @dataclass(frozen=True, eq=False)

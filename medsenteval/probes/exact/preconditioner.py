@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final
 
 import numpy as np
 from scipy.linalg import lapack
@@ -21,7 +21,7 @@ from medsenteval.support.arrays import Floats, Reals
 from medsenteval.support.cores import ThreadPool, added, available_cores, in_parts
 
 __all__ = [
-    "DiagonalPreconditioner", "GramSample", "Inverse", "PairSample", "Preconditioner", "RowSample", "SampledPreconditioner",
+    "DiagonalPreconditioner", "Inverse", "PairSample", "Preconditioner", "RowSample", "SampledPreconditioner",
     "dots", "per_problem", "relative_logit_sizes",
 ]  # fmt: skip
 
@@ -34,25 +34,18 @@ _LEAST_SHARE: Final = 1e-6
 _BLOCK: Final = 128
 
 
-class GramSample(Protocol):
-    """Centred float32 rows that stand for all."""
-
-    #: The sum of all columns' mean squares.
-    trace: float
-
-    def inverse(self, shift: float) -> Inverse:
-        """Return the inverse of the mean of x x' with this shift added to its diagonal, or nearly so."""
-        ...
-
-
 class RowSample:
-    """Rows of any kind, whose Gram matrix is inverted as a whole."""
+    """Centred float32 rows that stand for all, whose Gram matrix is inverted as a whole.
+
+    ``trace`` is the sum of all columns' mean squares.
+    """
 
     def __init__(self, rows: Reals) -> None:
         self._gram = added(in_parts(len(rows), lambda part: rows[part].T @ rows[part])) / np.float32(len(rows))
         self.trace = float(self._gram.trace())
 
     def inverse(self, shift: float) -> Inverse:
+        """Return the inverse of the mean of x x' with this shift added to its diagonal."""
         inverse = _inverse_of(self._gram, np.float32(shift))
         return lambda vectors: vectors @ inverse
 
@@ -139,8 +132,6 @@ def _inverse_of(gram: Reals, shift: Reals | np.float32) -> Reals:
     return inverse
 
 
-Precision = type[np.floating[Any]]
-
 #: Shifts are powers of this number. One is kept while the ratio of ridge to weight is between these multiples of it: too high
 #: a shift overestimates small curvatures only, too low a shift overestimates all of them.
 _BETWEEN_SHIFTS: Final = 4.0
@@ -154,50 +145,30 @@ _LEAST_WEIGHT: Final = 1e-6
 _MEASURED_ROWS: Final = 64
 
 
-class Preconditioner(Protocol):
-    """An approximate Hessian whose inverse is ``scale(...) * solve(...)``. Intercepts come last in every vector."""
+@dataclass(frozen=True, eq=False)
+class DiagonalPreconditioner:
+    """The Hessian along principal axes: the mean square of the rows along each, 1 for the intercept.
 
-    #: Whether ``solve`` does anything; its results are worth remembering then.
-    dense: bool
+    The inverse is ``scale(...) * solve(...)``; intercepts come last in every vector. ``dense`` says whether ``solve`` does
+    anything, so that its results are worth remembering.
+    """
+
+    spread: Reals
+    dense = False
 
     def shifts(self, weight: Reals, ridge: Floats, before: Floats | None = None) -> Floats:
         """Return which shift serves each problem: that of ``before``, if it still does."""
-        ...
+        return np.zeros(len(ridge))
 
     def solve(self, vectors: Reals, shifts: Floats) -> Reals:
         """Apply the part of the inverse that depends on the shift only; vectors are problems x outputs x width.
 
         Vectors of several outputs have to sum to zero, as gradients of a softmax do.
         """
-        ...
-
-    def scale(self, weight: Reals, ridge: Floats, shifts: Floats) -> Reals:
-        """Return what is left to multiply each coordinate by; ``weight`` is problems x outputs."""
-        ...
-
-    def logit_sizes(self, points: Reals) -> Floats:
-        """Return the root mean square over the rows of the logits that each problem's points give, all outputs together."""
-        ...
-
-    def astype(self, dtype: Precision) -> Preconditioner:
-        """Return the same for vectors of another precision."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class DiagonalPreconditioner:
-    """The Hessian along principal axes: the mean square of the rows along each, 1 for the intercept."""
-
-    spread: Reals
-    dense = False
-
-    def shifts(self, weight: Reals, ridge: Floats, before: Floats | None = None) -> Floats:
-        return np.zeros(len(ridge))
-
-    def solve(self, vectors: Reals, shifts: Floats) -> Reals:
         return vectors
 
     def scale(self, weight: Reals, ridge: Floats, shifts: Floats) -> Reals:
+        """Return what is left to multiply each coordinate by; ``weight`` is problems x outputs."""
         diagonal = weight[:, :, None] * self.spread
         diagonal[:, :, :-1] += per_problem(ridge, diagonal)
         diagonal[:, :, -1] = _intercept_curvature(weight)
@@ -205,10 +176,8 @@ class DiagonalPreconditioner:
         return inverse
 
     def logit_sizes(self, points: Reals) -> Floats:
+        """Return the root mean square over the rows of the logits that each problem's points give, all outputs together."""
         return np.sqrt(dots(points * self.spread, points))
-
-    def astype(self, dtype: Precision) -> DiagonalPreconditioner:
-        return DiagonalPreconditioner(self.spread.astype(dtype))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +186,7 @@ class SampledPreconditioner:
 
     #: Some rows by which the size of logits is measured.
     measured: Reals
-    sample: GramSample
+    sample: RowSample | PairSample
     #: Shifts beyond these make no difference but that of a factor.
     least: float
     most: float
@@ -271,9 +240,8 @@ class SampledPreconditioner:
         logits, intercepts = (flat @ self.measured.T).reshape(len(points), -1), points[:, :, -1]
         return np.sqrt(dots(logits, logits) / len(self.measured) + dots(intercepts, intercepts))
 
-    def astype(self, dtype: Precision) -> SampledPreconditioner:
-        """Return this one: a preconditioner may be less precise than the vectors it is applied to."""
-        return self
+
+Preconditioner = DiagonalPreconditioner | SampledPreconditioner
 
 
 def _intercept_curvature(weight: Reals) -> Reals:
