@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
+from medsenteval.encoders.model_files import check_choices
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
@@ -150,6 +151,5 @@ def load(argument: str, query: str = "", document: str = "", symmetric: str = "q
     """Load ``dual,query="SPECIFICATION",document="SPECIFICATION"``; ``symmetric`` is query or document."""
     if argument or not query or not document:
         raise EncoderError('dual takes two specifications: dual,query="transformers:A,pooling=cls",document="transformers:B"')
-    if symmetric not in ("query", "document"):
-        raise EncoderError(f"dual: symmetric is {symmetric!r}; it can be query or document")
+    check_choices("dual", symmetric=(symmetric, ("query", "document")))
     return DualEncoder(load_encoder(query), load_encoder(document), symmetric)

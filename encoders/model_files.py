@@ -1,15 +1,23 @@
-"""The files of a model: JSON that describes it, and what can be told of its weights before a library opens them."""
+"""What loaders share: options checked, and files read or judged before a library opens them."""
 
 from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from medsenteval.errors import EncoderError
 
-__all__ = ["joined_files", "read_json", "torch_file_fault"]
+__all__ = ["check_choices", "joined_files", "read_json", "torch_file_fault"]
+
+
+def check_choices(kind: str, **options: tuple[str, Collection[str]]) -> None:
+    """Refuse an option whose value, the first of the two given for it, is not among those that it can have."""
+    for option, (value, allowed) in options.items():
+        if value not in allowed:
+            raise EncoderError(f"{kind}: {option} is {value!r}; it can be {' or '.join(filter(None, allowed))}")
 
 
 def read_json(file: Path, expected: type, kind: str) -> Any:

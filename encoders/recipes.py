@@ -136,26 +136,18 @@ def _recipe(name: str, table: Any) -> Recipe:
     if dimension != _UNKNOWN and (type(dimension) is not int or dimension < 1):
         raise EncoderError(f"{where}: dimension is {dimension!r}; expected a whole number or {_UNKNOWN!r}")
     try:
-        recipe = Recipe(
-            name=name,
-            title=table["title"],
-            kind=table["kind"],
-            argument=table["argument"],
-            dimension=None if dimension == _UNKNOWN else dimension,
-            automatic=table["automatic"],
-            source=table["source"],
-            licence=table["licence"],
-            rows=tuple(PublishedRow(**row) for row in table.get("rows", ())),
-            aliases=tuple(table.get("aliases", ())),
-            options={key: str(value) for key, value in table.get("options", {}).items()},
-            files={key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()},
-            obtain=table.get("obtain", ""),
-            note=table.get("note", ""),
-            trained_on=declared_tasks(table.get("trained_on", {}), where),
-            pooling=table.get("pooling", ""),
-            limit=str(table.get("limit", "")),
-            shown=table.get("shown", name),
-        )
+        read = {
+            "dimension": None if dimension == _UNKNOWN else dimension,
+            "rows": tuple(PublishedRow(**row) for row in table.get("rows", ())),
+            "aliases": tuple(table.get("aliases", ())),
+            "options": {key: str(value) for key, value in table.get("options", {}).items()},
+            "files": {
+                key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()
+            },
+            "trained_on": declared_tasks(table.get("trained_on", {}), where),
+            "limit": str(table.get("limit", "")),
+        }
+        recipe = Recipe(**{"name": name, "shown": name, **table, **read})
     except (TypeError, AttributeError) as error:
         raise EncoderError(f"{where}: {error}") from error
     if recipe.automatic == bool(recipe.files) or recipe.automatic == bool(recipe.obtain):

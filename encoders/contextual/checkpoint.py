@@ -51,15 +51,17 @@ def count_tokens(tokenizer: Any, texts: list[str]) -> list[int]:
     return [len(found.ids) for found in copied[1].encode_batch_fast(texts)]
 
 
-def passes(lengths: Sequence[int], device: str) -> Iterator[list[int]]:
+def passes(
+    lengths: Sequence[int], device: str, *, most_texts: int = _TEXTS_PER_PASS, most_tokens: int = _TOKENS_PER_PASS
+) -> Iterator[list[int]]:
     """Divide texts of these numbers of tokens into forward passes, short ones first; yield the places of each pass's texts."""
     order = sorted(range(len(lengths)), key=lengths.__getitem__)
     start = 0
     while start < len(order):
         end = start + 1
-        while end < min(len(order), start + _TEXTS_PER_PASS):
+        while end < min(len(order), start + most_texts):
             # All texts of a pass are as long as its longest.
-            if device == "cpu" and lengths[order[end]] * (end + 1 - start) > _TOKENS_PER_PASS:
+            if device == "cpu" and lengths[order[end]] * (end + 1 - start) > most_tokens:
                 break
             end += 1
         yield order[start:end]

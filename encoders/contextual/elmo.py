@@ -26,7 +26,7 @@ from medsenteval.encoders.contextual.saved_model import (
     load_saved_model,
 )
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict
-from medsenteval.encoders.model_files import joined_files
+from medsenteval.encoders.model_files import check_choices, joined_files
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.errors import EncoderError, import_extra
 
@@ -131,9 +131,7 @@ def load(
     For TensorFlow Hub, ``signature`` is tokens (the default) or default, and ``output`` can name one of the module's own
     outputs (elmo, default, ...) instead of layers.
     """
-    for option, value, allowed in (("tokenizer", tokenizer, TOKENIZERS), ("pooling", pooling, POOLINGS)):
-        if value not in allowed:
-            raise EncoderError(f"elmo: {option} is {value!r}; it can be {', '.join(allowed)}")
+    check_choices("elmo", tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, POOLINGS))
     if argument.startswith("tfhub:"):
         if device != "auto":
             raise EncoderError(f"elmo:tfhub: device is {device!r}; TensorFlow places its modules itself, leave this option out")
@@ -145,9 +143,7 @@ def load(
     options_path, weights_path = _two_files(argument)
     shape = read_options(options_path)
     chosen = layers or "all"
-    numbers = [str(number) for number in range(shape.n_layers + 1)]
-    if chosen not in ("all", "average", *numbers):
-        raise EncoderError(f"elmo: layers is {chosen!r}; it can be all, average, {', '.join(numbers)}")
+    check_choices("elmo", layers=(chosen, ("all", "average", *map(str, range(shape.n_layers + 1)))))
     arrays = _read_weights(weights_path, shape)
     torch = import_extra("torch", "elmo:", "elmo")
     from medsenteval.encoders.contextual.elmo_model import BidirectionalLanguageModel
@@ -261,11 +257,8 @@ def _load_hub(place: str, layers: str, output: str, signature: str, *, tokenizer
         raise EncoderError("elmo:tfhub: needs a folder or an address: elmo:tfhub:https://tfhub.dev/google/elmo/3")
     if output and layers:
         raise EncoderError(f"elmo:tfhub: layers={layers} and output={output} exclude each other")
-    if signature not in ("tokens", "default"):
-        raise EncoderError(f"elmo:tfhub: signature is {signature!r}; it can be tokens, default")
     chosen = layers or "all"
-    if chosen not in (*_HUB_LAYERS, "average"):
-        raise EncoderError(f"elmo:tfhub: layers is {chosen!r}; it can be {', '.join(_HUB_LAYERS)}, average")
+    check_choices("elmo:tfhub", signature=(signature, ("tokens", "default")), layers=(chosen, (*_HUB_LAYERS, "average")))
     keys = (output,) if output else ("elmo",) if chosen == "average" else _HUB_LAYERS[chosen]
     folder = fetched(place, "elmo:tfhub") if "://" in place else Path(place).expanduser()
     checked_files(folder, "elmo:tfhub")

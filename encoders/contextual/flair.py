@@ -20,7 +20,7 @@ from medsenteval.embedding.pooling import POOLINGS, pool
 from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.contextual.transformer import EMPTY_TEXT
 from medsenteval.encoders.fingerprint import hash_state_dict
-from medsenteval.encoders.model_files import joined_files, torch_file_fault
+from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
 from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["FlairEncoder", "LanguageModel", "load"]
@@ -162,8 +162,7 @@ def _tokens(text: str) -> list[str]:
 
 def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEncoder:
     """Load ``flair:FORWARD.pt+BACKWARD.pt`` or one of the two, options ``pooling=mean|max`` and ``device=auto|cpu|cuda``."""
-    if pooling not in POOLINGS:
-        raise EncoderError(f"flair: pooling is {pooling!r}; it can be {' or '.join(POOLINGS)}")
+    check_choices("flair", pooling=(pooling, POOLINGS))
     if not argument:
         raise EncoderError("flair needs files: flair:FORWARD.pt+BACKWARD.pt, or one of the two")
     files = joined_files(argument)

@@ -6,7 +6,7 @@ fastText crawl-300d-2M), or one that ``medsenteval train-infersent`` wrote, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import POOLINGS
-from medsenteval.encoders.contextual.checkpoint import choose_device
+from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.fingerprint import hash_state_dict
-from medsenteval.encoders.model_files import joined_files, torch_file_fault
+from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.encoders.static.vector_files import VectorTable, open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
@@ -28,7 +28,7 @@ from medsenteval.errors import EncoderError, import_extra
 if TYPE_CHECKING:
     from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
 
-__all__ = ["BOUNDARIES", "VERSIONS", "InferSentEncoder", "Reading", "SentenceReader", "check_pooling", "load"]
+__all__ = ["BOUNDARIES", "VERSIONS", "InferSentEncoder", "Reading", "SentenceReader", "load"]
 
 #: The words that stand before and after every sentence, by version of InferSent.
 VERSIONS: Final = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}
@@ -51,14 +51,8 @@ class Reading:
     boundaries: str = "required"
 
     def __post_init__(self) -> None:
-        for option, allowed in (
-            ("version", VERSIONS),
-            ("tokenizer", TOKENIZERS),
-            ("case", CASES),
-            ("boundaries", BOUNDARIES),
-        ):
-            if getattr(self, option) not in allowed:
-                raise EncoderError(f"infersent: {option} is {getattr(self, option)!r}; it can be {', '.join(allowed)}")
+        check_choices("infersent", version=(self.version, VERSIONS), tokenizer=(self.tokenizer, TOKENIZERS))
+        check_choices("infersent", case=(self.case, CASES), boundaries=(self.boundaries, BOUNDARIES))
 
 
 class SentenceReader:
@@ -138,28 +132,16 @@ class InferSentEncoder:
         encoded = np.zeros((len(texts), self.dimension), dtype=np.float32)
         device = next(self._model.parameters()).device
         with torch.inference_mode():
-            for places in _batches(sentences):
+            lengths = [len(sentence) for sentence in sentences]
+            for places in passes(lengths, "cpu", most_texts=len(lengths), most_tokens=_WORDS_AT_ONCE):
                 wanted = np.concatenate([sentences[place] for place in places])
                 words = torch.from_numpy(np.asarray(self._matrix[wanted], dtype=np.float32)).to(device)
-                encoded[places] = self._model(words, [len(sentences[place]) for place in places]).cpu().numpy()
+                encoded[places] = self._model(words, [lengths[place] for place in places]).cpu().numpy()
         return np.maximum(encoded, 0) if self._padding == "zeros" else encoded
 
     def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the share of tokens, of distinct tokens and of texts that have a vector."""
         return self._reader.coverage(texts)
-
-
-def _batches(sentences: Sequence[NDArray[np.int32]]) -> Iterator[list[int]]:
-    """Yield the places of sentences of similar length, so many that their padded size stays bounded."""
-    places: list[int] = []
-    for place in sorted(range(len(sentences)), key=lambda i: len(sentences[i])):
-        # Sorted, so that this sentence would be the longest of the batch.
-        if places and (len(places) + 1) * len(sentences[place]) > _WORDS_AT_ONCE:
-            yield places
-            places = []
-        places.append(place)
-    if places:
-        yield places
 
 
 def load(
@@ -188,7 +170,7 @@ def load(
     ``vocab`` and ``rows`` say of the vectors what they say in ``vectors:``.
     """
     reading = Reading(version, tokenizer, case, boundaries)
-    check_pooling(pooling)
+    check_choices("infersent", pooling=(pooling, POOLINGS))
     if padding not in PADDINGS or (padding == "zeros" and pooling != "max"):
         raise EncoderError(f"infersent: padding is {padding!r}; it can be ignored, or zeros with pooling=max")
     weights_path, vectors_path = _two_files(argument)
@@ -218,12 +200,6 @@ def load(
         f"-version={version}-tokenizer={tokenizer}-case={case}-pooling={pooling}{'-padding=zeros' * (padding == 'zeros')}"
     )
     return InferSentEncoder(weights_path.stem, identity, model, table.matrix, reader, padding)
-
-
-def check_pooling(pooling: str) -> None:
-    """Refuse a way of pooling that InferSent does not have."""
-    if pooling not in POOLINGS:
-        raise EncoderError(f"infersent: pooling is {pooling!r}; it can be {', '.join(POOLINGS)}")
 
 
 def _two_files(argument: str) -> tuple[Path, Path]:

@@ -16,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Split
+from medsenteval.embedding.pooling import POOLINGS
 from medsenteval.encoders.contextual.checkpoint import choose_device
-from medsenteval.encoders.contextual.infersent import Reading, SentenceReader, check_pooling
+from medsenteval.encoders.contextual.infersent import Reading, SentenceReader
+from medsenteval.encoders.model_files import check_choices
 from medsenteval.encoders.static.vector_files import open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import DataError, EncoderError, SettingsError, import_extra
@@ -54,7 +56,7 @@ class InferSentTraining:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        check_pooling(self.pooling)
+        check_choices("infersent", pooling=(self.pooling, POOLINGS))
         for name in ("hidden", "classifier_hidden", "epochs", "batch_size", "learning_rate", "decay", "maximum_gradient"):
             if getattr(self, name) <= 0:
                 raise SettingsError(f"train-infersent: {name} is {getattr(self, name)}; it must be above 0")

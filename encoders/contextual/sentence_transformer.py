@@ -29,16 +29,13 @@ from medsenteval.encoders.contextual.model_folder import check_modules, find_mod
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
+from medsenteval.encoders.model_files import check_choices
 from medsenteval.errors import EncoderError, MissingExtraError, import_extra
 
 __all__ = ["SentenceTransformerEncoder", "describe_model", "from_model", "load"]
 
 _KIND: Final = "sentence-transformers"
-_CHOICES: Final = {
-    "normalize": ("no", "yes"),
-    "dtype": ("", "float32", "bfloat16", "float16"),
-    "backend": ("torch", "onnx", "openvino"),
-}
+_DTYPES: Final = ("", "float32", "bfloat16", "float16")
 #: What each backend needs beside sentence-transformers.
 _BACKENDS: Final = {"torch": (), "onnx": ("onnxruntime", "optimum.onnxruntime"), "openvino": ("openvino", "optimum.intel")}
 _POOLER: Final = re.compile(r"\d+\.(auto_)?model\.pooler\.")
@@ -237,9 +234,7 @@ def load(
     take the graph in the model's folder that ``file_name`` names, or export one. ``adapter`` is an adapter of PEFT, folder or
     ID, that is merged into the model.
     """
-    for option, value in {"normalize": normalize, "dtype": dtype, "backend": backend}.items():
-        if value not in (allowed := _CHOICES[option]):
-            raise EncoderError(f"sentence-transformers: {option} is {value!r}; it can be {' or '.join(filter(None, allowed))}")
+    check_choices(_KIND, normalize=(normalize, ("no", "yes")), dtype=(dtype, _DTYPES), backend=(backend, _BACKENDS))
     if backend != "torch" and (dtype or adapter):
         raise EncoderError(f"sentence-transformers: dtype and adapter are for backend=torch, not for backend={backend}")
     path = PurePosixPath(file_name)

@@ -33,6 +33,7 @@ from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installe
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
+from medsenteval.encoders.model_files import check_choices
 from medsenteval.errors import EncoderError, MissingExtraError
 
 __all__ = ["Reading", "TransformerEncoder", "from_model", "load"]
@@ -281,9 +282,7 @@ def load(
     to prompts.
     """
     chosen = {"pooling": pooling, "specials": specials, "end": end, "case": case, "dtype": dtype}
-    for option, value in chosen.items():
-        if value not in _CHOICES[option]:
-            raise EncoderError(f"transformers: {option} is {value!r}; it can be {' or '.join(_CHOICES[option])}")
+    check_choices("transformers", **{option: (value, _CHOICES[option]) for option, value in chosen.items()})
     if not _LAYERS.fullmatch(layer):
         raise EncoderError(f"transformers: layer is {layer!r}; it can be last, first, a number, or several joined by +")
     if not max_length.isdecimal() or int(max_length) < 1:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import pool_rows
-from medsenteval.encoders.model_files import read_json
+from medsenteval.encoders.model_files import check_choices, read_json
 from medsenteval.errors import EncoderError, import_extra
 
 __all__ = ["Model2VecEncoder", "load"]
@@ -93,8 +93,7 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
     tokenizers = import_extra("tokenizers", "model2vec:", "transformers")
     if not argument:
         raise EncoderError(f"model2vec needs a folder: model2vec:PATH; {_EXPECTED}")
-    if normalize not in ("", "yes", "no"):
-        raise EncoderError(f"model2vec: normalize is {normalize!r}; it can be yes or no")
+    check_choices("model2vec", normalize=(normalize, ("", "yes", "no")))
     if max_length != "none" and not (max_length.isdigit() and int(max_length)):
         raise EncoderError(f"model2vec: max_length is {max_length!r}; it must be a whole number above 0, or none")
     folder = Path(argument).expanduser()

@@ -16,6 +16,7 @@ from typing import IO, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.encoders.model_files import check_choices
 from medsenteval.errors import EncoderError
 from medsenteval.support.files import DAMAGED
 
@@ -286,9 +287,7 @@ def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: 
 
 def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
     """Read what GloVe writes with -binary: for each word two rows of doubles, each a vector and a bias, and no words."""
-    for option, value, allowed in (("layout", options.layout, LAYOUTS), ("rows", options.rows, ROWS)):
-        if value not in allowed:
-            raise EncoderError(f"vectors: {option} is {value!r}; it can be {' or '.join(allowed)}")
+    check_choices("vectors", layout=(options.layout, LAYOUTS), rows=(options.rows, ROWS))
     listing = Path(options.vocab).expanduser() if options.vocab else path.parent / "vocab.txt"
     words, counts = _read_glove_vocabulary(listing)
     try:

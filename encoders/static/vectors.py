@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import common_directions, pool_rows, sif_weights, without_directions, zipf_probabilities
+from medsenteval.encoders.model_files import check_choices
 from medsenteval.encoders.static.tokens import TOKENIZERS, TokenisedTexts, TokenReader
 from medsenteval.encoders.static.vector_files import content_digest, open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
@@ -43,13 +44,7 @@ class StaticEncoder(ABC):
     def __init__(
         self, kind: str, vocabulary: Vocabulary, *, case: str, tokenizer: str, pooling: str, poolings: Sequence[str]
     ) -> None:
-        for option, value, allowed in (
-            ("case", case, CASES),
-            ("tokenizer", tokenizer, TOKENIZERS),
-            ("pooling", pooling, poolings),
-        ):
-            if value not in allowed:
-                raise EncoderError(f"{kind}: {option} is {value!r}; it can be {', '.join(allowed)}")
+        check_choices(kind, case=(case, CASES), tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, poolings))
         self._case = case
         self._tokenizer = tokenizer
         self._pooling = pooling
@@ -269,8 +264,7 @@ def load(
         raise EncoderError(
             "vectors: vocab, rows and check are for GloVe's own binary, which layout=blocks or adjacent announces"
         )
-    if check not in ("", "yes", "no"):
-        raise EncoderError(f"vectors: check is {check!r}; it can be yes or no")
+    check_choices("vectors", check=(check, ("", "yes", "no")))
     path = Path(argument).expanduser()
     table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word", check != "no"))
     return WordVectorEncoder(

@@ -30,7 +30,7 @@ from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 from medsenteval.words.terms.pair_separability import Separability, score_separability
 from medsenteval.words.terms.sets import SetName, TermSet, is_synthetic, read_set
 
-__all__ = ["Comparison", "SetOutcome", "compare_rows", "encode_terms", "evaluate_sets", "significance_counts", "task_for"]
+__all__ = ["Comparison", "SetOutcome", "compare_rows", "encode_terms", "evaluate_sets", "task_for"]
 
 ALPHA: Final = 0.05
 
@@ -91,12 +91,6 @@ def compare_rows(correct: NDArray[np.bool_]) -> list[Comparison]:
                 counts[winner, column] += 1
                 counts[loser, column + 1] += 1
     return [Comparison(*map(int, row)) for row in counts]
-
-
-def significance_counts(scores: Mapping[str, Separability]) -> dict[str, Comparison]:
-    """Compare the measures of one encoder with each other, as the paper's appendix does."""
-    compared = compare_rows(np.stack([score.correct for score in scores.values()]))
-    return dict(zip(scores, compared, strict=True))
 
 
 def evaluate_sets(
@@ -173,6 +167,30 @@ def _sample(similar: Sequence[bool], limit: int, seed: int) -> NDArray[np.intp]:
     return np.sort(np.concatenate(chosen))
 
 
+def _numbers(vectors: EncodedTerms, split: Split) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    assert split.texts2 is not None
+    return vectors.numbers(split.texts), vectors.numbers(split.texts2)
+
+
+def _known(vectors: EncodedTerms, split: Split) -> NDArray[np.bool_]:
+    """Say of each pair whether the encoder knows both of its terms."""
+    left, right = _numbers(vectors, split)
+    return vectors.known[left] & vectors.known[right]
+
+
+def _both_kinds(split: Split, known: NDArray[np.bool_], who: str) -> tuple[Split, NDArray[np.bool_]]:
+    """Return the known pairs and which of them are similar; there must be both kinds."""
+    kept = split.take(np.flatnonzero(known))
+    assert kept.labels is not None
+    similar: NDArray[np.bool_] = kept.labels == 1
+    if not similar.any() or similar.all():
+        raise DataError(
+            f"{who}: {len(kept):,} of {len(split):,} pairs are known, not both similar and dissimilar ones; compare fewer "
+            "encoders or build a larger set"
+        )
+    return kept, similar
+
+
 def _evaluate_set(
     term_set: TermSet,
     dataset: Dataset,
@@ -184,37 +202,24 @@ def _evaluate_set(
     all_measures: bool,
 ) -> SetOutcome:
     whole = dataset.splits["all"]
-    assert whole.texts2 is not None
-    common = np.ones(len(whole), dtype=np.bool_)
-    for vectors in encoded:
-        common &= vectors.known[vectors.numbers(whole.texts)] & vectors.known[vectors.numbers(whole.texts2)]
-    split = whole.take(np.flatnonzero(common))
-    assert split.texts2 is not None
-    assert split.labels is not None
-    similar = split.labels == 1
-    if not similar.any() or similar.all():
-        raise DataError(
-            f"{dataset.name}: of {len(whole):,} pairs the encoders know {len(split):,} in common, not both similar and "
-            "dissimilar ones; compare fewer encoders or build a larger set"
-        )
+    known_pairs = [_known(vectors, whole) for vectors in encoded]
+    split, similar = _both_kinds(whole, np.all(known_pairs, axis=0), f"{dataset.name}: the encoders in common")
     subset = replace(
         dataset,
         splits={"all": split},
         notes=(*dataset.notes, f"{len(split):,} of {len(whole):,} pairs are known to all {len(encoders)} encoders compared"),
     )
     results, chosen_scores = [], []
-    for encoder, vectors, encoding in zip(encoders, encoded, seconds, strict=True):
+    for encoder, vectors, encoding, known in zip(encoders, encoded, seconds, known_pairs, strict=True):
         started = time.perf_counter()
         main = vectors.measure(measure)
         wanted = vectors.measures if all_measures else (main,)
-        left, right = vectors.numbers(split.texts), vectors.numbers(split.texts2)
-        similarities = vectors.similarities(wanted, left, right)
+        similarities = vectors.similarities(wanted, *_numbers(vectors, split))
         scores = {
             name: score_separability(values, similar, folds=settings.folds, seed=settings.seed)
             for name, values in similarities.items()
         }
         chosen_scores.append(scores[main])
-        known = float((vectors.known[vectors.numbers(whole.texts)] & vectors.known[vectors.numbers(whole.texts2)]).mean())
         results.append(
             make_result(
                 task_for(term_set.name),
@@ -223,7 +228,7 @@ def _evaluate_set(
                 settings,
                 encoder,
                 vectors=vectors.matrix,
-                coverage={"pairs_known": known, "pairs_common": len(split) / len(whole)},
+                coverage={"pairs_known": float(known.mean()), "pairs_common": len(split) / len(whole)},
                 timings={"read": 0.0, "encode": encoding, "fit": time.perf_counter() - started},
                 performance={"texts": len(vectors.number), "texts_encoded": vectors.n_encoded},
             )
@@ -245,7 +250,8 @@ def _scores(
     metrics = [_auc_metric(chosen, similar)]
     for name, answers in (("acc", chosen.answers), ("cv_acc", chosen.cv_answers)):
         metrics.append(_accuracy_metric(name, answers == similar, chosen.majority))
-    compared = significance_counts(scores)
+    # The measures of one encoder are compared with each other, as in the paper's appendix.
+    compared = dict(zip(scores, compare_rows(np.stack([score.correct for score in scores.values()])), strict=True))
     details: dict[str, Any] = {
         "measure": main,
         # JSON has no infinity: an answer that is the same for all pairs has no threshold.
@@ -307,18 +313,9 @@ def _evaluate_task(task: Task, dataset: Dataset, embeddings: Embeddings, setting
     split = dataset.splits["all"]
     bags = dataset.bags if isinstance(dataset, TermPairs) else None
     vectors = bags or EncodedTerms.of_texts(embeddings)
-    assert split.texts2 is not None
-    known = vectors.known[vectors.numbers(split.texts)] & vectors.known[vectors.numbers(split.texts2)]
-    kept = split.take(np.flatnonzero(known))
-    assert kept.texts2 is not None
-    assert kept.labels is not None
-    similar = kept.labels == 1
-    if not similar.any() or similar.all():
-        raise DataError(
-            f"{task.name}: the encoder knows {len(kept):,} of {len(split):,} pairs, not both similar and dissimilar ones"
-        )
+    kept, similar = _both_kinds(split, _known(vectors, split), f"{task.name}: the encoder")
     main = vectors.measure(dataset.options.get("measure", PAPER_MEASURE))
-    values = vectors.similarities([main], vectors.numbers(kept.texts), vectors.numbers(kept.texts2))[main]
+    values = vectors.similarities([main], *_numbers(vectors, kept))[main]
     scores = {main: score_separability(values, similar, folds=settings.folds, seed=settings.seed)}
     return _scores(kept, similar, values, scores, main, len(split))
 

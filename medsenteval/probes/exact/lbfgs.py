@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -91,7 +91,8 @@ class _Problems:
         #: Problems whose trial is no step from ``point`` but a start or an extrapolation, accepted whatever the slope.
         self.jumped: Rows = np.arange(count)
         self.started = False
-        self.share = _class_share(present, start.dtype)
+        #: Weights of the mean over the outputs that a problem has rows of; the others keep weights of zero.
+        self.share: Reals = (present / np.maximum(present.sum(axis=1, keepdims=True), 1)).astype(start.dtype)
         self.weight = np.zeros(start.shape[:2], dtype=start.dtype)
         #: Which of the preconditioner's shifts a problem uses, and what that leaves to multiply by.
         self.shift = np.zeros(count)
@@ -263,9 +264,3 @@ class _Problems:
             # Outputs that a problem has no rows of have gradients of zero, hence no part in the sum.
             vectors -= self.share[:, :, None] * vectors.sum(axis=1, keepdims=True)
         return vectors
-
-
-def _class_share(present: Bools, dtype: np.dtype[Any]) -> Reals:
-    """Weights of the mean over the outputs that a problem has rows of; the others keep weights of zero."""
-    share: Reals = (present / np.maximum(present.sum(axis=1, keepdims=True), 1)).astype(dtype)
-    return share
