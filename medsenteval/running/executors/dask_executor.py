@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from medsenteval.embedding.cache import cache_folder
 from medsenteval.errors import ExecutorError, WorkerDiedError, import_extra
-from medsenteval.running.executors.executor import Stopped, as_finished, result_of, submitted
+from medsenteval.running.executors.flow import Stopped, as_finished, result_of, submitted
 from medsenteval.running.executors.processes import ArrayFolder, mapped_file
 from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, sees
 from medsenteval.support.cores import available_cores, limit_cores

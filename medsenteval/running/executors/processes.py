@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import WorkerDiedError
-from medsenteval.running.executors.executor import Stopped, as_finished, result_of, submitted
+from medsenteval.running.executors.flow import Stopped, as_finished, result_of, submitted
 from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, start_worker
 from medsenteval.support.atomic_files import new_scratch_folder
 from medsenteval.support.cores import available_cores

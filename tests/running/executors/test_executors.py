@@ -28,7 +28,8 @@ from medsenteval.errors import (
     WorkerDiedError,
 )
 from medsenteval.registry import select_tasks
-from medsenteval.running.executors.executor import Executor, as_finished, check_executor, open_executor, worker_count
+from medsenteval.running.executors.executor import Executor, check_executor, open_executor, worker_count
+from medsenteval.running.executors.flow import as_finished
 from medsenteval.running.executors.remote_work import EncoderOnWorkers
 from medsenteval.running.executors.worker import ArrayFile, guarded, opened, remembered
 from medsenteval.running.result_store import ResultStore
@@ -475,7 +476,7 @@ def test_a_specification_is_not_pickled(processes: Executor, counting: CountingE
 
 @pytest.mark.parametrize("kind", ["processes:1", pytest.param("dask:1", marks=pytest.mark.slow)])
 def test_work_on_a_closed_executor_is_stopped_and_no_failure(kind: str, module_folder: Path) -> None:
-    from medsenteval.running.executors.executor import Stopped
+    from medsenteval.running.executors.flow import Stopped
 
     stopped: list[type[BaseException]] = []
 
