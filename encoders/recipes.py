@@ -136,7 +136,10 @@ def _recipe(name: str, table: Any) -> Recipe:
     if dimension != _UNKNOWN and (type(dimension) is not int or dimension < 1):
         raise EncoderError(f"{where}: dimension is {dimension!r}; expected a whole number or {_UNKNOWN!r}")
     try:
-        read = {
+        read: dict[str, Any] = {
+            "name": name,
+            "shown": name,
+            **table,
             "dimension": None if dimension == _UNKNOWN else dimension,
             "rows": tuple(PublishedRow(**row) for row in table.get("rows", ())),
             "aliases": tuple(table.get("aliases", ())),
@@ -147,7 +150,7 @@ def _recipe(name: str, table: Any) -> Recipe:
             "trained_on": declared_tasks(table.get("trained_on", {}), where),
             "limit": str(table.get("limit", "")),
         }
-        recipe = Recipe(**{"name": name, "shown": name, **table, **read})
+        recipe = Recipe(**read)
     except (TypeError, AttributeError) as error:
         raise EncoderError(f"{where}: {error}") from error
     if recipe.automatic == bool(recipe.files) or recipe.automatic == bool(recipe.obtain):
