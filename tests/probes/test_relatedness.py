@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import copy
+import sys
 from typing import Any
 
 import numpy as np
@@ -110,14 +110,7 @@ def test_rows_are_needed() -> None:
 
 
 def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    real_import = builtins.__import__
-
-    def no_torch(name: str, *arguments: Any, **options: Any) -> Any:
-        if name == "torch":
-            raise ModuleNotFoundError(name)
-        return real_import(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", no_torch)
+    monkeypatch.setitem(sys.modules, "torch", None)
     features, scores = made_up()
     train, dev, test = SPLIT
     with pytest.raises(MissingExtraError, match="regression=ridge"):

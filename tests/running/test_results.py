@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import doctest
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,14 +149,7 @@ def test_settings_by_name_and_as_a_dict() -> None:
 
 
 def test_pandas_is_asked_for_by_name(results: Results, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *more: Any, **others: Any) -> Any:
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *more, **others)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'medsenteval\[pandas\]'"):
         results.to_dataframe()
 
