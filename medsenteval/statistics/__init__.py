@@ -2,7 +2,6 @@
 
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement, rater_agreement
 from medsenteval.statistics.association import Association, associate
-from medsenteval.statistics.cluster_means import ClusteredMeans
 from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
 from medsenteval.statistics.correlation_tests import (
     compare_independent,
@@ -11,7 +10,6 @@ from medsenteval.statistics.correlation_tests import (
     steiger_test,
     williams_test,
 )
-from medsenteval.statistics.entity_f1 import CountedF1
 from medsenteval.statistics.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
@@ -42,7 +40,9 @@ from medsenteval.statistics.tests_over_tasks import (
 )
 from medsenteval.statistics.weighted_scores import (
     Accuracies,
+    ClusteredMeans,
     Correlation,
+    CountedF1,
     F1Scores,
     KendallTaus,
     Means,

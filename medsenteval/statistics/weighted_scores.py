@@ -7,9 +7,10 @@ sorted once, and an item's rank in a resample is the weight before it in that or
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol
+from typing import Any, ClassVar, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,9 @@ from medsenteval.support.arrays import Floats
 
 __all__ = [
     "Accuracies",
+    "ClusteredMeans",
     "Correlation",
+    "CountedF1",
     "F1Scores",
     "KendallTaus",
     "Means",
@@ -33,6 +36,7 @@ __all__ = [
 
 Correlation = Literal["pearson", "spearman", "kendall"]
 
+#: As many weights of items stay in a core's own cache.
 _CACHED_WEIGHTS: Final = 1 << 16
 
 
@@ -56,11 +60,6 @@ class WeightedScore(Protocol):
     def __call__(self, weights: Floats) -> Floats:
         """Turn (resamples, n) weights, which are whole numbers, into (resamples, encoders) scores."""
         ...
-
-
-def _rows_at_once(n: int, fewest: int) -> int:
-    """Return as many rows of weights as stay in a core's own cache, but no fewer than make a matrix product worth its start."""
-    return max(fewest, _CACHED_WEIGHTS // n)
 
 
 def _one_fold(n: int) -> tuple[NDArray[np.intp], ...]:
@@ -87,16 +86,17 @@ def _columns(values: NDArray[np.floating | np.integer | np.bool_], n: int | None
 
 
 @dataclass(frozen=True, eq=False)
-class Means:
-    """The mean over items of any per-item value, the mean of fold means where there are folds."""
+class _Ratios:
+    """A ratio of two sums over the items, the mean over folds and over each encoder's runs; 0 where it is undefined.
+
+    ``values`` (encoders and their runs, items) are summed above the fraction stroke, ``sizes`` below; these have one row where
+    they are the same for all.
+    """
 
     values: Floats
+    sizes: Floats
     folds: tuple[NDArray[np.intp], ...]
-
-    @classmethod
-    def of(cls, values: NDArray[np.floating | np.bool_], folds: NDArray[np.intp] | None = None) -> Means:
-        matrix = _columns(values)
-        return cls(matrix, _split_folds(matrix.shape[1], folds))
+    runs: int = 1
 
     @property
     def n(self) -> int:
@@ -104,62 +104,74 @@ class Means:
 
     @property
     def rows_at_once(self) -> int:
-        return _rows_at_once(self.n, 64)
+        return max(64, _CACHED_WEIGHTS // self.n)
 
     @cached_property
-    def _by_fold(self) -> tuple[Floats, ...]:
-        return tuple(np.ascontiguousarray(self.values[:, fold].T) for fold in self.folds)
+    def _by_fold(self) -> tuple[tuple[Floats, Floats], ...]:
+        sides = (self.values, self.sizes)
+        return tuple(tuple(np.ascontiguousarray(side[:, fold].T) for side in sides) for fold in self.folds)  # type: ignore[misc]
 
     def __call__(self, weights: Floats) -> Floats:
         totals = np.zeros((len(weights), len(self.values)))
-        for fold, values in zip(self.folds, self._by_fold, strict=True):
+        for fold, (values, sizes) in zip(self.folds, self._by_fold, strict=True):
             drawn = weights if len(self.folds) == 1 else weights[:, fold]
-            # A jackknife may empty a fold of one item; its mean is then undefined and counts as 0.
-            size = drawn.sum(axis=1, keepdims=True)
-            totals += np.divide(drawn @ values, size, out=np.zeros_like(totals), where=size > 0)
-        return totals / len(self.folds)
+            below = drawn @ sizes
+            totals += np.divide(drawn @ values, below, out=np.zeros_like(totals), where=below > 0)
+        means: Floats = (totals / len(self.folds)).reshape(len(weights), -1, self.runs).mean(axis=2)
+        return means
+
+
+class Means(_Ratios):
+    """The mean over items of any per-item value, the mean of fold means where there are folds."""
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating | np.bool_], folds: NDArray[np.intp] | None = None) -> Means:
+        matrix = _columns(values)
+        n = matrix.shape[1]
+        return cls(matrix, np.ones((1, n)), _split_folds(n, folds))
 
 
 #: Accuracy is the mean of right (1) and wrong (0).
 Accuracies = Means
 
 
-@dataclass(frozen=True, eq=False)
-class F1Scores:
-    """F1 of the positive class, the mean over folds where there are folds; 0 where it is undefined."""
+class ClusteredMeans(_Ratios):
+    """The mean over items that come in clusters, as the queries for one concept do: whole clusters are resampled."""
 
-    gold: Floats
-    predicted: Floats
-    folds: tuple[NDArray[np.intp], ...]
+    @classmethod
+    def of(cls, values: NDArray[np.floating | np.bool_], clusters: Sequence[str]) -> ClusteredMeans:
+        """Take (encoders, items) values and the name of each item's cluster."""
+        matrix = np.atleast_2d(np.asarray(values, dtype=np.float64))
+        if matrix.shape[1] != len(clusters):
+            raise SettingsError(f"{matrix.shape[1]} values where there are {len(clusters)} names of clusters")
+        names, member = np.unique(np.asarray(clusters), return_inverse=True)
+        sums = np.array([np.bincount(member, weights=row, minlength=len(names)) for row in matrix])
+        return cls(sums, np.bincount(member, minlength=len(names)).astype(np.float64)[None], _one_fold(len(names)))
+
+
+class F1Scores(_Ratios):
+    """F1 of the positive class, the mean over folds where there are folds; 0 where it is undefined."""
 
     @classmethod
     def of(cls, gold: NDArray[np.bool_], predicted: NDArray[np.bool_], folds: NDArray[np.intp] | None = None) -> F1Scores:
         truth = np.asarray(gold, dtype=np.float64)
-        return cls(truth, _columns(predicted, len(truth)), _split_folds(len(truth), folds))
+        positive = _columns(predicted, len(truth))
+        # F1 = 2 TP / (predicted positives + gold positives).
+        return cls(2 * positive * truth, positive + truth, _split_folds(len(truth), folds))
 
-    @property
-    def n(self) -> int:
-        return len(self.gold)
 
-    @property
-    def rows_at_once(self) -> int:
-        return _rows_at_once(self.n, 64)
+class CountedF1(_Ratios):
+    """F1 of the items' summed counts, the mean over runs: entity-level F1, whose items are sentences with many entities."""
 
-    @cached_property
-    def _by_fold(self) -> tuple[Floats, ...]:
-        """For each fold the true positives and the predicted positives of each encoder, and the gold positives, as columns."""
-        columns = np.concatenate([self.predicted * self.gold, self.predicted, self.gold[None]])
-        return tuple(np.ascontiguousarray(columns[:, fold].T) for fold in self.folds)
-
-    def __call__(self, weights: Floats) -> Floats:
-        k = len(self.predicted)
-        totals = np.zeros((len(weights), k))
-        for fold, columns in zip(self.folds, self._by_fold, strict=True):
-            counts = (weights if len(self.folds) == 1 else weights[:, fold]) @ columns
-            # F1 = 2 TP / (predicted positives + gold positives).
-            below = counts[:, k : 2 * k] + counts[:, [-1]]
-            totals += np.divide(2 * counts[:, :k], below, out=np.zeros_like(below), where=below > 0)
-        return totals / len(self.folds)
+    @classmethod
+    def of(cls, counts: NDArray[np.integer | np.floating]) -> CountedF1:
+        """Take (true positive, false positive, false negative) in the shape (encoders, runs, items, 3)."""
+        array = np.asarray(counts, dtype=np.float64)
+        if array.ndim != 4 or array.shape[3] != 3 or 0 in array.shape:
+            raise SettingsError(f"counts of shape {array.shape} where (encoders, runs, items, 3) are expected")
+        _, runs, n, _ = array.shape
+        right, *wrong = np.moveaxis(array, 3, 0).reshape(3, -1, n)
+        return cls(2 * right, 2 * right + sum(wrong), _one_fold(n), runs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +180,8 @@ class _Correlations:
 
     predicted: Floats
     gold: Floats
+    #: Fewer resamples are not worth the start of a call.
+    fewest_rows: ClassVar[int] = 64
 
     @property
     def n(self) -> int:
@@ -177,14 +191,14 @@ class _Correlations:
     def folds(self) -> tuple[NDArray[np.intp], ...]:
         return _one_fold(self.n)
 
+    @property
+    def rows_at_once(self) -> int:
+        return max(self.fewest_rows, _CACHED_WEIGHTS // self.n)
+
 
 @dataclass(frozen=True, eq=False)
 class Pearsons(_Correlations):
     """Pearson correlations of several encoders' predictions with the gold scores."""
-
-    @property
-    def rows_at_once(self) -> int:
-        return _rows_at_once(self.n, 64)
 
     @cached_property
     def _moments(self) -> Floats:
@@ -204,9 +218,7 @@ class Pearsons(_Correlations):
 class Spearmans(_Correlations):
     """Spearman correlations (mid-ranks, so corrected for ties) of several encoders' predictions with the gold scores."""
 
-    @property
-    def rows_at_once(self) -> int:
-        return _rows_at_once(self.n, 16)
+    fewest_rows = 16
 
     @cached_property
     def _orders(self) -> tuple[Order, ...]:
@@ -255,9 +267,7 @@ class KendallTaus(_Correlations):
     Concordant minus discordant pairs are a quadratic form of the weights, so a block of resamples is one matrix product.
     """
 
-    @property
-    def rows_at_once(self) -> int:
-        return _rows_at_once(self.n, 512)
+    fewest_rows = 512
 
     @cached_property
     def _gold_signs(self) -> NDArray[np.float32]:

@@ -42,7 +42,7 @@ def test_compare_reads_the_counts_of_a_taggers_runs() -> None:
     items = [{f"{kind}_{run}": [run, 1, 2] for kind in ("tp", "fp", "fn") for run in (1, 2)} for _ in range(2)]
     score = weighted_score("f1", None, items)  # type: ignore[arg-type]
     assert isinstance(score, CountedF1)
-    assert score.counts.shape == (2, 2, 3, 3)
+    assert (score.values.shape, score.runs) == ((4, 3), 2)
     assert score(np.ones((1, 3)))[0] == pytest.approx([0.5, 0.5])
     fewer = {name: values for name, values in items[0].items() if name.endswith("1")}
     assert weighted_score("f1", None, [items[0], fewer]) == "the taggers were run a different number of times"  # type: ignore[arg-type]
