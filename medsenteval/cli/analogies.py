@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import settled
+from medsenteval.cli.stored_results import DATA, PATH, settled
 from medsenteval.cli.terminal import echo
 
 __all__ = ["analogies"]
@@ -18,18 +18,16 @@ def analogies() -> None:
 
 
 @analogies.command()
-@click.option(
-    "--table", type=click.Path(path_type=Path), metavar="FILE", help="Columns subject, relation, object (.tsv or .csv)."
-)
-@click.option("--obo", type=click.Path(path_type=Path), metavar="FILE", help="An ontology in OBO format.")
-@click.option("--umls", type=click.Path(path_type=Path), metavar="FOLDER", help="UMLS with MRCONSO.RRF and MRREL.RRF.")
+@click.option("--table", type=PATH, metavar="FILE", help="Columns subject, relation, object (.tsv or .csv).")
+@click.option("--obo", type=PATH, metavar="FILE", help="An ontology in OBO format.")
+@click.option("--umls", type=PATH, metavar="FOLDER", help="UMLS with MRCONSO.RRF and MRREL.RRF.")
 @click.option("--relation", "relations", multiple=True, metavar="NAME", help="Only this relation of the ontology; repeatable.")
-@click.option("--frequencies", type=click.Path(path_type=Path), metavar="FILE", help="'term TAB count' a line.")
+@click.option("--frequencies", type=PATH, metavar="FILE", help="'term TAB count' a line.")
 @click.option("--frequency-floor", type=float, default=25, show_default=True, help="How often a term must occur.")
 @click.option("--one-to-one", type=int, default=50, show_default=True, help="1:1 instances that a relation needs.")
 @click.option("--pairs", type=int, default=50, show_default=True, help="Pairs sampled from each relation.")
 @click.option("--seed", type=int, default=1111, show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER",
+@click.option("-o", "--output", type=PATH, required=True, metavar="FOLDER",
               help="Where BMASS/ is written; name it as --data of a run.")  # fmt: skip
 def generate(
     table: Path | None,
@@ -83,7 +81,7 @@ def generate(
 @analogies.command()
 @click.option("-e", "--encoder", required=True, metavar="SPEC", help="The encoder, as in `medsenteval run`.")
 @click.option("-t", "--task", default="BMASS", show_default=True, help="The analogy task.")
-@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@DATA
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the task: setting=all-info")
 @click.option("--allow-incomplete", is_flag=True, help="Take a data set that is not the published one.")
 @click.option("--examples", type=int, default=1, show_default=True, metavar="N", help="Wrong answers shown of each kind.")
@@ -130,9 +128,9 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
 
 
 @analogies.command()
-@click.argument("results", type=click.Path(path_type=Path), default=Path("results"))
+@click.argument("results", type=PATH, default=Path("results"))
 @click.option("-t", "--task", default="BMASS", show_default=True, help="The analogy task.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), default=Path("figures"), show_default=True, metavar="FOLDER")
+@click.option("-o", "--output", type=PATH, default=Path("figures"), show_default=True, metavar="FOLDER")
 @click.option("--metric", default="acc", show_default=True, help="Metric of the comparison: acc, map or mrr.")
 @click.option("--format", "kind", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True)
 def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from medsenteval.cli.terminal import echo
+from medsenteval.cli import stored_results as stored
 
 if TYPE_CHECKING:
     from medsenteval.comparison.published.numbers import PublishedNumber
@@ -20,10 +20,8 @@ REFERENCE = "reference"
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
-@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where encoders named by their name have their results; default results.")  # fmt: skip
-@click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
+@stored.results_named
+@stored.ONLY_TASKS
 @click.option("--with", "beside", multiple=True, metavar="reference|published|TABLE|FOLDER",
               help="Beside ours: the reference encoders' results, all published numbers, a table (medsenteval-3), or a "
                    "folder of mteb's results.")  # fmt: skip
@@ -31,7 +29,7 @@ REFERENCE = "reference"
 @click.option("--general", is_flag=True, help="Add the domain gap: each task beside its general counterpart.")
 @click.option("--rope", type=float, metavar="POINTS",
               help="Say better, worse, equivalent (less than POINTS apart; correlations: hundredths), undecided.")  # fmt: skip
-@click.option("--format", "style", default="text", metavar="NAME", help="text (default), markdown, latex or csv")
+@stored.FORMAT
 @click.option("--metrics", metavar="NAMES", help="Metrics of the table: acc,f1,pearson; default those of the papers.")
 @click.option("--transpose", is_flag=True, help="Tasks as rows, encoders as columns.")
 @click.option("--digits", type=click.IntRange(0, 10), default=2, metavar="N",
@@ -39,14 +37,14 @@ REFERENCE = "reference"
 @click.option("--differences", is_flag=True, help="Every pair's difference; in place of the scores but for text.")
 @click.option("--caption", default="", metavar="TEXT", help="A caption for the table in markdown or latex.")
 @click.option("--notes", is_flag=True, help="Add to markdown or latex what marks mean, and what is to be said of the data.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file instead.")
+@stored.TO_FILE
 @click.option("--common-pairs", is_flag=True,
               help="Score word similarity tasks again on the pairs whose words all encoders know.")  # fmt: skip
 @click.option("--intervals", type=click.Choice(["percentile", "bca"]), default="percentile", show_default=True,
               help="How resampled differences (correlations, F1) get their intervals and significance.")  # fmt: skip
-@click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
-@click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
-@click.option("--correction", default="holm", metavar="NAME", help="holm (default), bonferroni, benjamini-hochberg or none")
+@stored.RESAMPLES
+@stored.LEVEL
+@stored.CORRECTION
 @click.option("--seed", default=1111, metavar="N", help="Seed of the resamples; default 1111.")
 def compare(
     what: tuple[str, ...],
@@ -78,13 +76,10 @@ def compare(
     """
     from medsenteval.comparison.compare import compare_results
     from medsenteval.errors import SettingsError
-    from medsenteval.report.comparison_table import FORMATS, TableOptions, render_comparison
+    from medsenteval.report.comparison_table import TableOptions, render_comparison
     from medsenteval.running.record import note_on_the_record
     from medsenteval.running.result_store import load_results, of_tasks
-    from medsenteval.support.atomic_files import write_atomically
 
-    if style not in FORMATS:
-        raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
     results = of_tasks(load_results(what, folder, reference=REFERENCE in beside), tasks)
     said = note_on_the_record(results) if REFERENCE in beside else ()
     if common_pairs:
@@ -105,8 +100,7 @@ def compare(
     comparison = replace(comparison, notes=(*said, *comparison.notes))
     if against and against not in comparison.encoders:
         raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")
-    chosen_metrics = tuple(part.strip() for part in (metrics or "").split(",") if part.strip())
-    options = TableOptions(chosen_metrics, transpose, digits, caption, notes, differences, against)
+    options = TableOptions(tuple(stored.names_in(metrics)), transpose, digits, caption, notes, differences, against)
     text = render_comparison(comparison, style, options)
     if rope is not None:
         from medsenteval.comparison.decision import decide, ranks_with_intervals
@@ -121,11 +115,7 @@ def compare(
         from medsenteval.report.domain_gap_table import render_gaps
 
         text += "\n\n" + render_gaps(domain_gaps(results), style)
-    if output is None:
-        echo(text)
-    else:
-        write_atomically(output, text + "\n")
-        echo(f"written: {output}", err=True)
+    stored.write_or_echo(f"{text}\n", output)
 
 
 def _numbers(beside: tuple[str, ...]) -> list[PublishedNumber]:

@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING
 import click
 
 from medsenteval.cli.commands import BAD_INPUT
+from medsenteval.cli.stored_results import DATA
 from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from medsenteval.datasets.download import Progress
+    from medsenteval.datasets.manifest import Manifest
     from medsenteval.datasets.prepare import Prepared
     from medsenteval.datasets.status import SetStatus
 
 __all__ = ["data"]
 
-_folder = click.option(
-    "-d", "--data", "folder", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample."
-)
-_target = click.option(
-    "-d", "--data", "folder", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA."
-)
+_target = click.option("-d", "--data", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA.")
 _replace = click.option("--replace", "replace_old", is_flag=True, help="Replace files that are there and differ.")
 _rejected = click.option("--accept-rejected", is_flag=True, help="Leave out rows that cannot be read, and say how many.")
 _incomplete = click.option(
@@ -42,9 +41,9 @@ def data() -> None:
 
 @data.command()
 @_names
-@_folder
+@DATA
 @for_machines
-def status(names: tuple[str, ...], folder: str | None, wide: bool, as_json: bool) -> None:
+def status(names: tuple[str, ...], data: str | None, wide: bool, as_json: bool) -> None:
     """Read every data set whole and say in a line: ready, ready with differences, incomplete, unreadable, or missing.
 
     For missing ones the line says exactly what to do. Incomplete ones have less than 90 % of the published rows, or lost more
@@ -54,7 +53,7 @@ def status(names: tuple[str, ...], folder: str | None, wide: bool, as_json: bool
     from medsenteval.datasets.manifest import select
     from medsenteval.datasets.status import INCOMPLETE, MISSING, UNREADABLE, examine, what_to_do
 
-    root = data_root(folder)
+    root = data_root(data)
     found = [examine(manifest, root) for manifest in select(names or ("all",))]
     rows, texts = [], []
     for each in found:
@@ -93,15 +92,15 @@ def _show_status(rows: list[list[str]], texts: list[str], most: int | None) -> N
 
 @data.command()
 @click.argument("name")
-@_folder
-def where(name: str, folder: str | None) -> None:
+@DATA
+def where(name: str, data: str | None) -> None:
     """Say where a data set is, where it comes from, under what terms, and which files it consists of."""
     from medsenteval.datasets.locate import data_root
     from medsenteval.datasets.manifest import manifest
     from medsenteval.datasets.status import what_to_do, where_is
 
     found = manifest(name)
-    here = where_is(found, data_root(folder))
+    here = where_is(found, data_root(data))
     about = found.tasks[0]
     counts = ", ".join(f"{split} {count:,}" for split, count in about.published_counts.items())
     lines = {
@@ -135,9 +134,9 @@ def where(name: str, folder: str | None) -> None:
 
 @data.command()
 @click.argument("name")
-@_folder
+@DATA
 @click.option("--examples", type=click.IntRange(0, 50), default=3, metavar="N", help="Examples of each split; default 3.")
-def show(name: str, folder: str | None, examples: int) -> None:
+def show(name: str, data: str | None, examples: int) -> None:
     """Show a data set's splits, labels, lengths, examples, duplicates, overlap of train and test, and the majority score."""
     from medsenteval.datasets.description import describe_dataset
     from medsenteval.datasets.locate import data_root, load_dataset
@@ -145,7 +144,7 @@ def show(name: str, folder: str | None, examples: int) -> None:
     from medsenteval.settings import Settings
 
     found = manifest(name)
-    root = data_root(folder)
+    root = data_root(data)
     if not found.tasks:
         from medsenteval.datasets.status import examine
 
@@ -183,8 +182,8 @@ def describe(source: str, examples: int) -> None:
 
 @data.command()
 @_names
-@_folder
-def quality(names: tuple[str, ...], folder: str | None) -> None:
+@DATA
+def quality(names: tuple[str, ...], data: str | None) -> None:
     """Report leaks and contradictions: duplicates, near ones too, across splits, opposite labels, what nobody can get right."""
     from medsenteval.datasets.locate import data_root, load_dataset
     from medsenteval.datasets.manifest import select
@@ -192,7 +191,7 @@ def quality(names: tuple[str, ...], folder: str | None) -> None:
     from medsenteval.datasets.status import where_is
     from medsenteval.settings import Settings
 
-    root = data_root(folder)
+    root = data_root(data)
     tasks = [task for found in select(names or ("all",)) if names or where_is(found, root) is not None for task in found.tasks]
     for task in tasks:
         dataset = load_dataset(task, root, Settings(allow_incomplete=True))
@@ -204,10 +203,10 @@ def quality(names: tuple[str, ...], folder: str | None) -> None:
 @data.command()
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("-t", "--tasks", default="sentence", metavar="NAMES", help="Tasks or groups of tasks; default sentence.")
-@_folder
+@DATA
 @click.option("--column", default="", metavar="NAME", help="The column of a table that holds the texts; default text.")
 @click.option("--examples", type=click.IntRange(0), default=3, metavar="N", help="Show N places of each task; default 3.")
-def overlap(corpus: Path, tasks: str, folder: str | None, column: str, examples: int) -> None:
+def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: int) -> None:
     """Find tasks' texts in a training corpus, word for word or nearly: what an encoder has seen, it need not understand.
 
     CORPUS has a text on each line, or is a table (.csv, .jsonl, .parquet, ...); both may be gzipped. Exit code 3 if the data
@@ -225,7 +224,7 @@ def overlap(corpus: Path, tasks: str, folder: str | None, column: str, examples:
     absent = []
     for task in registry.select_tasks(tasks):
         try:
-            dataset = load_dataset(task, data_root(folder), Settings(allow_incomplete=True))
+            dataset = load_dataset(task, data_root(data), Settings(allow_incomplete=True))
         except DataMissingError:
             absent.append(task.name)
             continue
@@ -267,16 +266,14 @@ def overlap(corpus: Path, tasks: str, folder: str | None, column: str, examples:
 @_incomplete
 def fetch(
     names: tuple[str, ...],
-    folder: str | None,
+    data: str | None,
     offline: bool,
     mirror: str,
     accept_changed: bool,
     attempts: int,
     timeout: float,
     quiet: bool,
-    replace_old: bool,
-    accept_rejected: bool,
-    allow_incomplete: bool,
+    **accepted: bool,
 ) -> None:
     """Download open data sets from their official addresses, verify them and prepare them.
 
@@ -285,33 +282,12 @@ def fetch(
     """
     from medsenteval.datasets.acquisition import FetchOptions, fetch_data_set
     from medsenteval.datasets.download import FetchSettings
-    from medsenteval.datasets.manifest import select
-    from medsenteval.errors import DataError
 
-    root = _root(folder)
-    options = FetchOptions(
-        mirror=mirror,
-        offline=offline,
-        accept_changed=accept_changed,
-        replace_old=replace_old,
-        accept_rejected=accept_rejected,
-        allow_incomplete=allow_incomplete,
-        settings=FetchSettings(timeout=timeout, attempts=attempts),
-    )
-    failed = []
-    for manifest in select(names):
-        try:
-            prepared = fetch_data_set(
-                manifest, root, options, None if quiet else _progress_bar, lambda message: echo(message, err=True)
-            )
-        except DataError as error:  # noqa: PERF203
-            failed.append(manifest.name)
-            echo(f"Error: {error}", err=True)
-        else:
-            _report_prepared(prepared)
-    if failed:
-        echo(f"Not fetched: {', '.join(failed)} (see the messages above)", err=True)
-        sys.exit(BAD_INPUT)
+    root = _root(data)
+    settings = FetchSettings(timeout=timeout, attempts=attempts)
+    options = FetchOptions(mirror, offline, accept_changed, settings=settings, **accepted)
+    bar = None if quiet else _progress_bar
+    _put_in_place(names, lambda manifest: fetch_data_set(manifest, root, options, bar, lambda said: echo(said, err=True)))
 
 
 @data.command()
@@ -322,39 +298,50 @@ def fetch(
 @_replace
 @_rejected
 @_incomplete
-def prepare(names: tuple[str, ...], sources: tuple[Path, ...], folder: str | None, **accepted: bool) -> None:
+def prepare(names: tuple[str, ...], sources: tuple[Path, ...], data: str | None, **accepted: bool) -> None:
     """Find a data set's files in what you have, by content; convert, verify and put them in place, or say exactly why not."""
-    from medsenteval.datasets.manifest import select
     from medsenteval.datasets.prepare import prepare as prepare_one
+
+    root = _root(data)
+    _put_in_place(names, lambda manifest: prepare_one(manifest, sources, root, **accepted))
+
+
+def _put_in_place(names: tuple[str, ...], make: Callable[[Manifest], Prepared]) -> None:
+    """Make one data set after the other and report them; one that cannot be made keeps none of the others from it."""
+    from medsenteval.datasets.manifest import select
     from medsenteval.errors import DataError
 
-    root = _root(folder)
     failed = []
     for manifest in select(names):
         try:
-            prepared = prepare_one(manifest, sources, root, **accepted)
-        except DataError as error:  # noqa: PERF203
+            prepared = make(manifest)
+        except DataError as error:
             failed.append(manifest.name)
             echo(f"Error: {error}", err=True)
-        else:
-            _report_prepared(prepared)
+            continue
+        _report(prepared.status)
+        for path, origin in prepared.origins:
+            echo(f"  {path}: {origin}")
+        for note in prepared.notes:
+            echo(f"  note: {note}")
     if failed:
+        echo(f"Not in place: {', '.join(failed)} (see the messages above)", err=True)
         sys.exit(BAD_INPUT)
 
 
 @data.command(name="export")
 @click.argument("bundle", metavar="BUNDLE.zip", type=click.Path(path_type=Path))
 @_names
-@_folder
+@DATA
 @click.option("--restricted", is_flag=True, help="Include sets that are not open; their terms bind whoever opens the bundle.")
-def export_(bundle: Path, names: tuple[str, ...], folder: str | None, restricted: bool) -> None:
+def export_(bundle: Path, names: tuple[str, ...], data: str | None, restricted: bool) -> None:
     """Write prepared data sets into one file, to carry to a machine without internet."""
     from medsenteval.datasets.bundle import export_bundle
     from medsenteval.datasets.locate import data_root
     from medsenteval.datasets.manifest import select
     from medsenteval.datasets.status import MISSING, where_is
 
-    root = data_root(folder)
+    root = data_root(data)
     chosen = [found for found in select(names or ("all",)) if names or where_is(found, root) is not None]
     exported = export_bundle(bundle, chosen, root, restricted)
     for name, reason in exported.left_out:
@@ -368,21 +355,21 @@ def export_(bundle: Path, names: tuple[str, ...], folder: str | None, restricted
 @click.argument("bundle", metavar="BUNDLE.zip", type=click.Path(path_type=Path))
 @_target
 @_replace
-def import_(bundle: Path, folder: str | None, replace_old: bool) -> None:
+def import_(bundle: Path, data: str | None, replace_old: bool) -> None:
     """Check a bundle that `data export` wrote and put its data sets in place."""
     from medsenteval.datasets.bundle import import_bundle
 
-    for status_ in import_bundle(bundle, _root(folder), replace_old):
+    for status_ in import_bundle(bundle, _root(data), replace_old):
         _report(status_)
 
 
-def _root(folder: str | None) -> Path:
+def _root(data: str | None) -> Path:
     """Return the data folder to write into; the bundled sample is none."""
     import os
 
     from medsenteval.errors import SettingsError
 
-    chosen = folder or os.environ.get("MEDSENTEVAL_DATA")
+    chosen = data or os.environ.get("MEDSENTEVAL_DATA")
     if not chosen:
         raise SettingsError("no data folder to write into; name one with --data or MEDSENTEVAL_DATA")
     root = Path(chosen).expanduser()
@@ -402,14 +389,6 @@ def _report(found: SetStatus) -> None:
     echo(f"{found.manifest.name}: {found.state}: {_counts(found)}" + (f" in {found.folder}" if found.folder else ""))
     for line in (*([found.problem] if found.problem else []), *found.differences, *found.notes):
         echo(f"  {line}")
-
-
-def _report_prepared(prepared: Prepared) -> None:
-    _report(prepared.status)
-    for path, origin in prepared.origins:
-        echo(f"  {path}: {origin}")
-    for note in prepared.notes:
-        echo(f"  note: {note}")
 
 
 def _progress_bar(name: str) -> Progress:

@@ -7,6 +7,7 @@ import sys
 import click
 
 from medsenteval.cli.commands import BAD_INPUT
+from medsenteval.cli.stored_results import DATA
 from medsenteval.cli.terminal import echo
 
 __all__ = ["doctor"]
@@ -14,7 +15,7 @@ __all__ = ["doctor"]
 
 @click.command()
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC", help="Examine this encoder too; can be repeated.")
-@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@DATA
 @click.option("-t", "--tasks", default="sentence", show_default=True, metavar="NAMES", help="Tasks whose data is looked at.")
 def doctor(encoders: tuple[str, ...], data: str | None, tasks: str) -> None:
     """Check the installation, the data and an encoder, and say what to fix; exit code 2 if there is a problem."""

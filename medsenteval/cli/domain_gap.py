@@ -6,20 +6,18 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import settled
+from medsenteval.cli import stored_results as stored
 from medsenteval.cli.terminal import echo
 
 __all__ = ["gap"]
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
-@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where encoders named by their name have their results; default results.")  # fmt: skip
+@stored.results_named
 @click.option("--pair", "pairs", multiple=True, metavar="GENERAL,INDOMAIN",
               help="Two encoders: how much of the first one's gap the second closes.")  # fmt: skip
-@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .png, .svg or .pdf")
-@click.option("--format", "style", default="text", metavar="NAME", help="text (default), markdown, latex or csv")
+@stored.FIGURE
+@stored.FORMAT
 def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Path | None, style: str) -> None:
     """Set each biomedical task beside its general counterparts, normalised by each task's best constant answer.
 
@@ -27,14 +25,10 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
     """
     from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
     from medsenteval.errors import SettingsError
-    from medsenteval.report.comparison_table import FORMATS
     from medsenteval.report.domain_gap_table import draw_gaps, render_gaps, render_paired_gaps
     from medsenteval.running.result_store import load_results
-    from medsenteval.running.score_table import SYNTHETIC_WARNING
 
-    if style not in FORMATS:
-        raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
-    results = settled(load_results(what, folder))
+    results = stored.settled(load_results(what, folder))
     gaps = domain_gaps(results)
     echo(render_gaps(gaps, style))
     for pair in pairs:
@@ -43,8 +37,7 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
             raise SettingsError(f"--pair is {pair!r}; expected GENERAL,INDOMAIN")
         echo()
         echo(render_paired_gaps(paired_gaps(gaps, general.strip(), in_domain.strip()), style))
-    if any(result.synthetic for result in results):
-        echo(SYNTHETIC_WARNING, err=style == "csv")
+    stored.say_synthetic(results, err=style == "csv")
     if figure is not None:
         draw_gaps(gaps, figure)
         echo(f"drawn: {figure}", err=True)

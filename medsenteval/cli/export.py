@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import settled
+from medsenteval.cli.stored_results import TO_FILE, results_named, settled, write_or_echo
 from medsenteval.cli.terminal import echo
 
 __all__ = ["export"]
@@ -17,14 +17,8 @@ def export() -> None:
     """Hand results over: to mteb, or to the card of a model."""
 
 
-_WHAT = click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
-_FOLDER = click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
-                       help="Where encoders named by their name have their results; default results.")  # fmt: skip
-
-
 @export.command()
-@_WHAT
-@_FOLDER
+@results_named
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
               help="Where to write MODEL/REVISION/TASK.json.")  # fmt: skip
 def mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
@@ -37,9 +31,8 @@ def mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
 
 
 @export.command("model-card")
-@_WHAT
-@_FOLDER
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write to a file instead.")
+@results_named
+@TO_FILE
 def model_card(what: tuple[str, ...], folder: Path, output: Path | None) -> None:
     """Write one encoder's results as the YAML block that opens a model's README.md on the hub.
 
@@ -47,11 +40,5 @@ def model_card(what: tuple[str, ...], folder: Path, output: Path | None) -> None
     """
     from medsenteval.interop.model_card import model_card_block
     from medsenteval.running.result_store import load_results
-    from medsenteval.support.atomic_files import write_atomically
 
-    text = model_card_block(settled(load_results(what, folder)))
-    if output is None:
-        echo(text, nl=False)
-    else:
-        write_atomically(output, text)
-        echo(f"written: {output}", err=True)
+    write_or_echo(model_card_block(settled(load_results(what, folder))), output)

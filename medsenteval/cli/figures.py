@@ -6,24 +6,22 @@ from pathlib import Path
 
 import click
 
+from medsenteval.cli import stored_results as stored
 from medsenteval.cli.terminal import echo
 
 __all__ = ["figures"]
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+@stored.results_named
 @click.option("-o", "--output", default="figures", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
               help="Where to write the figures; default figures.")  # fmt: skip
 @click.option("--format", "formats", default="svg", metavar="NAMES", help="svg (default), png, pdf, or several: svg,pdf")
-@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where encoders named by their name have their results; default results.")  # fmt: skip
-@click.option("-t", "--tasks", metavar="NAMES", help="Tasks or groups of tasks, separated by commas; default all in RESULTS.")
-@click.option("--subsets-by", type=click.Path(path_type=Path), metavar="TABLE",
-              help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
+@stored.ONLY_TASKS
+@stored.SUBSETS_BY
 @click.option("--width", metavar="column|page|INCHES",
               help="Width for a paper: column (3.3 inches), page (6.9) or a number; letters of 7 points or more.")  # fmt: skip
-@click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
+@stored.LEVEL
 def figures(
     what: tuple[str, ...],
     output: Path,
@@ -40,7 +38,7 @@ def figures(
     from medsenteval.report.output_folder import ready_folder
     from medsenteval.report.page import PageOptions
 
-    kinds = tuple(dict.fromkeys(part.strip().casefold() for part in formats.split(",") if part.strip()))
+    kinds = tuple(dict.fromkeys(stored.names_in(formats.casefold())))
     check_formats(kinds)
     inches = None if width is None else _inches(width)
     ready_folder(output)

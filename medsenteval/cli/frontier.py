@@ -6,21 +6,19 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import say_cautions, settled
+from medsenteval.cli import stored_results as stored
 from medsenteval.cli.terminal import echo
 
 __all__ = ["frontier"]
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
-@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where encoders named by their name have their results; default results.")  # fmt: skip
-@click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
-@click.option("-d", "--data", metavar="FOLDER", help="Data folder of the runs; default MEDSENTEVAL_DATA, then the sample.")
+@stored.results_named
+@stored.ONLY_TASKS
+@stored.DATA
 @click.option("--dimensions", metavar="N,...", help="Leading coordinates to keep; default halves down to 16.")
-@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE", help="Draw it: .svg, .png or .pdf")
-@click.option("--format", "style", default="text", metavar="NAME", help="text (default), markdown, latex or csv")
+@stored.FIGURE
+@stored.FORMAT
 def frontier(
     what: tuple[str, ...],
     folder: Path,
@@ -37,25 +35,20 @@ def frontier(
     from medsenteval.comparison.frontier import compression_frontier
     from medsenteval.datasets.locate import data_root
     from medsenteval.errors import SettingsError
-    from medsenteval.report.comparison_table import FORMATS
     from medsenteval.report.frontier_table import draw_frontiers, render_frontier
     from medsenteval.running.result_store import load_results, of_tasks
-    from medsenteval.running.score_table import SYNTHETIC_WARNING
 
-    if style not in FORMATS:
-        raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
-    parts = [part.strip() for part in (dimensions or "").split(",") if part.strip()]
+    parts = stored.names_in(dimensions)
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise SettingsError(f"--dimensions is {dimensions!r}; expected whole numbers separated by commas")
-    results = settled(of_tasks(load_results(what, folder), tasks))
+    results = stored.settled(of_tasks(load_results(what, folder), tasks))
     found, left_out = compression_frontier(results, data_root(data), dimensions=[int(part) for part in parts])
     echo("\n\n".join(render_frontier(each, style) for each in found))
     if style == "text":
-        say_cautions(results)
+        stored.say_cautions(results)
     for reason in left_out:
         echo(f"Not scored: {reason}.", err=True)
-    if any(result.synthetic for result in results):
-        echo(SYNTHETIC_WARNING)
+    stored.say_synthetic(results)
     if figure is not None:
         draw_frontiers(found, figure)
         echo(f"drawn: {figure}", err=True)

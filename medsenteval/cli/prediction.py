@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli.stored_results import say_cautions, settled
+from medsenteval.cli.stored_results import names_in, say_cautions, settled
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def correlate(
     stored = None if results is None else settled(ResultStore(results).results())
     columns = _columns(stored, published, table)
     extrinsic = [name for name in columns.shown if name in _EXTRINSIC]
-    left = _names(first) or [name for name in columns.shown if name not in extrinsic]
-    right = _names(second) or extrinsic or list(columns.shown)
+    left = names_in(first) or [name for name in columns.shown if name not in extrinsic]
+    right = names_in(second) or extrinsic or list(columns.shown)
     cells = correlate_columns(columns, left, right, kind)
     if columns.synthetic:
         from medsenteval.running.score_table import SYNTHETIC_WARNING
@@ -86,10 +86,6 @@ def _columns(results: Sequence[Result] | None, published: str | None, table: Pat
         return read_score_table(table)
     assert results is not None
     return columns_of_results(results)
-
-
-def _names(text: str | None) -> list[str]:
-    return [] if text is None else [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _corrected(cells: Sequence[Cell], correction: str) -> list[float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from medsenteval.cli.stored_results import names_in, numbers_in
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def ratings(
     from medsenteval.support.atomic_files import write_atomically
     from medsenteval.words.ratings import agreement, outliers, read_ratings
 
-    found = read_ratings(file, _names(words), _names(raters))
+    found = read_ratings(file, names_in(words), names_in(raters))
     measured = agreement(found, common)
     odd = outliers(measured, deviations)
     fewest, most = found.counts.min(), found.counts.max()
@@ -66,7 +67,7 @@ def ratings(
         echo(f"Without {'it' if len(odd) == 1 else 'them'}: {len(found.pairs):,} pairs, {len(found.raters):,} annotators")
     echo(f"IAA-1 (two annotators)               {measured.pairwise:.3f}")
     echo(f"IAA-2 (one and the mean of the rest) {measured.with_others:.3f}")
-    numbers = _numbers("--scale", scale)
+    numbers = numbers_in("--scale", scale)
     if len(numbers) != 4:
         raise click.UsageError(f"--scale is {scale!r}; expected four numbers")
     scores = found.scaled((numbers[0], numbers[1]), (numbers[2], numbers[3]))
@@ -85,7 +86,7 @@ def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str
     from medsenteval.comparison.word_subsets import pair_subsets, read_word_values
     from medsenteval.support.text_table import text_table
 
-    edges = () if limits is None else _numbers("--limits", limits)
+    edges = numbers_in("--limits", limits)
     subsets = pair_subsets(found.pairs, read_word_values(table), limits=edges, groups=groups, name=table.stem)
     deviations, places = found.deviations, np.array(subsets.subset_of)
     means, rows = [], []
@@ -94,20 +95,5 @@ def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str
         means.append(float(inside.mean()) if len(inside) else np.nan)
         rows.append([subsets.label(number), f"{len(inside):,}", f"{means[-1]:.4f}" if len(inside) else "-"])
     rows.append(["mean of the subsets", "", f"{np.mean(means):.4f}"])
-    left_out = (
-        f"Left out: {subsets.mixed:,} pairs with words in different subsets, {subsets.without:,} with a word without a value."
-    )
-    return "\n".join(
-        [f"By {table.name}", text_table(["Both words", "Pairs", "Mean sd of ratings"], rows, [False, True, True]), left_out]
-    )
-
-
-def _names(text: str | None) -> list[str]:
-    return [] if text is None else [name.strip() for name in text.split(",")]
-
-
-def _numbers(option: str, text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise click.UsageError(f"{option} is {text!r}; expected numbers separated by commas") from error
+    header = ["Both words", "Pairs", "Mean sd of ratings"]
+    return "\n".join([f"By {table.name}", text_table(header, rows, [False, True, True]), subsets.left_out])

@@ -6,40 +6,38 @@ from pathlib import Path
 
 import click
 
+from medsenteval.cli import stored_results as stored
 from medsenteval.cli.terminal import echo
 
 __all__ = ["report"]
 
 
 @click.command()
-@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+@stored.results_named
 @click.option("-o", "--output", default="report.html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Where to write the page; default report.html.")  # fmt: skip
-@click.option("-r", "--results", "folder", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where encoders named by their name have their results; default results.")  # fmt: skip
-@click.option("-t", "--tasks", metavar="NAMES", help="Tasks or groups of tasks, separated by commas; default all in RESULTS.")
+@stored.ONLY_TASKS
 @click.option("--with", "beside", type=click.Choice(["reference"]), help="Add the reference encoders' results.")
-@click.option("--title", metavar="TEXT", help="The page's title.")
+@click.option("--title", default="How good are these encoders on biomedical text?", metavar="TEXT", help="The page's title.")
 @click.option("--examples", type=click.IntRange(1), is_flag=False, flag_value=10, metavar="[N]",
               help="Show the texts of N items (default 10) on which encoders disagree, read from the data folder.")  # fmt: skip
 @click.option("-d", "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
               help="Data folder of the run; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
 @click.option("--include-restricted", is_flag=True,
               help="Show items of data sets that are not open too, on a page for those who may see them.")  # fmt: skip
-@click.option("--subsets-by", type=click.Path(path_type=Path), metavar="TABLE",
-              help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
+@stored.SUBSETS_BY
 @click.option("--rope", default=1.0, metavar="POINTS",
               help="The largest difference that does not matter, in points (correlations: hundredths); default 1.")  # fmt: skip
-@click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
-@click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
-@click.option("--correction", default="holm", metavar="NAME", help="holm (default), bonferroni, benjamini-hochberg or none")
+@stored.RESAMPLES
+@stored.LEVEL
+@stored.CORRECTION
 def report(
     what: tuple[str, ...],
     output: Path,
     folder: Path,
     tasks: str | None,
     beside: str | None,
-    title: str | None,
+    title: str,
     examples: int | None,
     data: Path | None,
     include_restricted: bool,
@@ -62,7 +60,7 @@ def report(
 
     ready_folder(output.parent)
     options = PageOptions(
-        title=PageOptions.title if title is None else title,
+        title=title,
         examples=examples or 0,
         data=data,
         include_restricted=include_restricted,

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
+from medsenteval.cli.stored_results import DATA, ONLY_TASKS
 from medsenteval.cli.terminal import echo
 
 __all__ = ["reproduce"]
@@ -17,13 +18,13 @@ __all__ = ["reproduce"]
 @click.command()
 @click.argument("table", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would run and what is missing, and stop.")
-@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@DATA
 @click.option("-o", "--output", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Where results are stored and reused from; default results.")  # fmt: skip
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="ROW=SPEC",
               help="An encoder of yours that stands in for a printed row: GloVe_840B=vectors:glove.6B.300d.txt")  # fmt: skip
 @click.option("--row", "rows", multiple=True, metavar="ROW", help="Only these printed rows.")
-@click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
+@ONLY_TASKS
 @click.option("--probe", metavar="NAME", help="Another probe than the paper's.")
 @click.option("--folds", type=int, metavar="K", help="Another number of folds than the paper's.")
 @click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
+from medsenteval.cli.stored_results import ONLY_TASKS, PATH, results_named
 from medsenteval.cli.terminal import echo
 
 __all__ = ["results"]
-
-_PATH = click.Path(path_type=Path)
 
 
 @click.group()
@@ -20,11 +19,9 @@ def results() -> None:
 
 
 @results.command()
-@click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
-@click.option("-r", "--results", "folder", default="results", type=_PATH, metavar="FOLDER",
-              help="Where encoders named by their name have their results; default results.")  # fmt: skip
-@click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
-@click.option("-o", "--output", required=True, type=_PATH, metavar="FILE", help="The bundle; its name ends in .results.zip.")
+@results_named
+@ONLY_TASKS
+@click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The bundle; its name ends in .results.zip.")
 def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -> None:
     """Pack results into one file: scores, ids and answers with their hashes, no texts."""
     from medsenteval.errors import SettingsError
@@ -39,7 +36,7 @@ def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -
 
 
 @results.command()
-@click.argument("bundles", nargs=-1, required=True, type=_PATH, metavar="BUNDLE...")
+@click.argument("bundles", nargs=-1, required=True, type=PATH, metavar="BUNDLE...")
 def verify(bundles: tuple[Path, ...]) -> None:
     """Check every hash of bundles and compute every score again from the items; a changed byte is refused."""
     from medsenteval.comparison.bundle_verification import verify_bundle
@@ -52,8 +49,8 @@ def verify(bundles: tuple[Path, ...]) -> None:
 
 
 @results.command()
-@click.argument("bundle", type=_PATH)
-@click.argument("folder", type=_PATH)
+@click.argument("bundle", type=PATH)
+@click.argument("folder", type=PATH)
 def add(bundle: Path, folder: Path) -> None:
     """Verify BUNDLE and copy it into FOLDER, which `compare` and `report` then read whole."""
     from medsenteval.comparison.bundle_verification import conflicts, verify_bundle

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
+from medsenteval.cli.stored_results import DATA
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ __all__ = ["run"]
 @click.option("-t", "--tasks", metavar="NAMES",
               help="Tasks or groups of tasks, separated by commas: sentence,RQE; your own data: file:notes.csv,label=severity; "
                    "default sentence")  # fmt: skip
-@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@DATA
 @click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path),
               help="Where results are stored, a JSON file each; default results.")  # fmt: skip
 @click.option("--probe", metavar="NAME", help="exact (default), sklearn, senteval (SentEval's torch loop) or mlp")

@@ -1,16 +1,52 @@
-"""Stored results as commands use them."""
+"""Stored results as commands use them: how they are named, what they are shown as, and what is said of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
 
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
     from medsenteval.contracts import Result
 
-__all__ = ["say_cautions", "settled"]
+F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+ONLY_TASKS = click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
+DATA = click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+LEVEL = click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
+FIGURE = click.option("--figure", type=PATH, metavar="FILE", help="Draw it: .svg, .png or .pdf")
+TO_FILE = click.option("-o", "--output", type=PATH, metavar="FILE", help="Write to a file instead.")
+SUBSETS_BY = click.option("--subsets-by", type=PATH, metavar="TABLE",
+                          help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
+RESAMPLES = click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
+CORRECTION = click.option("--correction", default="holm", metavar="NAME",
+                          help="holm (default), bonferroni, benjamini-hochberg or none")  # fmt: skip
+
+
+def results_named(command: F) -> F:
+    """Let a command take folders or files of results and names of encoders."""
+    what = click.argument("what", nargs=-1, metavar="[RESULTS|ENCODER]...")
+    folder = click.option("-r", "--results", "folder", default="results", type=PATH, metavar="FOLDER",
+                          help="Where encoders named by their name have their results; default results.")  # fmt: skip
+    return what(folder(command))
+
+
+def _known_format(context: click.Context, parameter: click.Parameter, style: str) -> str:
+    from medsenteval.errors import SettingsError
+    from medsenteval.report.comparison_table import FORMATS
+
+    if style not in FORMATS:
+        raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
+    return style
+
+
+FORMAT = click.option("--format", "style", default="text", callback=_known_format, metavar="NAME",
+                      help="text (default), markdown, latex or csv")  # fmt: skip
 
 
 def settled(results: Sequence[Result]) -> list[Result]:
@@ -28,3 +64,37 @@ def say_cautions(results: Sequence[Result]) -> None:
     for result in results:
         for caution in result.cautions:
             echo(f"Caution: {result.task}, {result.encoder}: {caution}.")
+
+
+def say_synthetic(results: Sequence[Result], err: bool = False) -> None:
+    """Say it where scores are those of synthetic data."""
+    from medsenteval.running.score_table import SYNTHETIC_WARNING
+
+    if any(result.synthetic for result in results):
+        echo(SYNTHETIC_WARNING, err=err)
+
+
+def write_or_echo(text: str, output: Path | None) -> None:
+    """Print a text that ends a line, or write it to the file that was named."""
+    from medsenteval.support.atomic_files import write_atomically
+
+    if output is None:
+        echo(text, nl=False)
+    else:
+        write_atomically(output, text)
+        echo(f"written: {output}", err=True)
+
+
+def names_in(text: str | None) -> list[str]:
+    """Split an option's names at commas."""
+    return [name for part in (text or "").split(",") if (name := part.strip())]
+
+
+def numbers_in(option: str, text: str | None) -> tuple[float, ...]:
+    """Read an option's numbers, separated by commas; none where it is not given."""
+    from medsenteval.errors import SettingsError
+
+    try:
+        return tuple(float(part) for part in text.split(",")) if text is not None else ()
+    except ValueError as error:
+        raise SettingsError(f"{option} is {text!r}; expected numbers separated by commas") from error

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from medsenteval.cli.stored_results import DATA
 from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ __all__ = ["tasks"]
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
+@DATA
 @for_machines
 def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None:
     """List the tasks and whether their data is there; with NAME, say what to cite, the licence and how to get the data."""

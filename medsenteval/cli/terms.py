@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from medsenteval.cli.stored_results import PATH, names_in
 from medsenteval.cli.terminal import echo
 from medsenteval.errors import DataMissingError
 
@@ -20,9 +21,11 @@ __all__ = ["terms"]
 _ENCODERS = click.option(
     "-e", "--encoder", "encoders", multiple=True, required=True, metavar="SPEC", help="An encoder; repeat for several."
 )
-_FOLDER = click.argument("folder", type=click.Path(path_type=Path))
+_FOLDER = click.argument("folder", type=PATH)
 _SETS = click.option("-s", "--sets", metavar="WORDS", help="Only sets with all these words in their name: hard,levenshtein")
-_PATH = click.Path(path_type=Path)
+_OUTPUT = click.option("-o", "--output", type=PATH, default=Path("results"), metavar="FOLDER",
+                       help="Where results are stored; default results.")  # fmt: skip
+_NO_CACHE = click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
 
 
 def _say(message: str) -> None:
@@ -35,14 +38,14 @@ def terms() -> None:
 
 
 @terms.command()
-@click.option("--snomed", type=_PATH, metavar="DIR", help="A SNOMED CT release in RF2, Full or Snapshot.")
-@click.option("--obo", type=_PATH, metavar="FILE", help="An ontology in OBO format.")
-@click.option("--umls", type=_PATH, metavar="DIR", help="A UMLS release, or its MRCONSO.RRF.")
+@click.option("--snomed", type=PATH, metavar="DIR", help="A SNOMED CT release in RF2, Full or Snapshot.")
+@click.option("--obo", type=PATH, metavar="FILE", help="An ontology in OBO format.")
+@click.option("--umls", type=PATH, metavar="DIR", help="A UMLS release, or its MRCONSO.RRF.")
 @click.option("--release", type=click.Choice(["Full", "Snapshot"]), help="Which form of a SNOMED CT release; default Full.")
 @click.option("--language", metavar="CODE", help="Language: en for SNOMED CT, ENG for UMLS by default.")
 @click.option("--sources", metavar="SAB,...", help="Only names of these UMLS sources.")
 @click.option("--legacy", is_flag=True, help="Reproduce the reference code's pairs, defects included.")
-@click.option("-o", "--output", required=True, type=_PATH, metavar="OUT", help="Where the sets are written.")
+@click.option("-o", "--output", required=True, type=PATH, metavar="OUT", help="Where the sets are written.")
 @click.option("--quiet", is_flag=True, help="No progress: the table only.")
 def build(
     snomed: Path | None,
@@ -58,47 +61,46 @@ def build(
     """Build the 20 data sets; run again after an interruption to go on."""
     from medsenteval.words.terms.sets import build_sets
 
-    if sum(source is not None for source in (snomed, obo, umls)) != 1:
-        raise click.UsageError("name one source: --snomed DIR, --obo FILE or --umls DIR")
+    kind, place = _one_source(snomed=snomed, obo=obo, umls=umls)
     announce: Callable[[str], None] = (lambda message: None) if quiet else _say
-    positives, notice = _positives(snomed, obo, umls, release, language, sources, legacy)
+    positives, notice = _positives(kind, place, release, language, sources, legacy)
     announce(f"{positives.source}: {len(positives.rejected):,} concept(s) or term(s) left out")
     statistics = build_sets(positives, output, notice=notice, legacy=legacy, announce=announce, progress=not quiet)
     echo(_statistics_table(statistics, published=snomed is not None))
     echo(f"\nWritten to {output}. {notice}")
 
 
+def _one_source(**places: Path | None) -> tuple[str, Path]:
+    """Return which terminology was named, and where it is."""
+    named = [(kind, place) for kind, place in places.items() if place is not None]
+    if len(named) != 1:
+        raise click.UsageError("name one source: --snomed DIR, --obo FILE or --umls DIR")
+    return named[0]
+
+
 def _positives(
-    snomed: Path | None,
-    obo: Path | None,
-    umls: Path | None,
-    release: str | None,
-    language: str | None,
-    sources: str | None,
-    legacy: bool,
+    kind: str, place: Path, release: str | None, language: str | None, sources: str | None, legacy: bool
 ) -> tuple[Positives, str]:
     """Read the source and return its similar pairs with what its licence asks for."""
     from medsenteval.words.terms import positives as found
 
-    if snomed is not None:
+    if kind == "snomed":
         from medsenteval.words.ontologies.rf2 import read_release
 
-        read = read_release(snomed, form=release or "", language=language or "en")
+        read = read_release(place, form=release or "", language=language or "en")
         return found.positives_from_snomed(read, legacy=legacy), (
             "SNOMED CT content: for licence holders only. SNOMED International forbids publishing data derived from it; do not "
             "pass these files on."
         )
-    if obo is not None:
+    if kind == "obo":
         from medsenteval.words.ontologies.obo import read_obo
 
-        return found.positives_from_obo(
-            read_obo(obo)
-        ), "Names and synonyms are the ontology's; its licence applies to these files."
+        licence = "Names and synonyms are the ontology's; its licence applies to these files."
+        return found.positives_from_obo(read_obo(place)), licence
     from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
 
-    assert umls is not None
-    path = find_mrconso(umls)
-    chosen = frozenset(part.strip() for part in (sources or "").split(",") if part.strip())
+    path = find_mrconso(place)
+    chosen = frozenset(names_in(sources))
     named = f"UMLS {path}{' sources ' + ', '.join(sorted(chosen)) if chosen else ''}"
     return found.positives_from_umls(read_mrconso(path, language=language or "ENG", sources=chosen), named), (
         "UMLS content: for licence holders only; do not pass these files on."
@@ -110,13 +112,11 @@ def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
     from medsenteval.support.text_table import text_table
     from medsenteval.words.terms.sets import STRATEGIES
 
-    printed: dict[tuple[str, str], str] = {}
-    if published:
-        printed = {
-            (row["dataset"], row["split"]): f"{int(row['value']):,}"
-            for row in read_table("medisim_tables")
-            if row["version"] == "arxiv" and row["table"] == "2" and row["metric"] == "n_pairs"
-        }
+    printed = {
+        (row["dataset"], row["split"]): f"{int(row['value']):,}"
+        for row in read_table("medisim_tables")
+        if row["version"] == "arxiv" and row["table"] == "2" and row["metric"] == "n_pairs"
+    }
     rows = []
     for row in statistics["sets"]:
         size = row["positive"]["n"] + max((row[strategy]["n"] for strategy in STRATEGIES if strategy in row), default=0)
@@ -137,7 +137,7 @@ def _chosen_sets(words: str | None) -> list[SetName]:
     from medsenteval.errors import SettingsError
     from medsenteval.words.terms.sets import set_names
 
-    wanted = [word.strip().casefold() for word in (words or "").split(",") if word.strip()]
+    wanted = [word.casefold() for word in names_in(words)]
     chosen = [name for name in set_names() if all(word in str(name).casefold() for word in wanted)]
     if not chosen:
         raise SettingsError(f"no set has all of {words!r} in its name; names are like {set_names()[0]}, {set_names()[-1]}")
@@ -152,10 +152,8 @@ def _chosen_sets(words: str | None) -> list[SetName]:
               help="A similarity measure; default paper: fuzzy_jaccard for word vectors, avg_tau for others.")  # fmt: skip
 @click.option("--all-measures", is_flag=True, help="Compute every measure and compare them too.")
 @click.option("--limit", type=int, metavar="N", help="Use N pairs of each set only, to try things out.")
-@click.option(
-    "-o", "--output", type=_PATH, default=Path("results"), metavar="FOLDER", help="Where results are stored; default results."
-)
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@_OUTPUT
+@_NO_CACHE
 @click.option("--quiet", is_flag=True, help="No progress: tables only.")
 def evaluate(
     folder: Path,
@@ -200,22 +198,20 @@ def evaluate(
 
 @terms.command()
 @_ENCODERS
-@click.option("--snomed", type=_PATH, metavar="DIR", help="Link the names of this SNOMED CT release.")
-@click.option("--obo", type=_PATH, metavar="FILE", help="Link the names of this ontology in OBO format.")
-@click.option("--umls", type=_PATH, metavar="DIR", help="Link the names of this UMLS release.")
+@click.option("--snomed", type=PATH, metavar="DIR", help="Link the names of this SNOMED CT release.")
+@click.option("--obo", type=PATH, metavar="FILE", help="Link the names of this ontology in OBO format.")
+@click.option("--umls", type=PATH, metavar="DIR", help="Link the names of this UMLS release.")
 @click.option("--synonyms", type=click.Choice(["exact", "exact+related"]), default="exact", show_default=True,
               help="Which synonyms are names and queries.")  # fmt: skip
 @click.option("--dictionary", type=click.Choice(["all", "preferred"]), default="all", show_default=True,
               help="Find a synonym among all other names, or among preferred names only.")  # fmt: skip
 @click.option("--wording", type=click.Choice(["all", "lay", "professional"]), default="all", show_default=True,
               help="Ask for these synonyms only, where the ontology tells them apart.")  # fmt: skip
-@click.option("--frequencies", type=_PATH, metavar="FILE",
+@click.option("--frequencies", type=PATH, metavar="FILE",
               help="Identifiers and counts, by tabs: rare and frequent concepts are scored apart.")  # fmt: skip
 @click.option("--limit", type=int, metavar="N", help="Use N queries only, to try things out.")
-@click.option(
-    "-o", "--output", type=_PATH, default=Path("results"), metavar="FOLDER", help="Where results are stored; default results."
-)
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@_OUTPUT
+@_NO_CACHE
 def link(
     encoders: tuple[str, ...],
     snomed: Path | None,
@@ -241,11 +237,7 @@ def link(
     from medsenteval.settings import Settings
     from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
 
-    sources = {"obo": obo, "snomed": snomed, "umls": umls}
-    named = {kind: place for kind, place in sources.items() if place is not None}
-    if len(named) != 1:
-        raise click.UsageError("name one source: --snomed DIR, --obo FILE or --umls DIR")
-    ((kind, place),) = named.items()
+    kind, place = _one_source(snomed=snomed, obo=obo, umls=umls)
     task = task_of_source(kind, place, frequencies)
     options = {"synonyms": synonyms, "dictionary": dictionary, "wording": wording}
     suite = Suite(
@@ -271,13 +263,13 @@ def link(
 
 @terms.command()
 @_ENCODERS
-@click.option("--snomed", type=_PATH, metavar="DIR", help="Categories are descendants of concepts of this SNOMED CT release.")
-@click.option("--obo", type=_PATH, metavar="FILE", help="Categories are branches of this ontology.")
+@click.option("--snomed", type=PATH, metavar="DIR", help="Categories are descendants of concepts of this SNOMED CT release.")
+@click.option("--obo", type=PATH, metavar="FILE", help="Categories are branches of this ontology.")
 @click.option("-c", "--category", "categories", multiple=True, metavar="ID",
               help="Root of a category, three times: near, close, distant. Default for SNOMED CT: diagnostic procedure, "
                    "therapeutic procedure, organism.")  # fmt: skip
 @click.option(
-    "--list", "lists", multiple=True, type=_PATH, metavar="FILE", help="A category as a text file, a term a line; three times."
+    "--list", "lists", multiple=True, type=PATH, metavar="FILE", help="A category as a text file, a term a line; three times."
 )
 @click.option("--sample", type=int, metavar="N", help="At most N terms of each category.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
@@ -285,7 +277,7 @@ def link(
               help="A measure; repeat for several: each encoder is scored under those that fit it. paper: fuzzy_jaccard for "
                    "word vectors, avg_tau for others. Default avg_cos.")  # fmt: skip
 @click.option("--all-measures", is_flag=True, help="Every measure that fits an encoder, and its best and worst.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
+@_NO_CACHE
 def separate(
     encoders: tuple[str, ...],
     snomed: Path | None,
@@ -324,7 +316,7 @@ def separate(
 @terms.command()
 @_FOLDER
 @_SETS
-@click.option("-o", "--output", required=True, type=_PATH, metavar="FILE", help="The sheet, .xlsx or .csv.")
+@click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The sheet, .xlsx or .csv.")
 @click.option("--pairs", type=click.IntRange(min=1), default=30, show_default=True, help="Pairs of each label and set.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -> None:
@@ -337,8 +329,8 @@ def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -
 
 
 @terms.command(name="score-sheet")
-@click.argument("key", type=_PATH)
-@click.argument("sheets", nargs=-1, required=True, type=_PATH)
+@click.argument("key", type=PATH)
+@click.argument("sheets", nargs=-1, required=True, type=PATH)
 def score_sheet(key: Path, sheets: tuple[Path, ...]) -> None:
     """Score the automatic labels of KEY against the annotators' SHEETS, like the paper's Table 3."""
     from medsenteval.report.term_tables import sheet_table

@@ -52,6 +52,10 @@ class PairSubsets:
     def n_subsets(self) -> int:
         return len(self.limits) + 1
 
+    @property
+    def left_out(self) -> str:
+        return f"Left out: {self.mixed:,} pairs with words in different subsets, {self.without:,} with a word without a value."
+
     def label(self, subset: int) -> str:
         """Name a subset by its interval."""
         if subset == 0:
