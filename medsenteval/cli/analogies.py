@@ -9,8 +9,6 @@ import click
 from medsenteval.cli.stored_results import DATA, PATH, settled
 from medsenteval.cli.terminal import echo
 
-__all__ = ["analogies"]
-
 
 @click.group()
 def analogies() -> None:

@@ -9,8 +9,6 @@ import click
 from medsenteval.cli.commands import BAD_INPUT
 from medsenteval.cli.terminal import echo
 
-__all__ = ["cache"]
-
 
 @click.group()
 def cache() -> None:

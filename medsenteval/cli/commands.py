@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["BAD_INPUT", "COMMANDS", "COMMAND_GROUPS", "DATA_ABSENT", "INTERRUPTED"]
-
 #: Exit code for wrong usage, unreadable data or a broken encoder.
 BAD_INPUT: Final = 2
 #: Exit code when tasks were left out because their data is absent and all others were scored.

@@ -13,7 +13,6 @@ from medsenteval.cli import stored_results as stored
 if TYPE_CHECKING:
     from medsenteval.comparison.published.numbers import PublishedNumber
 
-__all__ = ["compare"]
 
 #: What --with calls the record of reference results.
 REFERENCE = "reference"

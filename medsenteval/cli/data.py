@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from medsenteval.datasets.prepare import Prepared
     from medsenteval.datasets.status import SetStatus
 
-__all__ = ["data"]
 
 _target = click.option("-d", "--data", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA.")
 _replace = click.option("--replace", "replace_old", is_flag=True, help="Replace files that are there and differ.")

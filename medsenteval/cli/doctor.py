@@ -10,8 +10,6 @@ from medsenteval.cli.commands import BAD_INPUT
 from medsenteval.cli.stored_results import DATA
 from medsenteval.cli.terminal import echo
 
-__all__ = ["doctor"]
-
 
 @click.command()
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC", help="Examine this encoder too; can be repeated.")

@@ -6,8 +6,6 @@ import click
 
 from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
 
-__all__ = ["encoders"]
-
 
 @click.command()
 @click.argument("name", required=False)

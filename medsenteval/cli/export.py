@@ -9,8 +9,6 @@ import click
 from medsenteval.cli.stored_results import TO_FILE, results_named, settled, write_or_echo
 from medsenteval.cli.terminal import echo
 
-__all__ = ["export"]
-
 
 @click.group()
 def export() -> None:

@@ -9,8 +9,6 @@ import click
 from medsenteval.cli import stored_results as stored
 from medsenteval.cli.terminal import echo
 
-__all__ = ["frontier"]
-
 
 @click.command()
 @stored.results_named

@@ -24,8 +24,6 @@ from medsenteval.cli.terminal import echo
 from medsenteval.errors import MedSentEvalError, MedSentEvalWarning
 from medsenteval.support.interrupts import noticing_interrupts, raise_if_interrupted
 
-__all__ = ["main"]
-
 #: Seconds that threads are given to end after an interrupt.
 _PATIENCE: Final = 1.0
 # Commands print what happens; without a handler Python would print warnings of the log a second time.

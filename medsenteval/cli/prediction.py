@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from medsenteval.contracts import Result
     from medsenteval.statistics import Correlation
 
-__all__ = ["correlate"]
 
 #: What is correlated without being named: the intrinsic sets of the published tables with their extrinsic ones.
 _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")

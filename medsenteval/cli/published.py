@@ -6,8 +6,6 @@ import click
 
 from medsenteval.cli.terminal import echo
 
-__all__ = ["published"]
-
 
 @click.command()
 @click.option("-t", "--task", default="", metavar="NAME", help="Only this task.")

@@ -13,8 +13,6 @@ from medsenteval.cli.terminal import echo
 if TYPE_CHECKING:
     from medsenteval.words.ratings import Ratings
 
-__all__ = ["ratings"]
-
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))

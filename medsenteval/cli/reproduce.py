@@ -12,8 +12,6 @@ from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.stored_results import DATA, ONLY_TASKS
 from medsenteval.cli.terminal import echo
 
-__all__ = ["reproduce"]
-
 
 @click.command()
 @click.argument("table", required=False)

@@ -10,8 +10,6 @@ import click
 from medsenteval.cli.stored_results import ONLY_TASKS, PATH, results_named
 from medsenteval.cli.terminal import echo
 
-__all__ = ["results"]
-
 
 @click.group()
 def results() -> None:

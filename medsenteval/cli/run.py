@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from medsenteval.running.suite import Suite, SuiteOutcome
     from medsenteval.settings import Settings
 
-__all__ = ["run"]
-
 
 @click.command()
 @click.argument("suite", required=False, metavar="[SUITE.toml]", type=click.Path(path_type=Path))

@@ -12,8 +12,6 @@ from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines
 if TYPE_CHECKING:
     from medsenteval.contracts import Task
 
-__all__ = ["tasks"]
-
 
 @click.command()
 @click.argument("name", required=False)

@@ -13,8 +13,6 @@ import click
 
 from medsenteval.support.escaping import for_terminal
 
-__all__ = ["echo", "echo_json", "echo_wrapped", "for_machines", "line_width"]
-
 _wide = click.option("--wide", is_flag=True, help="Whole cells, however long lines get.")
 _json = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table, for programs.")
 

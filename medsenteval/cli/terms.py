@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from medsenteval.words.terms.positives import Positives
     from medsenteval.words.terms.sets import SetName
 
-__all__ = ["terms"]
 
 _ENCODERS = click.option(
     "-e", "--encoder", "encoders", multiple=True, required=True, metavar="SPEC", help="An encoder; repeat for several."

@@ -18,8 +18,6 @@ from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.encoders.static.vectors import CASES
 
-__all__ = ["train_infersent"]
-
 #: A folder that holds one of these is itself MedNLI's.
 _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
 

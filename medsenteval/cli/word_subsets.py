@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from medsenteval.comparison.word_subsets import Subsets
     from medsenteval.statistics import Correlation
 
-__all__ = ["subsets"]
-
 
 @click.command()
 @click.argument("results", type=click.Path(path_type=Path, exists=True, file_okay=False))

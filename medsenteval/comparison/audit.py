@@ -24,8 +24,6 @@ from medsenteval.running.stored_jobs import StoredJob, reopen
 from medsenteval.support.arrays import Singles
 from medsenteval.tasks.nearest_neighbours import evaluate_neighbours
 
-__all__ = ["CHECKS", "Audit", "AuditedEncoder", "Conclusion", "audit_results", "check_job"]
-
 Outcome = Literal["holds", "open", "gone", ""]
 
 #: What is done to the vectors or to the protocol, in the order of the table.

@@ -16,8 +16,6 @@ from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_bundle import read_bundle
 from medsenteval.statistics import correlation
 
-__all__ = ["Verification", "conflicts", "recomputed_score", "verify_bundle"]
-
 #: Sums in another order differ by less.
 _TOLERANCE: Final = 1e-9
 

@@ -15,8 +15,6 @@ from medsenteval.running.job_results import comparability
 from medsenteval.settings import CONFIDENCE
 from medsenteval.statistics import Correlation, correlation, correlation_interval
 
-__all__ = ["common_pairs", "on_common_pairs"]
-
 _KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman", "kendall")
 _FEWEST: Final = 3
 

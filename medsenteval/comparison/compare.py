@@ -41,16 +41,6 @@ from medsenteval.statistics import (
 from medsenteval.support.arrays import Floats
 from medsenteval.tasks.probe_rows import UNSEEN
 
-__all__ = [
-    "Column",
-    "Comparison",
-    "Difference",
-    "compare_results",
-    "ranking",
-    "without_hope",
-]
-
-
 #: How intervals of differences are read from the resamples -> what the test is called.
 BOOTSTRAPS: Final[dict[Method, str]] = {"percentile": "paired bootstrap", "bca": "BCa bootstrap"}
 #: Metrics of which a lower value is better.

@@ -24,8 +24,6 @@ from medsenteval.statistics.resampling import left_out_scores
 from medsenteval.statistics.verdicts import RankInterval, Verdict, rank_intervals, verdict
 from medsenteval.support.arrays import Floats
 
-__all__ = ["GROUPS", "Decision", "decide", "items_to_decide", "ranks_with_intervals", "smallest_shown"]
-
 #: Of more items than this, several at a time are left out: the standard error is known well enough.
 GROUPS: Final = 1_000
 

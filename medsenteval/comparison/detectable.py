@@ -13,8 +13,6 @@ from medsenteval.running.job_results import comparability
 from medsenteval.running.score_table import as_points
 from medsenteval.statistics.power import smallest_expected
 
-__all__ = ["planned_differences", "published_items", "shown_differences", "smallest_published"]
-
 
 def published_items(task: Task) -> int:
     """Return how many items a task scores by its published counts; 0 where these are not known."""

@@ -16,8 +16,6 @@ from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
 from medsenteval.running.job_results import comparability, one_for_each_job
 
-__all__ = ["COUNTERPARTS", "DomainGap", "PairedGap", "Share", "domain_gaps", "paired_gaps", "share_of_way"]
-
 #: Biomedical task -> its general counterparts: the same kind of question under the same kind of protocol.
 COUNTERPARTS: Final[dict[str, tuple[str, ...]]] = {
     "MedNLI": ("SNLI",),

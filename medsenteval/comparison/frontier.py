@@ -16,8 +16,6 @@ from medsenteval.encoders.derived import PRECISIONS, CachedEncoder, DerivedEncod
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.running.stored_jobs import StoredJob, reopen
 
-__all__ = ["Frontier", "FrontierPoint", "compression_frontier", "halved"]
-
 
 @dataclass(frozen=True)
 class FrontierPoint:

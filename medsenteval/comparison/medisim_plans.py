@@ -33,8 +33,6 @@ from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
 from medsenteval.words.terms.sets import SetName, is_synthetic, read_set, source_of
 
-__all__ = ["CATEGORY_TABLES", "SET_TABLES", "WORD_TABLES", "Ran", "medisim_cell", "run_categories", "run_sets", "share_pairs"]
-
 WORD_TABLES: Final = ("medisim-4", *(f"medisim-b.{number}" for number in range(1, 6)))
 SET_TABLES: Final = ("medisim-5", *(f"medisim-c.{number}" for number in range(1, 9)))
 CATEGORY_TABLES: Final = ("medisim-6", "medisim-d.1")

@@ -12,8 +12,6 @@ from medsenteval.statistics import Accuracies, ClusteredMeans, CountedF1, F1Scor
 from medsenteval.statistics.subset_correlations import SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
-__all__ = ["align_items", "weighted_score"]
-
 
 def align_items(results: Mapping[str, Result]) -> tuple[list[dict[str, list[Any]]], int] | str:
     """Return every encoder's items in one order, those that all were scored on, or the reason why that cannot be."""

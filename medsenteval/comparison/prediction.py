@@ -9,8 +9,6 @@ from medsenteval.comparison.score_columns import Columns
 from medsenteval.errors import DataError
 from medsenteval.statistics import Association, Correlation, associate
 
-__all__ = ["Cell", "correlate_columns"]
-
 
 @dataclass(frozen=True, eq=False)
 class Cell:

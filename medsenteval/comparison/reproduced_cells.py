@@ -10,8 +10,6 @@ from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Result
 from medsenteval.settings import Settings
 
-__all__ = ["Cell", "Reproduction", "filled", "simple_key"]
-
 
 @dataclass(frozen=True)
 class Cell:

@@ -15,8 +15,6 @@ from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.registry import same_names
 from medsenteval.running.job_results import comparability, one_for_each_job
 
-__all__ = ["Columns", "columns_of_results", "read_published_columns", "read_score_table"]
-
 
 @dataclass(frozen=True)
 class Columns:

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Floats
 
-__all__ = ["TEXTS_PER_DIMENSION", "Spectrum"]
-
 #: Whitening with fewer texts than this for each dimension makes directions of noise as long as all others.
 TEXTS_PER_DIMENSION: Final = 5
 #: Directions with a smaller share of the largest variance are rounding.

@@ -17,8 +17,6 @@ from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.statistics import Correlation, correlation, correlation_interval
 
-__all__ = ["PairSubsets", "SubsetScore", "Subsets", "pair_subsets", "read_word_values", "subset_scores"]
-
 #: A correlation of fewer pairs is not shown.
 _FEWEST_PAIRS = 5
 

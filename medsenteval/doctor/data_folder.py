@@ -11,8 +11,6 @@ from medsenteval.doctor.findings import Finding
 from medsenteval.errors import DataMissingError, MedSentEvalError
 from medsenteval.settings import Settings
 
-__all__ = ["examine_data"]
-
 
 def examine_data(tasks: Sequence[Task], root: Path) -> list[Finding]:
     """Read every task's data set and return what was found."""

@@ -18,8 +18,6 @@ from medsenteval.doctor.findings import Finding
 from medsenteval.embedding.embed import checked_rows
 from medsenteval.errors import EncoderError
 
-__all__ = ["PROBE_TEXTS", "examine_encoder"]
-
 Look = Callable[[Encoder, NDArray[np.float32]], Iterable[Finding]]
 
 #: Texts of our own that differ in length, case, script and order of words.

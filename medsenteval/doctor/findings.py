@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["Finding", "Severity", "describe", "worst"]
-
 Severity = Literal["ok", "note", "problem"]
 
 _MARKS: Final = {"ok": "ok", "note": "note", "problem": "PROBLEM"}

@@ -16,8 +16,6 @@ from medsenteval.doctor.findings import Finding
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.support.cores import available_cores
 
-__all__ = ["examine_installation"]
-
 #: Extra -> the package that tells whether it is there, and what it is for.
 _EXTRAS: Final = {
     "torch": ("torch", "faster probes and pooling; the probes senteval and mlp"),

@@ -12,8 +12,6 @@ from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
 from medsenteval.support.escaping import for_terminal
 
-__all__ = ["model_card_block"]
-
 #: The hub shows a source only with an address.
 _HOME: Final = "https://pypi.org/project/medsenteval"
 #: Our metric -> the hub's name of it; others keep theirs.

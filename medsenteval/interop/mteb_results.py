@@ -20,17 +20,6 @@ from medsenteval.contracts import Result
 from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import file_name_of, write_atomically
 
-__all__ = [
-    "MtebScore",
-    "export_results",
-    "metric_in_mteb",
-    "mteb_scores",
-    "name_in_mteb",
-    "read_mteb_folder",
-    "read_mteb_result",
-    "to_mteb",
-]
-
 #: The version whose form we write.
 _WRITTEN_AS: Final = "2.0.0"
 

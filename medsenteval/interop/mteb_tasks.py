@@ -26,8 +26,6 @@ from medsenteval.interop.mteb import as_mteb_model
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import Means, WeightedScore, bootstrap, correlations, mean_share_interval, share_interval
 
-__all__ = ["MtebDataset", "as_task", "mteb_task"]
-
 #: mteb's name of a score of a whole task -> pytrec_eval's name of it for one query.
 _PER_QUERY: Final = {"ndcg": "ndcg_cut", "map": "map_cut", "recall": "recall", "precision": "P", "hit_rate": "success"}
 

@@ -24,8 +24,6 @@ except ModuleNotFoundError:
     except ImportError as error:
         raise MissingExtraError("medsenteval.interop.sentence_transformers", "sentence-transformers", "transformers") from error
 
-__all__ = ["MedSentEvaluator"]
-
 
 class MedSentEvaluator(BaseEvaluator):  # type: ignore[misc]
     """Evaluates a model on tasks of this toolkit; metrics are called ``NAME_TASK_METRIC``, for example medsenteval_RQE_acc.

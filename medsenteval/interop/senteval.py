@@ -30,8 +30,6 @@ from medsenteval.support.arrays import Reals
 from medsenteval.tasks.probe_rows import probe_splits, stacked_parts
 from medsenteval.tasks.similarity import correlate_parts
 
-__all__ = ["UpstreamEvaluation", "engine"]
-
 #: Any setting whose probe follows SentEval in the order of rows and of pair features.
 _PARITY: Final = Settings(probe="sklearn")
 

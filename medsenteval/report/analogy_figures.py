@@ -12,8 +12,6 @@ from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.charts.plot_file import new_plot, plain, write_plot
 
-__all__ = ["draw_comparison", "draw_metrics"]
-
 _LABELS = {"acc": "relaxed accuracy", "map": "MAP", "mrr": "MRR"}
 #: Colours that stay apart for colour-blind readers (Okabe and Ito).
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from medsenteval.comparison.audit import CHECKS, Audit, Conclusion
 from medsenteval.report.comparison_table import escape_cell, render_table
 
-__all__ = ["render_audit"]
-
 _MARKS = {"holds": "+", "open": "o", "gone": "-", "": ""}
 
 

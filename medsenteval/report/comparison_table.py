@@ -20,8 +20,6 @@ from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.escaping import for_csv, for_latex, for_markdown, for_terminal
 from medsenteval.support.text_table import text_table
 
-__all__ = ["FORMATS", "TableOptions", "escape_cell", "framed", "lettered", "render_comparison", "render_table"]
-
 _LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"): r"\S{}", ord("¶"): r"\P{}"}
 
 _MINUS: Final = re.compile(r"(?<![\w.])-(?=\d)")

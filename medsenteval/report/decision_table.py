@@ -8,8 +8,6 @@ from medsenteval.comparison.decision import Decision
 from medsenteval.report.comparison_table import escape_cell, render_table
 from medsenteval.statistics.verdicts import RankInterval
 
-__all__ = ["render_decisions"]
-
 
 def render_decisions(
     decisions: Sequence[Decision], ranks: Mapping[str, RankInterval], rope: float, level: float, style: str

@@ -8,8 +8,6 @@ from pathlib import Path
 from medsenteval.comparison.domain_gap import DomainGap, PairedGap
 from medsenteval.report.comparison_table import escape_cell, render_table
 
-__all__ = ["draw_gaps", "render_gaps", "render_paired_gaps"]
-
 _EXPLANATION = (
     "Shares: the way from the best constant answer (0) to a perfect one (1). Gap: counterparts' mean share minus the "
     "biomedical task's; above 0 the encoder does better on general text."

@@ -24,8 +24,6 @@ from medsenteval.report.sections.headline import share_of
 from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.atomic_files import file_name_of
 
-__all__ = ["check_formats", "draw_heat_map", "draw_intervals", "draw_ranks", "named_figures", "write_figures"]
-
 
 def named_figures(page: Page, width: float | None = None) -> Iterator[tuple[str, Drawing]]:
     """Yield every figure that the results allow, laid out for a width in pixels, with a name for its file."""

@@ -10,8 +10,6 @@ from medsenteval.report.charts.chart_files import write_drawing
 from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.comparison_table import escape_cell, render_table
 
-__all__ = ["draw_frontiers", "render_frontier"]
-
 
 def render_frontier(found: Frontier, style: str = "text") -> str:
     """Return a row for each size of vectors, the largest first, and a sentence that says how small they can be."""

@@ -19,8 +19,6 @@ from medsenteval.report.page import Page
 from medsenteval.report.sections.headline import Judged
 from medsenteval.statistics import FriedmanOutcome, Significance
 
-__all__ = ["embedded_json", "render_page"]
-
 #: Columns of the table of scores that go side by side on a printed page.
 _PRINTED_COLUMNS: Final = 12
 #: Tints of the table's cells; ink stays readable on each.

@@ -14,8 +14,6 @@ from medsenteval.report.charts.plot_file import new_plot, plain, write_plot
 from medsenteval.report.comparison_table import escape_cell, render_table
 from medsenteval.running.job_results import comparability
 
-__all__ = ["CurvePoint", "curve_points", "draw_curves", "render_curves"]
-
 _PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-shots)-(?P<size>[\d.e-]+?)-draws-(?P<draws>\d+)$")
 
 

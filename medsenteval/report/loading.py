@@ -13,8 +13,6 @@ from medsenteval.report.page import Page, PageOptions, build_page
 from medsenteval.running.record import note_on_the_record
 from medsenteval.running.result_store import Failure, ResultStore, load_results, of_tasks
 
-__all__ = ["load_failures", "page_of"]
-
 
 def page_of(
     places: Sequence[str], folder: Path, tasks: str | None, subsets_by: Path | None, options: PageOptions, *,

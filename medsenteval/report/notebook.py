@@ -22,8 +22,6 @@ from medsenteval.statistics.verdicts import RankInterval
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.text_table import data_frame
 
-__all__ = ["Compared", "compare", "report"]
-
 Given = Results | str | Path | Iterable[Result]
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from medsenteval.errors import SettingsError
 
-__all__ = ["ready_folder"]
-
 
 def ready_folder(folder: Path) -> None:
     """Make a folder that can be written to; called before anything is computed, so that no work is lost."""

@@ -35,8 +35,6 @@ from medsenteval.running.result_store import Failure
 from medsenteval.statistics import FriedmanOutcome, Significance
 from medsenteval.statistics.verdicts import VERDICTS
 
-__all__ = ["Cell", "Page", "PageOptions", "ScoreRow", "TableColumn", "TaskView", "build_page", "group_of"]
-
 
 @dataclass(frozen=True)
 class PageOptions:

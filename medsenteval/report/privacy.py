@@ -8,8 +8,6 @@ from medsenteval import registry
 from medsenteval.errors import UnknownNameError
 from medsenteval.running.result_store import Failure
 
-__all__ = ["access_of", "public_error", "public_note", "texts_may_be_shown"]
-
 
 def access_of(task: str) -> str:
     """Return how a task's data is had: "open", "credentialed", ...; "unknown" for a task that is not registered here."""

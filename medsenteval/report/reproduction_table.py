@@ -6,8 +6,6 @@ from medsenteval.comparison.reproduced_cells import Cell, Reproduction
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.support.text_table import text_table
 
-__all__ = ["render_plan", "render_reproduction"]
-
 
 def render_plan(plan: Reproduction) -> str:
     """Say for each row of the table which tasks can run, and once for each reason what is missing."""

@@ -10,8 +10,6 @@ from medsenteval.running.term_sets import SetOutcome
 from medsenteval.support.text_table import text_table
 from medsenteval.words.terms.annotation import SheetScore
 
-__all__ = ["extremes_table", "measure_table", "outcome_table", "separation_table", "sheet_table", "strata_table"]
-
 
 def outcome_table(outcomes: Sequence[SetOutcome]) -> str:
     """Return a line for each set and encoder, with the paper's counts of encoders beaten and not matched."""

@@ -9,8 +9,6 @@ from typing import Final
 from medsenteval.comparison.word_subsets import Subsets
 from medsenteval.report.charts.plot_file import new_plot, plain, write_plot
 
-__all__ = ["draw_subsets"]
-
 _MARKERS: Final = "osD^vP*X<>"
 
 

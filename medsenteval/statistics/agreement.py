@@ -15,8 +15,6 @@ from medsenteval.statistics.intervals import correlation
 from medsenteval.statistics.weighted_scores import Correlation
 from medsenteval.support.arrays import Floats
 
-__all__ = ["agreement_with_others", "krippendorff_alpha", "pairwise_agreement", "rater_agreement"]
-
 Level = Literal["nominal", "ordinal", "interval"]
 
 

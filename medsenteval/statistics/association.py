@@ -14,8 +14,6 @@ from medsenteval.statistics.intervals import correlation
 from medsenteval.statistics.weighted_scores import Correlation
 from medsenteval.support.arrays import Floats
 
-__all__ = ["Association", "associate"]
-
 #: Up to so many points all orders are tried (10! = 3,628,800).
 _LARGEST_COMPLETE: Final = 10
 _BLOCK_ROWS: Final = 1 << 16

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Floats
 
-__all__ = ["CORRECTIONS", "benjamini_hochberg", "bonferroni", "correct", "holm"]
-
 
 def bonferroni(p_values: ArrayLike) -> Floats:
     """Multiply by the number of tests: the chance of any false alarm stays below the level."""

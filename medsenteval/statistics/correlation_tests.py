@@ -14,8 +14,6 @@ from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval, Significance
 from medsenteval.statistics.weighted_scores import Correlation
 
-__all__ = ["compare_independent", "fisher_interval", "steiger_disjoint_test", "steiger_test", "williams_test"]
-
 
 def fisher_interval(r: float, n: int, *, confidence: float = 0.95, kind: Correlation = "pearson") -> Interval:
     """Return the interval of a correlation through Fisher's z.

@@ -16,15 +16,6 @@ from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Significance
 from medsenteval.support.arrays import Bools, Floats
 
-__all__ = [
-    "mcnemar",
-    "mcnemar_matrix",
-    "mcnemar_p_values",
-    "permutation_correlation",
-    "permutation_f1",
-    "permutation_mean",
-]
-
 Variant = Literal["auto", "exact", "corrected"]
 
 #: Below this many discordant items the chi-square approximation is not trusted.

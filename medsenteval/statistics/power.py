@@ -19,20 +19,6 @@ from medsenteval.errors import SettingsError
 from medsenteval.statistics.paired_tests import mcnemar_p_values
 from medsenteval.support.arrays import Counts, Floats
 
-__all__ = [
-    "POWER",
-    "difference_error",
-    "items_for_accuracy",
-    "items_for_difference",
-    "mcnemar_power",
-    "normal_power",
-    "smallest_accuracy_difference",
-    "smallest_difference",
-    "smallest_expected",
-    "typical_accuracy_disagreement",
-    "typical_correlation_error",
-]
-
 #: A difference that is there should be found four times out of five.
 POWER: Final = 0.8
 #: Correlation between the right answers of two encoders, assumed where no results say it.

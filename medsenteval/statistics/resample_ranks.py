@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Floats
 
-__all__ = ["LANES", "LARGEST_PACKED_TOTAL", "Order", "Workspace", "pack", "unpack", "workspace"]
-
 
 @dataclass(frozen=True, eq=False)
 class Order:

@@ -17,8 +17,6 @@ from medsenteval.statistics.weighted_scores import WeightedScore
 from medsenteval.support.arrays import Floats
 from medsenteval.support.cores import available_cores
 
-__all__ = ["Bootstrap", "Method", "bootstrap", "left_out_scores"]
-
 Method = Literal["bca", "fisher", "percentile"]
 
 #: Folds of at least this size are counted resample by resample, which stays in the fastest cache; smaller ones all at once.

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from medsenteval.statistics.weighted_scores import Correlation, WeightedScore, correlations
 from medsenteval.support.arrays import Floats
 
-__all__ = ["SubsetCorrelations"]
-
 
 @dataclass(frozen=True, eq=False)
 class SubsetCorrelations:

@@ -16,8 +16,6 @@ from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Significance
 from medsenteval.support.arrays import Floats
 
-__all__ = ["FriedmanOutcome", "critical_difference", "friedman", "smallest_wilcoxon_p", "wilcoxon_over_tasks"]
-
 #: Tasks of which all assignments of signs are tried where differences are tied.
 _FEW_TASKS: Final = 12
 

@@ -18,8 +18,6 @@ from medsenteval.statistics.intervals import ROUNDING
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.support.arrays import Floats
 
-__all__ = ["VERDICTS", "RankInterval", "Verdict", "rank_intervals", "verdict"]
-
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("better", "worse", "equivalent", "undecided")
 

@@ -20,20 +20,6 @@ from medsenteval.statistics import resample_ranks
 from medsenteval.statistics.resample_ranks import LANES, Order, pack, unpack, workspace
 from medsenteval.support.arrays import Floats
 
-__all__ = [
-    "Accuracies",
-    "ClusteredMeans",
-    "Correlation",
-    "CountedF1",
-    "F1Scores",
-    "KendallTaus",
-    "Means",
-    "Pearsons",
-    "Spearmans",
-    "WeightedScore",
-    "correlations",
-]
-
 Correlation = Literal["pearson", "spearman", "kendall"]
 
 #: As many weights of items stay in a core's own cache.

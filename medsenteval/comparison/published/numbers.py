@@ -13,8 +13,6 @@ from typing import Any, Final
 from medsenteval.comparison.published import read_table
 from medsenteval.support.toml_files import parse_toml
 
-__all__ = ["PublishedNumber", "published_numbers", "select_numbers", "tables_of"]
-
 
 @dataclass(frozen=True)
 class PublishedNumber:

@@ -8,8 +8,6 @@ from dataclasses import replace
 from medsenteval.report.charts.drawing import Drawing, Line, Rectangle, Shape, Text, labels_of
 from medsenteval.report.charts.interval_chart import axis_title
 
-__all__ = ["analogy_bars"]
-
 _ROW = 18.0
 _PLOT = 130.0
 _SPACE = 56.0

@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, labels_of, text_width
 from medsenteval.statistics import FriedmanOutcome
 
-__all__ = ["cliques", "critical_difference_diagram"]
-
 _ROW = 20.0
 _PLOT = 420.0
 #: A figure that is narrower has no room for names at both sides.

@@ -9,8 +9,6 @@ from medsenteval.comparison.domain_gap import DomainGap
 from medsenteval.report.charts.drawing import Circle, Drawing, Line, Rectangle, Shape, Text, labels_of, text_width
 from medsenteval.report.charts.scale import axis_over
 
-__all__ = ["gap_panels"]
-
 _ROW = 20.0
 _PLOT = 210.0
 _SPACE = 46.0

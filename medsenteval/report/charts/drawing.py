@@ -8,22 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-__all__ = [
-    "COLOURS",
-    "N_RAMP",
-    "Circle",
-    "Drawing",
-    "Label",
-    "Line",
-    "Rectangle",
-    "Shape",
-    "Text",
-    "clean",
-    "labels_of",
-    "shorten",
-    "text_width",
-]
-
 #: Steps of the sequential map, from the constant answer to a perfect one.
 N_RAMP: Final = 9
 

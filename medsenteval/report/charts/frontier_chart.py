@@ -14,8 +14,6 @@ from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text
 from medsenteval.report.charts.interval_chart import axis_title
 from medsenteval.report.charts.scale import axis_over
 
-__all__ = ["frontier_panels"]
-
 #: A page of a journal, 6.9 inches, so that letters of 11 pixels are larger than 7 points in print.
 _WIDTH: Final = 662.0
 _HEIGHT: Final = 190.0

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from medsenteval.report.charts.drawing import N_RAMP, Drawing, Rectangle, Shape, Text, labels_of, shorten, text_width
 
-__all__ = ["HeatCell", "heat_map"]
-
 _CELL_WIDTH = 46.0
 _NARROW_CELL_WIDTH = 38.0
 _CELL_HEIGHT = 24.0

@@ -8,8 +8,6 @@ from medsenteval.contracts import Metric
 from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, labels_of, text_width
 from medsenteval.report.charts.scale import axis_over
 
-__all__ = ["axis_title", "interval_plot"]
-
 _ROW = 22.0
 _PLOT = 420.0
 #: Room at the right for a score.

@@ -8,8 +8,6 @@ from statistics import median
 from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, shorten, text_width
 from medsenteval.report.charts.scale import axis_over
 
-__all__ = ["variance_plot"]
-
 _ROW = 22.0
 _PLOT = 420.0
 

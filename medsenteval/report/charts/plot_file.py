@@ -11,8 +11,6 @@ from medsenteval.report.charts.raster import saved
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.escaping import for_terminal
 
-__all__ = ["new_plot", "plain", "write_plot"]
-
 
 def new_plot(path: Path, width: float, height: float) -> Any:
     """Return an empty figure of matplotlib, so many inches large; the ending of ``path`` must be that of a figure."""

@@ -8,8 +8,6 @@ from typing import Any, Final
 from medsenteval.errors import MissingExtraError
 from medsenteval.report.charts.drawing import COLOURS, Circle, Drawing, Line, Rectangle, Shape, clean
 
-__all__ = ["PIXELS_TO_THE_INCH", "painted", "saved"]
-
 #: CSS pixels: a figure on paper has the size that it has on the page, and 11 pixels are letters of 8.25 points.
 PIXELS_TO_THE_INCH: Final = 96.0
 _RESOLUTION: Final = 192

@@ -6,8 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Axis", "axis_over"]
-
 
 @dataclass(frozen=True)
 class Axis:

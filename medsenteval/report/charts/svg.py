@@ -7,8 +7,6 @@ from html import escape
 
 from medsenteval.report.charts.drawing import COLOURS, Circle, Drawing, Line, Rectangle, Shape, clean
 
-__all__ = ["inline_svg", "svg_file"]
-
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, sans-serif"
 
 

@@ -10,8 +10,6 @@ from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text
 from medsenteval.report.charts.interval_chart import axis_title
 from medsenteval.report.charts.scale import axis_over
 
-__all__ = ["subset_curves"]
-
 _STEP = 130.0
 _HEIGHT = 240.0
 _LINES = 8

@@ -8,8 +8,6 @@ import numpy as np
 
 from medsenteval.contracts import Result
 
-__all__ = ["MOST_CLASSES", "confusion_matrix"]
-
 #: With more classes than this nobody reads a matrix.
 MOST_CLASSES: Final = 30
 

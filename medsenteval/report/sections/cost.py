@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from medsenteval.contracts import Result
 
-__all__ = ["EncoderCost", "encoder_costs"]
-
 
 @dataclass(frozen=True)
 class EncoderCost:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from medsenteval.comparison.pairing import align_items
 from medsenteval.contracts import Result
 
-__all__ = ["Answer", "Disagreement", "DisputedItem", "find_disagreements", "with_texts", "without_items"]
-
 
 @dataclass(frozen=True)
 class Answer:

@@ -10,8 +10,6 @@ from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import share_of_way
 from medsenteval.statistics.verdicts import RankInterval, Verdict
 
-__all__ = ["Headline", "Judged", "RankRow", "headline", "judged", "share_of"]
-
 #: As many names stand in the sentence; more are counted.
 _NAMED = 3
 

@@ -14,8 +14,6 @@ from medsenteval.errors import DataMissingError
 from medsenteval.report.privacy import public_error, texts_may_be_shown
 from medsenteval.running.result_store import Failure
 
-__all__ = ["MissingScore", "missing_scores"]
-
 
 @dataclass(frozen=True)
 class MissingScore:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from medsenteval.contracts import Result
 
-__all__ = ["RelationScores", "relation_scores"]
-
 
 @dataclass(frozen=True)
 class RelationScores:

@@ -7,8 +7,6 @@ from pathlib import Path
 from medsenteval.contracts import Dataset, Result
 from medsenteval.running.stored_jobs import read_again
 
-__all__ = ["item_texts"]
-
 
 def item_texts(result: Result, root: Path) -> dict[str, tuple[str, ...]] | str:
     """Return the one or two texts of each item of a result, or the reason why they cannot be had.
