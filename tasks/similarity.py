@@ -13,7 +13,7 @@ from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Correlation, bootstrap, correlation, correlation_interval, correlations
-from medsenteval.statistics.subset_correlations import SubsetCorrelations
+from medsenteval.statistics.weighted_scores import SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
 CORRELATIONS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")

@@ -19,10 +19,9 @@ def doctor(encoders: tuple[str, ...], data: str | None, tasks: str) -> None:
     """Check the installation, the data and an encoder, and say what to fix; exit code 2 if there is a problem."""
     from medsenteval import registry
     from medsenteval.datasets.locate import data_root
-    from medsenteval.doctor.data_folder import examine_data
     from medsenteval.doctor.encoder import examine_encoder
     from medsenteval.doctor.findings import Finding, describe, worst
-    from medsenteval.doctor.installation import examine_installation
+    from medsenteval.doctor.installation import examine_data, examine_installation
     from medsenteval.errors import MedSentEvalError
 
     sections = [("Installation", examine_installation())]

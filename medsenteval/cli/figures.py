@@ -32,8 +32,7 @@ def figures(
 ) -> None:
     """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
     from medsenteval.report.figures import check_formats, write_figures
-    from medsenteval.report.loading import page_of
-    from medsenteval.report.output_folder import ready_folder
+    from medsenteval.report.loading import page_of, ready_folder
     from medsenteval.report.page import PageOptions
 
     kinds = tuple(dict.fromkeys(stored.names_in(formats.casefold())))

@@ -14,8 +14,7 @@ from medsenteval.cli.terminal import echo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from medsenteval.comparison.prediction import Cell
-    from medsenteval.comparison.score_columns import Columns
+    from medsenteval.comparison.prediction import Cell, Columns
     from medsenteval.contracts import Result
     from medsenteval.statistics import Correlation
 
@@ -74,7 +73,7 @@ def correlate(
 
 
 def _columns(results: Sequence[Result] | None, published: str | None, table: Path | None) -> Columns:
-    from medsenteval.comparison.score_columns import columns_of_results, read_published_columns, read_score_table
+    from medsenteval.comparison.prediction import columns_of_results, read_published_columns, read_score_table
     from medsenteval.errors import SettingsError
 
     if sum(source is not None for source in (results, published, table)) != 1:

@@ -51,8 +51,7 @@ def report(
     are on the page only with --examples, and those of restricted data sets only with --include-restricted.
     """
     from medsenteval.report.html import render_page
-    from medsenteval.report.loading import page_of
-    from medsenteval.report.output_folder import ready_folder
+    from medsenteval.report.loading import page_of, ready_folder
     from medsenteval.report.page import PageOptions
     from medsenteval.support.atomic_files import write_atomically
 

@@ -181,7 +181,7 @@ def _parts_of_training(
 
 def _show_plan(suite: Suite, folder: Path, outcome: SuiteOutcome) -> None:
     """Print what every job is going to take and how small a difference it could show; ``outcome`` gets what cannot be read."""
-    from medsenteval.comparison.detectable import planned_differences
+    from medsenteval.comparison.decision import planned_differences
     from medsenteval.running.result_store import ResultStore
 
     jobs = suite.plan(outcome)
@@ -192,7 +192,7 @@ def _show_plan(suite: Suite, folder: Path, outcome: SuiteOutcome) -> None:
 
 def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
     """Print the tables, with what is to be said of each data set."""
-    from medsenteval.comparison.detectable import shown_differences
+    from medsenteval.comparison.decision import shown_differences
     from medsenteval.running.score_table import detail_table, score_table
     from medsenteval.support.escaping import for_terminal
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None:
     """List the tasks and whether their data is there; with NAME, say what to cite, the licence and how to get the data."""
     from medsenteval import registry
-    from medsenteval.comparison.detectable import published_items, smallest_published
+    from medsenteval.comparison.decision import published_items, smallest_published
     from medsenteval.datasets.locate import data_root, locate
     from medsenteval.errors import DataMissingError
     from medsenteval.support.text_table import text_table

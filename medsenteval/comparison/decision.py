@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from statistics import median
 from typing import Final
 
 import numpy as np
 
-from medsenteval.comparison.compare import Column, Comparison
+from medsenteval.comparison.compare import Column, Comparison, compare_results
+from medsenteval.comparison.published.numbers import published_numbers
+from medsenteval.contracts import Result, Task
+from medsenteval.running.job_results import comparability
+from medsenteval.running.score_table import as_points
 from medsenteval.statistics import KendallTaus, Pearsons, Spearmans, bootstrap
 from medsenteval.statistics.intervals import ROUNDING, left_out_difference_interval
 from medsenteval.statistics.outcomes import Interval
@@ -19,6 +24,7 @@ from medsenteval.statistics.power import (
     items_for_difference,
     smallest_accuracy_difference,
     smallest_difference,
+    smallest_expected,
 )
 from medsenteval.statistics.resampling import left_out_scores
 from medsenteval.statistics.verdicts import RankInterval, Verdict, rank_intervals, verdict
@@ -163,3 +169,43 @@ def ranks_with_intervals(comparison: Comparison, *, resamples: int = 2_000, seed
     if not complete or len(comparison.encoders) < 2:
         return {}
     return dict(zip(comparison.encoders, rank_intervals(observed, resampled), strict=True))
+
+
+def published_items(task: Task) -> int:
+    """Return how many items a task scores by its published counts; 0 where these are not known."""
+    counts = task.published_counts
+    return counts.get("test", 0) if task.protocol in ("split", "kfold", "relatedness") else sum(counts.values())
+
+
+def smallest_published(task: Task, n: int) -> str:
+    """Return the smallest difference that n items would show between encoders with the published median score, or "-"."""
+    metric = task.metrics[0]
+    scores = [
+        each.value for each in published_numbers() if (each.task, each.metric) == (task.name, metric) and not each.suspect
+    ]
+    if not scores or not n:
+        return "-"
+    percent = next(each.unit for each in published_numbers() if (each.task, each.metric) == (task.name, metric)) == "percent"
+    found = smallest_expected(metric, median(scores) / (100 if percent else 1), n)
+    return as_points(None if found is None else found * (100 if percent else 1), "percent" if percent else "fraction")
+
+
+def shown_differences(results: Sequence[Result], level: float = 0.05) -> dict[tuple[str, str], str]:
+    """Return for each protocol of a task and metric what its items would show, by how the two best encoders disagree."""
+    real = [result for result in results if not result.synthetic]
+    if len({result.encoder for result in real}) < 2:
+        return {}
+    # Few resamples: nothing is tested here.
+    columns = compare_results(real, resamples=100, level=level).columns
+    found = {(column.key, column.metric): (smallest_shown(column, level), column.unit) for column in columns if column.tested}
+    return {place: as_points(value, unit) for place, (value, unit) in found.items()}
+
+
+def planned_differences(tasks: Mapping[str, tuple[Task, int]], earlier: Sequence[Result]) -> dict[str, str]:
+    """Return what each task with so many items would show: by earlier results of two encoders, else by published scores."""
+    known: dict[str, str] = {}
+    by_key = {comparability(result): result for result in earlier}
+    for (key, metric), shown in shown_differences(earlier).items():
+        if metric == by_key[key].headline[0]:
+            known[by_key[key].task] = shown
+    return {name: known.get(name) or smallest_published(task, n) for name, (task, n) in tasks.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from medsenteval.contracts import Result
 from medsenteval.statistics import Accuracies, ClusteredMeans, CountedF1, F1Scores, Means, WeightedScore, correlations
-from medsenteval.statistics.subset_correlations import SubsetCorrelations
+from medsenteval.statistics.weighted_scores import SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
 

@@ -1,13 +1,121 @@
-"""Do intrinsic scores predict extrinsic ones? Correlations over encoders between two lists of columns."""
+"""Do intrinsic scores predict extrinsic ones? Correlations over encoders between columns of scores.
+
+Columns come from stored results, published tables, or a user's own table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import csv
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
 
-from medsenteval.comparison.score_columns import Columns
-from medsenteval.errors import DataError
+from medsenteval.comparison.published import TABLES, read_table
+from medsenteval.contracts import Result
+from medsenteval.errors import DataError, UnknownNameError
+from medsenteval.registry import same_names
+from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.statistics import Association, Correlation, associate
+
+
+@dataclass(frozen=True)
+class Columns:
+    """``values[column][encoder]`` is a score; ``shown`` are the columns to use where none are named."""
+
+    values: dict[str, dict[str, float]]
+    shown: tuple[str, ...] = field(default=())
+    synthetic: bool = False
+
+    def column(self, name: str) -> dict[str, float]:
+        for known in same_names(name, self.values):
+            return self.values[known]
+        raise UnknownNameError(f"no column is called {name!r}; there are: {', '.join(self.values)}")
+
+
+def columns_of_results(results: Iterable[Result]) -> Columns:
+    """Return a column for every metric of every task (``AnatEM.f1``), and one a task for its headline metric (``AnatEM``).
+
+    Several seeds of one encoder become their mean; encoders of one name get a number each.
+    """
+    collected: dict[str, dict[str, list[float]]] = {}
+    ways: dict[str, tuple[str, str]] = {}
+    shown: dict[str, None] = {}
+    settled, _ = one_for_each_job(list(results))
+    for result in settled:
+        encoder, way = ways.setdefault(result.task, (result.encoder, comparability(result)))
+        if way != comparability(result):
+            raise DataError(
+                f"{result.task}: scores that do not compare, {way} ({encoder}) and {comparability(result)} "
+                f"({result.encoder}); keep those of one kind"
+            )
+        shown[result.task] = None
+        headline = result.headline[0]
+        for metric in result.metrics:
+            names = [f"{result.task}.{metric.name}", *([result.task] if metric.name == headline else [])]
+            for name in names:
+                collected.setdefault(name, {}).setdefault(result.encoder, []).append(metric.value)
+    if not collected:
+        raise DataError("no results found; name a folder that `medsenteval run` wrote")
+    means = {name: {encoder: fmean(scores) for encoder, scores in column.items()} for name, column in collected.items()}
+    return Columns(means, tuple(shown), any(result.synthetic for result in settled))
+
+
+def read_published_columns(name: str) -> Columns:
+    """Return the columns of a published table, named ``FILE`` or ``FILE:NUMBER`` (``biosim_tables:5``)."""
+    file, _, number = name.partition(":")
+    if file not in TABLES:
+        raise UnknownNameError(f"no published table is called {file!r}; known: {', '.join(TABLES)}")
+    values: dict[str, dict[str, float]] = {}
+    for row in read_table(file):
+        if number and row.get("table") != number:
+            continue
+        encoder = row.get("row") or row.get("encoder") or row.get("embedding") or ""
+        column = row.get("column") or row.get("task") or row.get("dataset") or ""
+        names = [column, f"{column}.{row['metric']}"] if "column" not in row else [column]
+        for each in names:
+            # The first of several metrics is the column of the plain name.
+            values.setdefault(each, {}).setdefault(encoder, float(row["value"]))
+    if not values:
+        known = sorted({row["table"] for row in read_table(file) if "table" in row}, key=lambda text: (len(text), text))
+        raise UnknownNameError(f"{file} has no table {number!r}; it has {', '.join(known)}")
+    return Columns(values, tuple(column for column in values if "." not in column))
+
+
+def read_score_table(path: Path) -> Columns:
+    """Read a CSV or tab-separated table: encoders in the first column, a column of scores under each other heading."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    if len(lines) < 2:
+        raise DataError(f"{path}: a line of column names and at least one encoder are expected")
+    separator = "\t" if "\t" in lines[0][1] else ","
+    _, *names = (name.strip() for name in next(csv.reader([lines[0][1]], delimiter=separator)))
+    values: dict[str, dict[str, float]] = {name: {} for name in names}
+    for number, line in lines[1:]:
+        encoder, *cells = (cell.strip() for cell in next(csv.reader([line], delimiter=separator)))
+        if len(cells) != len(names):
+            raise DataError(f"{path}:{number}: {len(cells)} score(s) where {len(names)} are expected")
+        for name, cell in zip(names, cells, strict=True):
+            if not cell:
+                continue
+            if encoder in values[name]:
+                raise DataError(f"{path}:{number}: {encoder!r} is there twice")
+            values[name][encoder] = _score(path, number, name, cell)
+    return Columns(values, tuple(names))
+
+
+def _score(path: Path, number: int, name: str, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DataError(f"{path}:{number}: {cell!r} under {name!r} is no finite number; leave the cell empty if there is none")
+    return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Examining the installation: versions, optional parts, where things are kept."""
+"""Examining the installation and the data folder: versions, optional parts, which tasks can be run, where things are kept."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import platform
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Final
 
 from medsenteval import __version__
+from medsenteval.contracts import Task
+from medsenteval.datasets.locate import load_dataset
 from medsenteval.doctor.findings import Finding
 from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.errors import DataMissingError, MedSentEvalError
+from medsenteval.settings import Settings
 from medsenteval.support.cores import available_cores
 
 #: Extra -> the package that tells whether it is there, and what it is for.
@@ -110,3 +115,31 @@ def _cache_folder() -> Finding:
 
 def _files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+
+
+def examine_data(tasks: Sequence[Task], root: Path) -> list[Finding]:
+    """Read every task's data set and return what was found."""
+    findings, absent = [Finding("data folder", "ok", str(root))], []
+    for task in tasks:
+        try:
+            dataset = load_dataset(task, root, Settings())
+        except DataMissingError:
+            absent.append(task.name)
+            continue
+        except MedSentEvalError as error:
+            findings.append(
+                Finding(task.name, "problem", str(error), f"`medsenteval tasks {task.name}` says what it should be")
+            )
+            continue
+        counts = ", ".join(f"{name} {len(split):,}" for name, split in dataset.splits.items())
+        origin = "synthetic sample, " if dataset.synthetic else ""
+        notes = "; ".join(dataset.notes)
+        findings.append(Finding(task.name, "note" if notes else "ok", f"{origin}{counts}{': ' + notes if notes else ''}"))
+    if absent:
+        findings.append(
+            Finding(
+                "absent", "note", ", ".join(absent),
+                "`medsenteval tasks NAME` says how to get the data; a run leaves these tasks out and says so",
+            )
+        )  # fmt: skip
+    return findings

@@ -15,10 +15,10 @@ from medsenteval.report.charts import (
     interval_plot,
     subset_curves,
 )
-from medsenteval.report.charts.chart_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
+from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell
 from medsenteval.report.charts.interval_chart import number
-from medsenteval.report.output_folder import ready_folder
+from medsenteval.report.loading import ready_folder
 from medsenteval.report.page import Page, TaskView
 from medsenteval.report.sections.headline import share_of
 from medsenteval.statistics import FriedmanOutcome

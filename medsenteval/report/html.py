@@ -13,7 +13,7 @@ from medsenteval.comparison.compare import without_hope
 from medsenteval.errors import MissingExtraError
 from medsenteval.report.charts import analogy_bars, gap_panels, subset_curves
 from medsenteval.report.charts.drawing import COLOURS, Drawing, clean
-from medsenteval.report.charts.svg import inline_svg
+from medsenteval.report.charts.figure_files import inline_svg
 from medsenteval.report.figures import draw_intervals, draw_ranks
 from medsenteval.report.page import Page
 from medsenteval.report.sections.headline import Judged

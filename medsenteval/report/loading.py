@@ -1,7 +1,8 @@
-"""From what a user names to a page: results, failures and word values read from disk."""
+"""From what a user names to a page: results, failures and word values read from disk, and the folder that it goes to."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from medsenteval import registry
 from medsenteval.comparison.word_subsets import read_word_values
 from medsenteval.contracts import Result
+from medsenteval.errors import SettingsError
 from medsenteval.report.page import Page, PageOptions, build_page
 from medsenteval.running.record import note_on_the_record
 from medsenteval.running.result_store import Failure, ResultStore, load_results, of_tasks
@@ -41,3 +43,13 @@ def load_failures(places: Sequence[str], folder: Path, results: Sequence[Result]
         wanted = {name for place in named for name in registry.same_names(place, known)}
         failures += [failure for failure in stored if not places or failure.encoder in wanted]
     return list(dict.fromkeys(failures))
+
+
+def ready_folder(folder: Path) -> None:
+    """Make a folder that can be written to; called before anything is computed, so that no work is lost."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SettingsError(f"{folder}: cannot be made: {error.strerror or error}; name another place with --output") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise SettingsError(f"{folder}: cannot be written to; name another place with --output")

@@ -13,10 +13,10 @@ from medsenteval.comparison.compare import Comparison, compare_results
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals
 from medsenteval.contracts import Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.report.decision_table import render_decisions
 from medsenteval.report.html import render_page
-from medsenteval.report.output_folder import ready_folder
+from medsenteval.report.loading import ready_folder
 from medsenteval.report.page import PageOptions, build_page
+from medsenteval.report.tables import render_decisions
 from medsenteval.running.results import Results, load_results
 from medsenteval.statistics.verdicts import RankInterval
 from medsenteval.support.atomic_files import write_atomically

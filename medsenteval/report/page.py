@@ -23,13 +23,18 @@ from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.charts.interval_chart import number
 from medsenteval.report.comparison_table import lettered, render_comparison
 from medsenteval.report.privacy import access_of, public_note, texts_may_be_shown
-from medsenteval.report.sections.confusion import confusion_matrix
 from medsenteval.report.sections.cost import EncoderCost, encoder_costs
-from medsenteval.report.sections.disagreement import Disagreement, find_disagreements, with_texts, without_items
+from medsenteval.report.sections.disagreement import (
+    Disagreement,
+    confusion_matrix,
+    find_disagreements,
+    item_texts,
+    with_texts,
+    without_items,
+)
 from medsenteval.report.sections.headline import Headline, headline, share_of
 from medsenteval.report.sections.missing import MissingScore, missing_scores
 from medsenteval.report.sections.relations import RelationScores, relation_scores
-from medsenteval.report.sections.texts import item_texts
 from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.running.result_store import Failure
 from medsenteval.statistics import FriedmanOutcome, Significance

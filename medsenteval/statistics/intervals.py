@@ -18,6 +18,9 @@ from medsenteval.statistics.resampling import bootstrap
 from medsenteval.statistics.weighted_scores import Correlation, correlations
 from medsenteval.support.arrays import Counts, Floats
 
+#: Two scores (of 1) whose difference has a smaller standard error are those of the same vectors, rounded otherwise.
+ROUNDING: Final = 1e-5
+
 
 def share_interval(share: float, trials: float, *, confidence: float, variance: float = 0.0) -> tuple[float, float]:
     """Return Clopper and Pearson's interval of a share; ``trials`` need not be whole, and without any it is 0 to 1.

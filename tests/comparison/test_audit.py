@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from medsenteval import evaluate
 from medsenteval.cli.main import main
-from medsenteval.comparison.audit import audit_results
+from medsenteval.comparison.audit import Spectrum, audit_results
 from medsenteval.comparison.frontier import compression_frontier, halved
-from medsenteval.comparison.vector_changes import Spectrum
 from medsenteval.contracts import Result
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, EncoderError, SettingsError

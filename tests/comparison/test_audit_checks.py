@@ -16,8 +16,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 
 from medsenteval import evaluate
-from medsenteval.comparison.audit import check_job
-from medsenteval.comparison.vector_changes import Spectrum
+from medsenteval.comparison.audit import Spectrum, check_job
 from medsenteval.contracts import Scores
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.probes import choose_backend

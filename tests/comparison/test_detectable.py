@@ -10,7 +10,7 @@ import pytest
 
 from medsenteval import registry
 from medsenteval.comparison.compare import compare_results
-from medsenteval.comparison.detectable import planned_differences, published_items, shown_differences, smallest_published
+from medsenteval.comparison.decision import planned_differences, published_items, shown_differences, smallest_published
 from medsenteval.contracts import Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.html import render_page

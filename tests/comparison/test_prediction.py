@@ -11,9 +11,14 @@ from click.testing import CliRunner
 from scipy import stats
 
 from medsenteval.cli.main import main
-from medsenteval.comparison.prediction import Cell, correlate_columns
+from medsenteval.comparison.prediction import (
+    Cell,
+    columns_of_results,
+    correlate_columns,
+    read_published_columns,
+    read_score_table,
+)
 from medsenteval.comparison.published import read_table
-from medsenteval.comparison.score_columns import columns_of_results, read_published_columns, read_score_table
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result

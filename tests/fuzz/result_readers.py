@@ -14,7 +14,7 @@ from typing import Any, Final
 from medsenteval.comparison.common_pairs import common_pairs
 from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.domain_gap import domain_gaps
-from medsenteval.comparison.score_columns import columns_of_results
+from medsenteval.comparison.prediction import columns_of_results
 from medsenteval.comparison.word_subsets import subset_scores
 from medsenteval.contracts import Metric, Result
 from medsenteval.datasets.locate import sample_root

@@ -27,7 +27,6 @@ from medsenteval.report.charts import (
     interval_plot,
     subset_curves,
 )
-from medsenteval.report.charts.chart_files import write_drawing
 from medsenteval.report.charts.critical_difference import cliques
 from medsenteval.report.charts.drawing import (
     COLOURS,
@@ -36,15 +35,14 @@ from medsenteval.report.charts.drawing import (
     Line,
     Rectangle,
     Text,
+    axis_over,
     clean,
     labels_of,
     shorten,
     text_width,
 )
+from medsenteval.report.charts.figure_files import inline_svg, painted, svg_file, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell, ramp_step
-from medsenteval.report.charts.raster import painted
-from medsenteval.report.charts.scale import axis_over
-from medsenteval.report.charts.svg import inline_svg, svg_file
 from medsenteval.report.figures import draw_heat_map, draw_ranks, named_figures, write_figures
 from medsenteval.report.page import PageOptions, build_page
 from medsenteval.report.word_subset_figure import draw_subsets

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.errors import MissingExtraError, SettingsError
 from medsenteval.report.html import embedded_json, render_page
-from medsenteval.report.output_folder import ready_folder
+from medsenteval.report.loading import ready_folder
 from medsenteval.report.page import PageOptions, build_page
 from medsenteval.running.result_store import Failure, ResultStore
 from tests.comparison.simulated import accuracy_result

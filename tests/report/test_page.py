@@ -14,8 +14,7 @@ from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Metric
 from medsenteval.errors import SettingsError
 from medsenteval.report.page import PageOptions, build_page
-from medsenteval.report.sections.confusion import MOST_CLASSES, confusion_matrix
-from medsenteval.report.sections.disagreement import find_disagreements
+from medsenteval.report.sections.disagreement import MOST_CLASSES, confusion_matrix, find_disagreements
 from medsenteval.report.sections.relations import relation_scores
 from medsenteval.running.result_store import Failure
 from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result

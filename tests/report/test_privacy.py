@@ -16,7 +16,7 @@ from medsenteval.contracts import Result, Task
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import UnknownNameError
 from medsenteval.report.privacy import access_of, public_error, public_note, texts_may_be_shown
-from medsenteval.report.sections.texts import item_texts
+from medsenteval.report.sections.disagreement import item_texts
 from medsenteval.running.result_store import Failure, ResultStore
 from medsenteval.settings import Settings
 
@@ -158,7 +158,7 @@ def test_a_result_of_a_stranger_names_no_file_outside_of_the_data_folder(
 
 def test_an_id_of_several_texts_gets_none() -> None:
     from medsenteval.contracts import Dataset, Split
-    from medsenteval.report.sections.texts import _texts_by_id
+    from medsenteval.report.sections.disagreement import _texts_by_id
 
     splits = {"train": Split(("1", "2"), ("a", "b")), "test": Split(("1", "3"), ("c", "d"))}
     assert _texts_by_id(Dataset("x", splits), "kfold") == {"2": ("b",), "3": ("d",)}

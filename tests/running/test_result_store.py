@@ -103,7 +103,7 @@ def test_the_very_name_wins_over_one_in_other_letters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("wanted", "value"), [("auc", 1.0), ("AUC", 2.0), ("Auc", 1.0)])
 def test_the_very_column_wins_too(wanted: str, value: float) -> None:
-    from medsenteval.comparison.score_columns import Columns
+    from medsenteval.comparison.prediction import Columns
 
     assert Columns({"auc": {"a": 1.0}, "AUC": {"a": 2.0}}).column(wanted) == {"a": value}
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medsenteval.comparison.domain_gap import DomainGap
-from medsenteval.report.charts.drawing import Circle, Drawing, Line, Rectangle, Shape, Text, labels_of, text_width
-from medsenteval.report.charts.scale import axis_over
+from medsenteval.report.charts.drawing import Circle, Drawing, Line, Rectangle, Shape, Text, axis_over, labels_of, text_width
 
 _ROW = 20.0
 _PLOT = 210.0

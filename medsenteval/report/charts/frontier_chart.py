@@ -10,9 +10,8 @@ from typing import Final
 
 from medsenteval.comparison.frontier import Frontier
 from medsenteval.encoders.derived import PRECISIONS
-from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, labels_of
+from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, axis_over, labels_of
 from medsenteval.report.charts.interval_chart import axis_title
-from medsenteval.report.charts.scale import axis_over
 
 #: A page of a journal, 6.9 inches, so that letters of 11 pixels are larger than 7 points in print.
 _WIDTH: Final = 662.0

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, shorten, text_width
-from medsenteval.report.charts.scale import axis_over
+from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, axis_over, shorten, text_width
 
 _ROW = 22.0
 _PLOT = 420.0

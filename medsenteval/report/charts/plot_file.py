@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from medsenteval.errors import MissingExtraError
-from medsenteval.report.charts.chart_files import figure_format
-from medsenteval.report.charts.raster import saved
+from medsenteval.report.charts.figure_files import figure_format, saved
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.escaping import for_terminal
 

@@ -6,9 +6,8 @@ import math
 from dataclasses import replace
 
 from medsenteval.comparison.word_subsets import Subsets
-from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, labels_of, text_width
+from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, axis_over, labels_of, text_width
 from medsenteval.report.charts.interval_chart import axis_title
-from medsenteval.report.charts.scale import axis_over
 
 _STEP = 130.0
 _HEIGHT = 240.0

@@ -1,16 +1,18 @@
-"""The items of a task on which encoders disagree most."""
+"""What encoders answered: which classes are taken for which, and the items on which they disagree most, with their texts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.comparison.pairing import align_items
-from medsenteval.contracts import Result
+from medsenteval.contracts import Dataset, Result
+from medsenteval.running.stored_jobs import read_again
 
 
 @dataclass(frozen=True)
@@ -128,3 +130,42 @@ def _of_numbers(
         )
         items.append(DisputedItem(str(ids[i]), "" if gold is None else f"{gold[i]:g}", answers))
     return Disagreement(n, tuple(items))
+
+
+#: With more classes than this nobody reads a matrix.
+MOST_CLASSES: Final = 30
+
+
+def confusion_matrix(result: Result) -> list[list[int]] | None:
+    """Count items by gold class (rows) and predicted class (columns); None where a task has no or too many classes."""
+    n = len(result.label_names)
+    if not 2 <= n <= MOST_CLASSES or not {"gold", "predicted"} <= result.items.keys():
+        return None
+    counts = np.zeros((n, n), dtype=np.int64)
+    np.add.at(counts, (np.asarray(result.items["gold"]), np.asarray(result.items["predicted"])), 1)
+    return [[int(count) for count in row] for row in counts]
+
+
+def item_texts(result: Result, root: Path) -> dict[str, tuple[str, ...]] | str:
+    """Return the one or two texts of each item of a result, or the reason why they cannot be had.
+
+    The data set is read as the run read it and must be the same to the last byte: an id of other data may mean another text.
+    """
+    again = read_again(result, root)
+    if isinstance(again, str):
+        return again
+    task, dataset, _ = again
+    return _texts_by_id(dataset, task.protocol)
+
+
+def _texts_by_id(dataset: Dataset, protocol: str) -> dict[str, tuple[str, ...]]:
+    """Map ids to texts; an id that stands for several texts is left out."""
+    scored = [dataset.splits["test"]] if protocol == "split" and "test" in dataset.splits else list(dataset.splits.values())
+    texts: dict[str, tuple[str, ...]] = {}
+    doubtful = set()
+    for split in scored:
+        for row, item in enumerate(split.ids):
+            found = (split.texts[row],) if split.texts2 is None else (split.texts[row], split.texts2[row])
+            if texts.setdefault(item, found) != found:
+                doubtful.add(item)
+    return {item: found for item, found in texts.items() if item not in doubtful}

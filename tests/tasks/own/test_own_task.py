@@ -125,7 +125,7 @@ def test_no_text_is_in_results_and_none_in_the_report_unless_asked(
     counting: CountingEncoder, write: Write, tmp_path: Path
 ) -> None:
     from medsenteval.report.page import PageOptions, build_page
-    from medsenteval.report.sections.texts import item_texts
+    from medsenteval.report.sections.disagreement import item_texts
 
     rows = [{**row, "note": f"SECRET{i} {row['note']}"} for i, row in enumerate(_notes())]
     rows[5]["severity"] = ""

@@ -1,0 +1,212 @@
+"""Decisions, audits, compression frontiers and domain gaps as tables, the last two also as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from medsenteval.comparison.audit import CHECKS, Audit, Conclusion
+from medsenteval.comparison.decision import Decision
+from medsenteval.comparison.domain_gap import DomainGap, PairedGap
+from medsenteval.comparison.frontier import Frontier, FrontierPoint
+from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.charts.frontier_chart import frontier_panels
+from medsenteval.report.comparison_table import escape_cell, render_table
+from medsenteval.statistics.verdicts import RankInterval
+
+
+def render_decisions(
+    decisions: Sequence[Decision], ranks: Mapping[str, RankInterval], rope: float, level: float, style: str
+) -> str:  # fmt: skip
+    """Return one row for each pair and metric, the ranks below, and a sentence that says how to read them."""
+    rows = []
+    for found in decisions:
+        digits = ".2f" if found.unit == "percent" else ".3f"
+        interval = found.interval
+        rows.append(
+            [
+                f"{found.task} {found.metric}",
+                escape_cell(f"{found.first} - {found.second}", style),
+                f"{interval.estimate:+{digits}}",
+                f"[{interval.low:+{digits}}, {interval.high:+{digits}}]",
+                found.verdict,
+                "-" if found.smallest is None else f"{found.smallest:{digits}}",
+                "-" if found.items is None else f"{found.items:,}",
+            ]
+        )
+    header = ["Task", "Pair", "Difference", f"{100 * (1 - level):g} % interval", "Verdict", "Smallest shown", "Items to decide"]
+    parts = [render_table(header, rows, [False, False, True, True, False, True, True], style)]
+    if ranks:
+        listed = [
+            [escape_cell(name, style), f"{found.rank:.2f}", f"[{found.low:.2f}, {found.high:.2f}]", f"{100 * found.best:.0f} %"]
+            for name, found in sorted(ranks.items(), key=lambda item: item[1].rank)
+        ]
+        header = ["Encoder", "Mean rank", "95 % interval", "Best in"]
+        parts.append(render_table(header, listed, [False, True, True, True], style))
+    if style not in ("csv", "latex"):
+        parts.append(
+            f"Equivalent: surely less than {rope:g} points (correlations: {rope / 100:g}) apart.\n"
+            "Smallest shown: the difference that these items would show in four of five experiments.\n"
+            "Items to decide: how many would show, as often, the difference that was seen."
+        )
+    return "\n\n".join(parts)
+
+
+_MARKS = {"holds": "+", "open": "o", "gone": "-", "": ""}
+
+
+def render_audit(audit: Audit, style: str = "text", every: bool = False) -> str:
+    """Return a row for each encoder, then one for each conclusion that is gone under a check, or for every one of them."""
+    rows = []
+    for encoder in sorted(audit.encoders, key=lambda each: -len(audit.led_by(each.name))):
+        led = audit.led_by(encoder.name)
+        rows.append(
+            [
+                escape_cell(encoder.name, style),
+                str(encoder.dimension),
+                f"{100 * encoder.first_share:.1f} %",
+                str(len(led)),
+                str(sum(each.holds for each in led)),
+                str(sum(not each.holds and not each.gone for each in led)),
+                str(sum(bool(each.gone) for each in led)),
+                ", ".join(check for check in CHECKS if any(check in each.gone for each in led)) or "-",
+            ]
+        )
+    header = ["Encoder", "Size", "First direction", "Leads", "Hold", "Open", "Gone", "Gone under"]
+    parts = [render_table(header, rows, [False, *[True] * 6, False], style)]
+    shown = [each for each in audit.conclusions if every or each.gone]
+    details = [_conclusions(shown, style)] if shown else []
+    if style in ("csv", "latex"):
+        return "\n\n".join(parts + details)
+    n, hold = len(audit.conclusions), sum(each.holds for each in audit.conclusions)
+    gone = sum(bool(each.gone) for each in audit.conclusions)
+    parts.append(
+        f"{hold} of {n} significant leads hold under every check, {n - hold - gone} are open under some, "
+        f"{gone} are gone under one or more.\n"
+        f"First direction: share of the vectors' variance. Projected: to {audit.projected_to} principal components."
+    )
+    if details:
+        marks = (
+            "+ still significant    o no longer, but a lead as large is within its interval    - gone: the interval excludes it"
+        )
+        parts += [*details, marks]
+    parts += [f"Not audited: {reason}." for reason in audit.left_out]
+    return "\n\n".join(parts)
+
+
+def _conclusions(shown: list[Conclusion], style: str) -> str:
+    applied = [check for check in CHECKS if any(each.outcomes.get(check) for each in shown)]
+    rows = []
+    for each in shown:
+        digits = ".2f" if each.unit == "percent" else ".3f"
+        cells = []
+        for check in applied:
+            outcome = each.outcomes.get(check, "")
+            mark = outcome if style == "csv" else _MARKS[outcome]
+            cells.append(f"{mark} {each.leads[check]:+{digits}}" if mark else "")
+        names = [escape_cell(f"{each.winner} > {each.loser}", style), f"{each.lead:+{digits}}"]
+        rows.append([f"{each.task} {each.metric}", *names, *cells])
+    header = ["Task", "Conclusion", "Lead", *(check.capitalize() for check in applied)]
+    return render_table(header, rows, [False, False, *[True] * (len(applied) + 1)], style)
+
+
+def render_frontier(found: Frontier, style: str = "text") -> str:
+    """Return a row for each size of vectors, the largest first, and a sentence that says how small they can be."""
+    digits = ".2f" if found.unit == "percent" else ".3f"
+    rows = [
+        [
+            str(point.dimension),
+            point.precision,
+            f"{point.size:,}",
+            f"{point.score:{digits}}",
+            f"{point.loss:+{digits}}",
+            f"[{point.low:+{digits}}, {point.high:+{digits}}]",
+            "*" if point.kept else "",
+        ]
+        for point in found.points
+    ]
+    header = ["Dimensions", "Precision", "Bytes", found.metric, "Loss", "95 % interval", ""]
+    table = render_table(header, rows, [True, False, True, True, True, True, False], style)
+    if style in ("csv", "latex"):
+        return table
+    title = escape_cell(f"{found.task}, {found.encoder} ({found.n:,} items)", style)
+    # One point; hundredths for correlations and other fractions.
+    margin = 1.0 if found.unit == "percent" else 0.01
+    sure = _smallest([point for point in found.points if point.high < margin], found)
+    unseen = [point for point in found.points if point.kept and point.low <= 0] or [found.points[0]]
+    most = max(min(unseen, key=lambda point: point.size).high, 0.0)
+    said = (
+        f"Smallest vectors that surely lose less than {margin:g}: {sure}.\n"
+        f"Smallest vectors without a significant loss: {_smallest(unseen, found)}; they may lose up to {most:{digits}}.\n"
+        "* no smaller vectors score as well."
+    )
+    return f"{title}\n\n{table}\n\n{said}"
+
+
+def _smallest(points: Sequence[FrontierPoint], found: Frontier) -> str:
+    """Describe the smallest of these vectors."""
+    least = min(points, key=lambda point: (point.size, point.loss))
+    if least == found.points[0]:
+        return "none but the full ones"
+    return f"{least.dimension} dimensions in {least.precision}, {least.size:,} of {found.points[0].size:,} bytes"
+
+
+def draw_frontiers(found: Sequence[Frontier], path: Path) -> None:
+    """Write bytes per vector against score, a panel for each encoder and task."""
+    write_drawing(frontier_panels(found), path)
+
+
+_EXPLANATION = (
+    "Shares: the way from the best constant answer (0) to a perfect one (1). Gap: counterparts' mean share minus the "
+    "biomedical task's; above 0 the encoder does better on general text."
+)
+
+
+def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
+    """Return a line for each encoder and biomedical task."""
+    rows = []
+    for gap in gaps:
+        bio = gap.biomedical
+        score = f"{bio.score:.2f}" if bio.unit == "percent" else f"{bio.score:.3f}"
+        general = ", ".join(f"{share.task} {share.value:.3f}" for share in gap.general)
+        interval = f"[{gap.low:+.3f}, {gap.high:+.3f}]"
+        cells = [
+            escape_cell(gap.encoder, style),
+            bio.task,
+            score,
+            f"{bio.value:.3f}",
+            general,
+            f"{gap.general_value:.3f}",
+            f"{gap.gap:+.3f}",
+        ]
+        rows.append([*cells, interval, "; ".join(gap.notes)])
+    header = ["Encoder", "Task", "Score", "Share", "Counterparts' shares", "Mean", "Gap", "95 % interval", ""]
+    table = render_table(header, rows, [False, False, True, True, False, True, True, True, False], style)
+    if style == "csv":
+        return table
+    return f"{table}\n{_EXPLANATION}" if style == "text" else f"{table}\n\n{_EXPLANATION}"
+
+
+def render_paired_gaps(pairs: Sequence[PairedGap], style: str = "text") -> str:
+    """Return a line for each biomedical task: what the in-domain encoder closes of the general one's gap."""
+    rows = [
+        [
+            pair.general.biomedical.task,
+            f"{pair.general.gap:+.3f}",
+            f"{pair.in_domain.gap:+.3f}",
+            f"{pair.closed:+.3f}",
+            f"[{pair.low:+.3f}, {pair.high:+.3f}]",
+        ]
+        for pair in pairs
+    ]
+    names = (pairs[0].general.encoder, pairs[0].in_domain.encoder) if pairs else ("general", "in-domain")
+    header = ["Task", f"Gap of {names[0]}", f"Gap of {names[1]}", "Closed", "95 % interval"]
+    return render_table(header, rows, [False, True, True, True, True], style)
+
+
+def draw_gaps(gaps: Sequence[DomainGap], path: Path) -> None:
+    """Draw the report's figure into a file: for each encoder and task a line from its counterparts' mean share to its own."""
+    from medsenteval.report.charts import gap_panels
+    from medsenteval.report.charts.figure_files import write_drawing
+
+    write_drawing(gap_panels(gaps), path)
