@@ -135,7 +135,7 @@ def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> N
     """Draw stored results: the three metrics of each relation for every result, and all results side by side."""
     from medsenteval import registry
     from medsenteval.errors import DataMissingError
-    from medsenteval.report.analogy_figures import draw_comparison, draw_metrics
+    from medsenteval.report.sections.relations import draw_comparison, draw_metrics
     from medsenteval.running.result_store import ResultStore
     from medsenteval.support.atomic_files import file_name_of
 

@@ -102,5 +102,5 @@ def _draw(variances: Mapping[str, Sequence[float]], file: Path) -> None:
     check_formats([file.suffix.lstrip(".").casefold()])
     if not variances:
         raise SettingsError("no row was scored under several measures, so there is nothing to draw; medisim-b.1 does that")
-    write_drawing(variance_plot("Variance of correlations over similarity measures", variances), file)
+    write_drawing(variance_plot(variances), file)
     echo(f"written: {file}", err=True)

@@ -54,9 +54,10 @@ def subsets(
     stored.say_cautions(used)
     stored.say_synthetic(used)
     if figure is not None:
-        from medsenteval.report.word_subset_figure import draw_subsets
+        from medsenteval.report.charts import subset_curves
+        from medsenteval.report.charts.figure_files import write_drawing
 
-        draw_subsets(found, figure, table.stem.replace("_", " "))
+        write_drawing(subset_curves(found, table.stem.replace("_", " ")), figure)
         echo(f"Figure: {figure}")
 
 

@@ -37,7 +37,7 @@ def named_figures(page: Page, width: float | None = None) -> Iterator[tuple[str,
     for found in page.analogies:
         yield f"analogies-{file_name_of(found.task)}", analogy_bars(found.task, found.metric, found.series, width)
     for subsets in page.subsets:
-        yield f"subsets-{file_name_of(subsets.task)}", subset_curves(subsets, page.subsets_by, width)
+        yield f"subsets-{file_name_of(subsets.task)}", subset_curves([subsets], page.subsets_by, width)
 
 
 def check_formats(formats: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from typing import Final
 
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts.plot_file import new_plot, plain, write_plot
+from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.charts.interval_chart import axis_title
+from medsenteval.report.charts.line_chart import Panel, Point, line_panels
 from medsenteval.report.comparison_table import escape_cell, render_table
 from medsenteval.running.job_results import comparability
 
@@ -96,26 +99,20 @@ def _number(value: float, metric: Metric) -> str:
 
 
 def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:
-    """Draw a panel for each task, a line for each encoder and protocol."""
-    tasks = list(dict.fromkeys(point.task for point in points))
-    figure = new_plot(path, 1 + 3.6 * len(tasks), 3.6)
-    for axis, task in zip(figure.subplots(1, len(tasks), squeeze=False)[0], tasks, strict=True):
+    """Draw a panel for each task, a line for each encoder and protocol over the logarithm of training rows."""
+    panels = []
+    for task in dict.fromkeys(point.task for point in points):
         own = [point for point in points if point.task == task]
-        for encoder, protocol in dict.fromkeys((point.encoder, point.protocol) for point in own):
-            line = [point for point in own if (point.encoder, point.protocol) == (encoder, protocol)]
-            sizes = [point.n_train for point in line]
-            label = plain(f"{encoder}, {protocol}")
-            drawn = axis.plot(sizes, [point.metric.value for point in line], marker="o", label=label)
-            lows, highs = [point.metric.low for point in line], [point.metric.high for point in line]
-            axis.fill_between(sizes, lows, highs, color=drawn[0].get_color(), alpha=0.2, linewidth=0)
-        axis.axhline(own[0].metric.baseline, color="0.5", linestyle=":", label="constant answer")
-        axis.set_xscale("log")
-        sizes = sorted({point.n_train for point in own})
-        axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=45)
-        axis.minorticks_off()
-        axis.set_title(plain(task), fontsize=10)
-        axis.set_xlabel("training rows")
-        axis.set_ylabel(plain(own[0].metric.name))
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.legend(fontsize=7, frameon=False)
-    write_plot(figure, path)
+        lines: dict[str, list[Point]] = {}
+        for point in own:
+            name, score = f"{point.encoder}, {point.protocol}", point.metric
+            value, low, high = (_number(each, score) for each in (score.value, score.low, score.high))
+            said = f"{name}, {point.n_train:,} rows: {value} [{low}, {high}]"
+            place = Point(math.log(max(1, point.n_train)), score.value, score.low, score.high, said)
+            lines.setdefault(name, []).append(place)
+        ticks = {math.log(max(1, size)): f"{size:,}" for size in sorted({point.n_train for point in own})}
+        score = own[0].metric
+        measured = axis_title(task, score.name, score.unit)
+        panels.append(Panel(task, "training rows; dashed: constant answer", measured, ticks, lines, score.baseline))
+    described = f"Scores on {len(panels)} tasks by the number of training rows, with intervals. The table holds the numbers."
+    write_drawing(line_panels(panels, "Learning curves", described), path)

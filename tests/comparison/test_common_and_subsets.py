@@ -16,7 +16,8 @@ from medsenteval.cli.main import main
 from medsenteval.comparison.common_pairs import common_pairs
 from medsenteval.comparison.word_subsets import read_word_values, subset_scores
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
-from medsenteval.report.word_subset_figure import draw_subsets
+from medsenteval.report.charts import subset_curves
+from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result
@@ -222,7 +223,7 @@ def test_a_figure_without_matplotlib_says_what_to_install(tmp_path: Path, monkey
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     found = subset_scores([word_result("T", "one", ROWS)], VALUES, resamples=100)
     with pytest.raises(MissingExtraError, match=r"medsenteval\[report\]"):
-        draw_subsets([found], tmp_path / "x.svg", "frequency")
+        write_drawing(subset_curves([found], "frequency"), tmp_path / "x.png")
 
 
 def test_bca_intervals_of_differences_on_the_command_line_are_scipys(stored: Path) -> None:

@@ -18,7 +18,6 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
-from medsenteval.report.analogy_figures import draw_comparison
 from medsenteval.report.charts import (
     analogy_bars,
     critical_difference_diagram,
@@ -45,7 +44,7 @@ from medsenteval.report.charts.figure_files import inline_svg, painted, svg_file
 from medsenteval.report.charts.heat_map import HeatCell, ramp_step
 from medsenteval.report.figures import draw_heat_map, draw_ranks, named_figures, write_figures
 from medsenteval.report.page import PageOptions, build_page
-from medsenteval.report.word_subset_figure import draw_subsets
+from medsenteval.report.sections.relations import draw_comparison
 from medsenteval.statistics import friedman
 from tests.comparison.simulated import accuracy_result, simulated_result
 from tests.report.made_up import HOSTILE, analogy_result, many_results
@@ -246,7 +245,7 @@ def subsets(names: str = "e{}") -> Subsets:
 
 
 def test_subset_curves() -> None:
-    drawing = subset_curves(subsets(), "frequency")
+    drawing = subset_curves([subsets()], "frequency")
     assert within(drawing)
     dots = [shape for shape in drawing.shapes if isinstance(shape, Circle) and shape.title]
     assert len(dots) == 29
@@ -300,7 +299,7 @@ def test_every_figure_is_written(tmp_path: Path) -> None:
     assert len(written) == 27
     assert all(path.stat().st_size > 500 for path in written)
     draw_comparison([result for result in results if result.task == "BMASS"], "acc", tmp_path / "compared.pdf")
-    draw_subsets([subsets()], tmp_path / "subsets.pdf", "frequency")
+    write_drawing(subset_curves([subsets()] * 3, "frequency"), tmp_path / "subsets.pdf")
     pdfs = [*(path for path in written if path.suffix == ".pdf"), tmp_path / "compared.pdf", tmp_path / "subsets.pdf"]
     for path in pdfs:
         assert b"/Type3" not in path.read_bytes()
@@ -352,7 +351,7 @@ def figures_for(width: float) -> list[Drawing]:
         if result.encoder == "one"
     ]
     page = build_page(results, options=PageOptions(resamples=200))
-    return [*(drawing for _, drawing in named_figures(page, width)), subset_curves(subsets(LONG), "frequency", width)]
+    return [*(drawing for _, drawing in named_figures(page, width)), subset_curves([subsets(LONG)], "frequency", width)]
 
 
 @pytest.mark.parametrize("inches", [2.5, 3.3, 6.9])

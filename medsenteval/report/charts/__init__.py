@@ -5,8 +5,7 @@ from medsenteval.report.charts.critical_difference import critical_difference_di
 from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.heat_map import heat_map
-from medsenteval.report.charts.interval_chart import interval_plot
-from medsenteval.report.charts.measure_variance_chart import variance_plot
+from medsenteval.report.charts.interval_chart import interval_plot, variance_plot
 from medsenteval.report.charts.word_subset_chart import subset_curves
 
 __all__ = [

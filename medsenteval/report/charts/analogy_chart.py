@@ -15,7 +15,7 @@ _SMALLEST_PLOT = 70.0
 
 
 def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float]], width: float | None = None) -> Drawing:
-    """Draw one metric of each relation (0 to 1), a panel for each encoder; relations in the order of the data.
+    """Draw one metric of each relation (0 to 1), a panel for each encoder or the like; relations in the order of the data.
 
     Panels stand side by side, or as many of them as fit ``width``.
     """
@@ -53,6 +53,6 @@ def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float
                 shapes.append(Rectangle(start, y + 3, max(plot * value, 0.5), height - 6, "accent", said))
                 shapes.append(Text(start + plot * value + 5, y + height / 2 + 4, f"{value:.2f}", fill="muted", size=10))
             y += height
-    described = f"{metric} of {len(relations)} relations for {len(series)} encoders. The table below holds the numbers."
+    described = f"{metric} of {len(relations)} relations in {len(series)} panels. The table holds the numbers."
     whole = left + (_PLOT + _SPACE) * len(series) if width is None else width
     return Drawing(whole, panel_height * -(-len(series) // across), f"{task}: {metric} by relation", described, tuple(shapes))

@@ -135,8 +135,6 @@ def _paint(axes: Any, shape: Shape, order: int, points: float) -> None:
         )  # fmt: skip
 
 
-__all__ = ["FIGURE_FORMATS", "PIXELS_TO_THE_INCH", "figure_format", "write_drawing"]
-
 FIGURE_FORMATS: Final = ("svg", "png", "pdf")
 
 
