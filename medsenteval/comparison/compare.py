@@ -38,11 +38,14 @@ from medsenteval.statistics import (
     smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
+from medsenteval.statistics.resampling import left_out_scores
 from medsenteval.support.arrays import Floats
 from medsenteval.tasks.probe_rows import UNSEEN
 
 #: How intervals of differences are read from the resamples -> what the test is called.
 BOOTSTRAPS: Final[dict[Method, str]] = {"percentile": "paired bootstrap", "bca": "BCa bootstrap"}
+#: Of more items than this, several at a time are left out: the standard error is known well enough.
+GROUPS: Final = 1_000
 #: Metrics of which a lower value is better.
 LOWER_IS_BETTER: Final = frozenset({"mse", "category_error", "overlap"})
 
@@ -65,7 +68,7 @@ class Column:
 
     ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
     ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test, and is
-    empty where there is one. Scores on synthetic data are neither tested nor called best. ``marked`` has the
+    empty where there is one, ``note`` what is to be said of the test. Scores on synthetic data are neither tested nor called best. ``marked`` has the
     marks of scores that are to be read with care, ``trained_on`` whether encoders declare to know the data from training.
     """
 
@@ -85,6 +88,7 @@ class Column:
     corrected: Floats = field(default_factory=lambda: np.ones((0, 0)))
     untested: str = ""
     label: str = ""
+    note: str = ""
     marked: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, str] = field(default_factory=dict)
     weighted: WeightedScore | None = None
@@ -105,6 +109,17 @@ class Column:
     def higher_is_better(self) -> bool:
         return self.metric not in LOWER_IS_BETTER
 
+    @property
+    def scale(self) -> float:
+        """What turns a fraction into the metric's unit."""
+        return 100.0 if self.unit == "percent" else 1.0
+
+    @cached_property
+    def left_out(self) -> Floats:
+        """The tested encoders' scores without each item; of many items, several at a time: that is exact enough."""
+        assert self.weighted is not None
+        return left_out_scores(self.weighted, GROUPS)
+
     def best(self) -> set[str]:
         """Return the encoders with the best score, none if only one has a score; equal scores share the place."""
         values = self.resolved()
@@ -120,10 +135,9 @@ class Column:
 
     def resolved_where_tested(self) -> Floats:
         """Return the scores that the tests compare as ``resolved`` does, in the order of ``tested``."""
-        scale = 100.0 if self.unit == "percent" else 1.0
-        shown = (scale * self.observed).tolist()
+        shown = (self.scale * self.observed).tolist()
         values = self._resolved({name: (value, self.n_common) for name, value in zip(self.tested, shown, strict=True)})
-        tied: Floats = np.array([values[name] for name in self.tested]) / scale
+        tied: Floats = np.array([values[name] for name in self.tested]) / self.scale
         return tied
 
     def _resolved(self, scores: Mapping[str, tuple[float, int]]) -> dict[str, float]:
@@ -157,9 +171,9 @@ class Column:
         if self._interval is None or first not in self.tested or second not in self.tested:
             return None
         i, j = self.tested.index(first), self.tested.index(second)
-        scale = 100.0 if self.unit == "percent" else 1.0
         found = self._interval(i, j, confidence)
-        interval = Interval(found.estimate * scale, found.low * scale, found.high * scale, confidence, found.method, found.n)
+        ends = (self.scale * end for end in (found.estimate, found.low, found.high))
+        interval = Interval(*ends, confidence, found.method, found.n)
         return Difference(first, second, interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
 
 
@@ -175,6 +189,10 @@ class Comparison:
     correction: str
     synthetic: bool
     published: tuple[PublishedNumber, ...] = ()
+
+    def notes_on(self, columns: Iterable[Column]) -> list[str]:
+        """Return what is to be said of the comparison, and of these of its columns."""
+        return [*self.notes, *(column.note for column in columns if column.note)]
 
     def letters(self) -> dict[str, str]:
         """Return a letter for each encoder, by which cells name whom they beat."""
@@ -342,9 +360,9 @@ def _columns(
         else:
             _test(column, tested, resamples, correction, seed, intervals)
             if column.untested and column.headline:
-                notes.append(f"{label}, {metric.name}: not tested: {column.untested}")
+                column.note = f"{label}, {metric.name}: not tested: {column.untested}"
             elif not column.untested and column.n_common < max(len(r.items["id"]) for r in tested.values()):
-                notes.append(
+                column.note = (
                     f"{label}, {metric.name}: tested on the {column.n_common:,} items that all encoders were scored on"
                 )
         columns.append(column)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median
-from typing import Final
 
 import numpy as np
 
@@ -26,12 +25,7 @@ from medsenteval.statistics.power import (
     smallest_difference,
     smallest_expected,
 )
-from medsenteval.statistics.resampling import left_out_scores
-from medsenteval.statistics.verdicts import RankInterval, Verdict, rank_intervals, verdict
-from medsenteval.support.arrays import Floats
-
-#: Of more items than this, several at a time are left out: the standard error is known well enough.
-GROUPS: Final = 1_000
+from medsenteval.statistics.verdicts import MIRRORED, RankInterval, Verdict, rank_intervals, verdict
 
 
 @dataclass(frozen=True)
@@ -54,6 +48,21 @@ class Decision:
     items: int | None
     corrected: float = 1.0
 
+    def seen_from(self, encoder: str) -> Decision:
+        """Return the decision with this one of the two encoders as the first."""
+        if encoder == self.first:
+            return self
+        found = self.interval
+        turned = replace(found, estimate=-found.estimate, low=-found.high, high=-found.low)
+        return replace(self, first=self.second, second=self.first, interval=turned, verdict=MIRRORED[self.verdict])
+
+    @property
+    def text(self) -> str:
+        """The difference with its interval, as a page shows it."""
+        digits = 1 if self.unit == "percent" else 3
+        found = self.interval
+        return f"{found.estimate:+.{digits}f} [{found.low:.{digits}f}, {found.high:.{digits}f}]".replace("-", "−")
+
 
 def decide(comparison: Comparison, rope: float, *, power: bool = True) -> list[Decision]:
     """Judge every tested pair; ``rope`` is the largest difference that does not matter, in points (correlations: hundredths).
@@ -63,26 +72,18 @@ def decide(comparison: Comparison, rope: float, *, power: bool = True) -> list[D
     """
     found = []
     for column in comparison.columns:
-        left_out = _left_out(column)
-        for first, second in combinations(column.tested, 2):
-            better, worse = sorted((first, second), key=lambda name: -column.scores[name].value)
-            found.append(_decide(column, better, worse, rope, comparison.level, left_out, power))
+        for pair in combinations(column.tested, 2):
+            better, worse = sorted(pair, key=lambda name: -column.scores[name].value)
+            found.append(_decide(column, better, worse, rope, comparison.level, power))
     return found
 
 
-def _left_out(column: Column) -> Floats:
-    """Return the scores of the tested encoders without each item, or group of items."""
-    return np.empty((0, 0)) if column.weighted is None else left_out_scores(column.weighted, GROUPS)
-
-
-def _decide(column: Column, first: str, second: str, rope: float, level: float, left_out: Floats, power: bool) -> Decision:
+def _decide(column: Column, first: str, second: str, rope: float, level: float, power: bool) -> Decision:
     wide, narrow = (column.difference(first, second, 1 - share) for share in (level, 2 * level))
     assert wide is not None
     assert narrow is not None
-    scale = 100.0 if column.unit == "percent" else 1.0
-    careful = _careful(column, first, second, narrow.interval, left_out)
-    said = verdict(wide.corrected, careful, rope * scale / 100, level)
-    smallest, items = _power(column, first, second, level, left_out) if power else (None, None)
+    said = verdict(wide.corrected, _careful(column, first, second, narrow.interval), rope * column.scale / 100, level)
+    smallest, items = _power(column, first, second, level) if power else (None, None)
     return Decision(
         column.label,
         column.metric,
@@ -90,34 +91,29 @@ def _decide(column: Column, first: str, second: str, rope: float, level: float, 
         first,
         second,
         wide.interval,
-        said if column.higher_is_better else _mirrored(said),
-        None if smallest is None else smallest * scale,
+        said if column.higher_is_better else MIRRORED[said],
+        None if smallest is None else smallest * column.scale,
         items if said == "undecided" else None,
         wide.corrected,
     )
 
 
-def _careful(column: Column, first: str, second: str, narrow: Interval, left_out: Floats) -> Interval:
+def _careful(column: Column, first: str, second: str, narrow: Interval) -> Interval:
     """Return an interval that holds with few items, too: Student's in place of the bootstrap's, for accuracy the wider ends."""
-    assert column.weighted is not None
     pair = [column.tested.index(first), column.tested.index(second)]
-    observed = column.observed[pair]
-    correlated = isinstance(column.weighted, (Pearsons, Spearmans, KendallTaus))
-    ends = left_out_difference_interval(observed, left_out[:, pair], confidence=narrow.confidence, correlated=correlated)
-    low, high = ((100.0 if column.unit == "percent" else 1.0) * end for end in ends)
+    ends = left_out_difference_interval(
+        column.observed[pair],
+        column.left_out[:, pair],
+        confidence=narrow.confidence,
+        correlated=isinstance(column.weighted, (Pearsons, Spearmans, KendallTaus)),
+    )
+    low, high = (column.scale * end for end in ends)
     if column.test == "McNemar":
         low, high = min(low, narrow.low), max(high, narrow.high)
     return replace(narrow, low=low, high=high)
 
 
-def _mirrored(said: Verdict) -> Verdict:
-    """Turn better and worse round for metrics of which less is better."""
-    return {"better": "worse", "worse": "better"}.get(said, said)  # type: ignore[return-value]
-
-
-def _power(
-    column: Column, first: str, second: str, level: float, left_out: Floats
-) -> tuple[float | None, int | None]:  # fmt: skip
+def _power(column: Column, first: str, second: str, level: float) -> tuple[float | None, int | None]:
     """Return the smallest difference that would be found, and the items that would show the one that was seen."""
     score = column.weighted
     assert score is not None
@@ -127,7 +123,7 @@ def _power(
         only = float(np.mean(right[0] & ~right[1])), float(np.mean(~right[0] & right[1]))
         items = items_for_accuracy(*only, level=level) if only[0] != only[1] else None
         return smallest_accuracy_difference(score.n, sum(only), level=level), items
-    error = difference_error(left_out, i, j)
+    error = difference_error(column.left_out, i, j)
     if error < ROUNDING:
         return None, None
     items = items_for_difference(float(column.observed[i] - column.observed[j]), error, score.n, level=level)
@@ -137,7 +133,7 @@ def _power(
 def items_to_decide(column: Column, first: str, second: str, level: float) -> int | None:
     """Return how many items would show an undecided pair's difference four times in five; None for decided or equal pairs."""
     i, j = column.tested.index(first), column.tested.index(second)
-    return None if column.corrected[i, j] < level else _power(column, first, second, level, _left_out(column))[1]
+    return None if column.corrected[i, j] < level else _power(column, first, second, level)[1]
 
 
 def smallest_shown(column: Column, level: float) -> float | None:
@@ -145,14 +141,13 @@ def smallest_shown(column: Column, level: float) -> float | None:
 
     One that gives the same answers as the best, but for rounding, is passed over.
     """
-    left_out = _left_out(column)
     names = [name for name, _ in column.best_first() if name in column.tested]
     places = [column.tested.index(name) for name in names]
-    others = [j for j in places[1:] if difference_error(left_out, places[0], j) >= ROUNDING]
+    others = [j for j in places[1:] if difference_error(column.left_out, places[0], j) >= ROUNDING]
     if not others:
         return None
-    smallest, _ = _power(column, names[0], column.tested[others[0]], level, left_out)
-    return None if smallest is None else smallest * (100.0 if column.unit == "percent" else 1.0)
+    smallest, _ = _power(column, names[0], column.tested[others[0]], level)
+    return None if smallest is None else smallest * column.scale
 
 
 def ranks_with_intervals(comparison: Comparison, *, resamples: int = 2_000, seed: int = 1111) -> Mapping[str, RankInterval]:

@@ -72,7 +72,7 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     asked = options.differences or bool(options.against)
     if style == "csv":
         return _differences(comparison, style, options) if asked else _csv(comparison, options)
-    notes = [f"Note: {note}." for note in comparison.notes]
+    notes = [f"Note: {note}." for note in comparison.notes_on(_shown_columns(comparison, options))]
     notes += _published_notes(comparison, options)
     if comparison.synthetic:
         notes.append(SYNTHETIC_WARNING)

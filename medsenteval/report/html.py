@@ -10,13 +10,13 @@ from importlib.resources import files
 from typing import Any, Final
 
 from medsenteval.comparison.compare import without_hope
+from medsenteval.comparison.decision import Decision
 from medsenteval.errors import MissingExtraError
 from medsenteval.report.charts import analogy_bars, gap_panels, subset_curves
 from medsenteval.report.charts.drawing import COLOURS, Drawing, clean
 from medsenteval.report.charts.figure_files import inline_svg
 from medsenteval.report.figures import draw_intervals, draw_ranks
 from medsenteval.report.page import Page
-from medsenteval.report.sections.headline import Judged
 from medsenteval.statistics import FriedmanOutcome, Significance
 
 #: Columns of the table of scores that go side by side on a printed page.
@@ -86,7 +86,7 @@ def render_page(page: Page) -> str:
         places={row.encoder: row.interval.rank for row in page.headline.ranks},
         tint=lambda share: "t-" if share <= 0 else f"t{min(_TINTS - 1, int(share * _TINTS))}",
         at=_rank_scale(page),
-        reach=max((abs(end) / _unit(each) for each in page.headline.pair for end in (each.low, each.high)), default=0.0) or 1.0,
+        reach=max((abs(end) / _unit(each) for each in page.headline.pair for end in _ends(each)), default=0.0) or 1.0,
         unit=_unit,
         printed_columns=_PRINTED_COLUMNS,
         tests=sorted({column.test for column in page.comparison.columns if column.test}),
@@ -133,7 +133,11 @@ def _rank_scale(page: Page) -> Callable[[float], float]:
     return lambda rank: round(100 * (rank - 1) / last, 2)
 
 
-def _unit(found: Judged) -> float:
+def _ends(found: Decision) -> tuple[float, float]:
+    return found.interval.low, found.interval.high
+
+
+def _unit(found: Decision) -> float:
     """Return what a difference is divided by, so that points and correlations share an axis."""
     return 100.0 if found.unit == "percent" else 1.0
 

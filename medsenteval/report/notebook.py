@@ -50,17 +50,13 @@ class Compared:
         >>> len(medsenteval.compare(results).to_dataframe())  # the bundled sample is synthetic, so nothing is tested
         0
         """
-        verdicts = {(each.task, each.metric, each.first, each.second): each.verdict for each in self.decisions}
-        turned = {"better": "worse", "worse": "better"}
+        decisions = {(each.task, each.metric, frozenset((each.first, each.second))): each for each in self.decisions}
         rows = []
         for column in self.comparison.columns:
             for first, second in combinations(column.tested, 2):
                 found = column.difference(first, second)
                 assert found is not None
-                said: str | None = verdicts.get((column.label, column.metric, first, second))
-                if said is None:
-                    other = verdicts[column.label, column.metric, second, first]
-                    said = turned.get(other, other)
+                decision = decisions[column.label, column.metric, frozenset((first, second))]
                 rows.append(
                     {
                         "task": column.label,
@@ -72,7 +68,7 @@ class Compared:
                         "high": found.interval.high,
                         "p": found.p_value,
                         "corrected": found.corrected,
-                        "verdict": said,
+                        "verdict": decision.seen_from(first).verdict,
                         "test": found.test,
                         "n": column.n_common,
                         "unit": column.unit,

@@ -19,7 +19,7 @@ from medsenteval.support.arrays import Bools, Floats
 Variant = Literal["auto", "exact", "corrected"]
 
 #: Below this many discordant items the chi-square approximation is not trusted.
-_SMALLEST_CORRECTED: Final = 25
+SMALLEST_CORRECTED: Final = 25
 _BLOCK: Final = 1 << 22
 
 
@@ -37,7 +37,7 @@ def mcnemar_p_values(first_only: NDArray[np.integer], second_only: NDArray[np.in
     if (b < 0).any() or (c < 0).any():
         raise SettingsError("a negative count of discordant items")
     total = b + c
-    exact = total < _SMALLEST_CORRECTED if variant == "auto" else np.full(total.shape, variant == "exact")
+    exact = total < SMALLEST_CORRECTED if variant == "auto" else np.full(total.shape, variant == "exact")
     p: Floats = np.array(chdtrc(1, _corrected_statistic(b, c)))
     p[exact] = np.minimum(2 * bdtr(np.minimum(b, c)[exact], total[exact].astype(np.int64), 0.5), 1.0)
     return np.where(total == 0, 1.0, p)
@@ -49,7 +49,7 @@ def mcnemar(first: Bools, second: Bools, variant: Variant = "auto") -> Significa
     _check_same_items(first, second)
     b, c = int(np.sum(first & ~second)), int(np.sum(~first & second))
     p = float(mcnemar_p_values(np.array(b), np.array(c), variant))
-    exact = variant == "exact" or (variant == "auto" and b + c < _SMALLEST_CORRECTED)
+    exact = variant == "exact" or (variant == "auto" and b + c < SMALLEST_CORRECTED)
     statistic = float(min(b, c)) if exact else float(_corrected_statistic(np.array(b), np.array(c)))
     return Significance(f"McNemar, {'exact' if exact else 'corrected'}", statistic, p, len(first))
 

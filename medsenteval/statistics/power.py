@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics.paired_tests import mcnemar_p_values
+from medsenteval.statistics.paired_tests import SMALLEST_CORRECTED, mcnemar_p_values
 from medsenteval.support.arrays import Counts, Floats
 
 #: A difference that is there should be found four times out of five.
@@ -42,22 +41,22 @@ def mcnemar_power(n: int, first_only: float, second_only: float, level: float = 
     counts = np.arange(first, last + 1, dtype=np.int64)
     share = first_only / discordant
     # The test rejects for few and for many; for each number of discordant items that is a lower and an upper tail.
-    limits = _rejection_limits(first, last, level)
+    limits = _rejection_limits(counts, level)
     rejected = binom.cdf(limits, counts, share) + binom.sf(counts - limits - 1, counts, share)
     return float(np.sum(binom.pmf(counts, n, discordant) * np.where(limits < 0, 0.0, rejected)))
 
 
-@lru_cache(maxsize=64)
-def _rejection_limits(first: int, last: int, level: float) -> Counts:
+def _rejection_limits(counts: Counts, level: float) -> Counts:
     """Return for each number of discordant items the largest smaller part at which McNemar's test rejects, or -1."""
-    counts = np.arange(first, last + 1, dtype=np.int64)
-    low, high = np.full(len(counts), -1, dtype=np.int64), counts // 2
-    while np.any(low < high):
-        middle = (low + high + 1) // 2
-        p = mcnemar_p_values(np.maximum(middle, 0), counts - np.maximum(middle, 0))
-        rejects = (p < level) & (middle >= 0)
-        low, high = np.where(rejects, middle, low), np.where(rejects, high, middle - 1)
-    return low
+    from scipy.special import chdtri
+
+    # The corrected statistic (n - 2 m - 1)^2 / n of a smaller part m, solved for m at the quantile of the level.
+    limits = np.ceil((counts - 1 - np.sqrt(chdtri(1, level) * counts)) / 2).astype(np.int64) - 1
+    few = counts[counts < SMALLEST_CORRECTED, None]
+    parts = np.arange(SMALLEST_CORRECTED // 2 + 1)
+    rejected = (mcnemar_p_values(parts, np.maximum(few - parts, 0)) < level) & (2 * parts <= few)
+    limits[counts < SMALLEST_CORRECTED] = rejected.sum(axis=1) - 1
+    return np.maximum(limits, -1)
 
 
 def smallest_accuracy_difference(n: int, disagreement: float, *, level: float = 0.05, power: float = POWER) -> float | None:

@@ -19,7 +19,11 @@ from medsenteval.statistics.outcomes import Interval
 from medsenteval.support.arrays import Floats
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
-VERDICTS: Final[tuple[Verdict, ...]] = ("better", "worse", "equivalent", "undecided")
+#: Every verdict, and what it is from the view of the other encoder, or for a metric of which less is better.
+MIRRORED: Final[dict[Verdict, Verdict]] = {
+    "better": "worse", "worse": "better", "equivalent": "equivalent", "undecided": "undecided",
+}  # fmt: skip
+VERDICTS: Final = tuple(MIRRORED)
 
 
 def verdict(p_value: float, narrow: Interval, rope: float, level: float = 0.05) -> Verdict:

@@ -145,7 +145,7 @@ def test_only_common_items_are_tested() -> None:
     part = replace(part, items={name: [values[i] for i in kept] for name, values in part.items.items()})
     comparison = compare_results([full, part], resamples=200)
     assert comparison.columns[0].n_common == 50
-    assert any("tested on the 50 items" in note for note in comparison.notes)
+    assert any("tested on the 50 items" in note for note in comparison.notes_on(comparison.columns))
 
 
 def test_letters_go_to_the_encoder_that_the_test_found_better() -> None:
@@ -176,7 +176,7 @@ def test_what_cannot_be_tested_is_said(change: dict[str, Any], reason: str) -> N
     gold = np.arange(40) % 2
     results = [accuracy_result("RQE", "a", gold, gold), replace(accuracy_result("RQE", "b", gold, gold), **change)]
     comparison = compare_results(results, resamples=100)
-    assert any(reason in note for note in comparison.notes), comparison.notes
+    assert any(reason in note for note in comparison.notes_on(comparison.columns)), comparison.notes
 
 
 def test_unknown_metrics_and_missing_labels_are_not_tested() -> None:
@@ -210,7 +210,7 @@ def test_seeds_are_averaged_and_one_is_tested() -> None:
     comparison = compare_results(results, resamples=100)
     (column,) = comparison.columns
     assert column.scores["a"].value == pytest.approx(np.mean([results[0].metrics[0].value, results[1].metrics[0].value]))
-    assert any("tests are of seed 1" in note for note in comparison.notes)
+    assert any("tests are of seed 1" in note for note in comparison.notes_on(comparison.columns))
     apart = compare_results([results[0], results[3]], resamples=100)
     assert any("share no seed" in note for note in apart.notes)
 

@@ -10,7 +10,7 @@ import pytest
 from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import decide, ranks_with_intervals
 from medsenteval.contracts import Metric, Result
-from medsenteval.report.sections.headline import Headline, headline, judged, share_of
+from medsenteval.report.sections.headline import Headline, headline, share_of
 from tests.comparison.simulated import accuracy_result, simulated_result
 
 N = 400
@@ -114,6 +114,8 @@ def test_synthetic_data_decides_nothing() -> None:
 def test_a_decision_from_the_other_side() -> None:
     comparison = compare_results([answers("RQE", "poor", 0.6, 1), answers("RQE", "good", 0.9, 1)], resamples=500)
     (found,) = decide(comparison, 1.0, power=False)
-    there, back = judged(found, "good"), judged(found, "poor")
+    there, back = found.seen_from("good"), found.seen_from("poor")
     assert (there.verdict, back.verdict) == ("better", "worse")
-    assert (back.difference, back.low, back.high) == pytest.approx((-there.difference, -there.high, -there.low))
+    (one, other) = (there.interval, back.interval)
+    assert (other.estimate, other.low, other.high) == pytest.approx((-one.estimate, -one.high, -one.low))
+    assert (back.first, back.second) == (there.second, there.first)

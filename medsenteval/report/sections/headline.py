@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from medsenteval.comparison.compare import Column, Comparison
 from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import share_of_way
-from medsenteval.statistics.verdicts import RankInterval, Verdict
+from medsenteval.statistics.verdicts import RankInterval
 
 #: As many names stand in the sentence; more are counted.
 _NAMED = 3
@@ -24,25 +24,6 @@ class RankRow:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One encoder's difference to another on one task, as it is shown."""
-
-    task: str
-    metric: str
-    unit: str
-    difference: float
-    low: float
-    high: float
-    corrected: float
-    verdict: Verdict
-
-    @property
-    def text(self) -> str:
-        digits = 1 if self.unit == "percent" else 3
-        return f"{self.difference:+.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]".replace("-", "−")
-
-
-@dataclass(frozen=True)
 class Headline:
     """The verdict as parts (text, whether it is an encoder's name), how it came about, and what a figure shows of it.
 
@@ -53,7 +34,7 @@ class Headline:
     parts: tuple[tuple[str, bool], ...]
     order: tuple[str, ...]
     ranks: tuple[RankRow, ...] = ()
-    pair: tuple[Judged, ...] = ()
+    pair: tuple[Decision, ...] = ()
 
     def __str__(self) -> str:
         return "".join(text for text, _ in self.parts)
@@ -67,17 +48,6 @@ def share_of(column: Column, encoder: str) -> float | None:
     if not column.higher_is_better:  # a perfect error is 0
         return 1 - score.value / column.baseline if column.baseline else 0.0
     return share_of_way(score.value, column.baseline, column.unit)
-
-
-def judged(found: Decision, first: str) -> Judged:
-    """Return a decision from the view of ``first``."""
-    interval, said = found.interval, found.verdict
-    ends = (interval.estimate, interval.low, interval.high)
-    if found.first != first:
-        ends = (-interval.estimate, -interval.high, -interval.low)
-        turned: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
-        said = turned.get(said, said)
-    return Judged(found.task, found.metric, found.unit, *ends, found.corrected, said)
 
 
 def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mapping[str, RankInterval]) -> Headline:
@@ -99,10 +69,10 @@ def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mappi
         return Headline(((order[0], True), (said, False)), tuple(order))
     shown = {(column.label, column.metric) for column in columns}
     if len(order) == 2:
-        pair = [judged(found, order[0]) for found in decisions if (found.task, found.metric) in shown]
+        pair = [found.seen_from(order[0]) for found in decisions if (found.task, found.metric) in shown]
         if sum(each.verdict == "better" for each in pair) < sum(each.verdict == "worse" for each in pair):
             order.reverse()
-            pair = [judged(found, order[0]) for found in decisions if (found.task, found.metric) in shown]
+            pair = [found.seen_from(order[0]) for found in decisions if (found.task, found.metric) in shown]
         return Headline(tuple(_of_two(order[0], order[1], pair)), tuple(order), pair=tuple(pair))
     if not ranks:
         return Headline((("No encoder is called best: no task was tested for all of them.", False),), tuple(order))
@@ -116,7 +86,7 @@ def _around(found: RankInterval) -> RankInterval:
     return RankInterval(found.rank, min(found.low, found.rank), max(found.high, found.rank), found.best)
 
 
-def _of_two(first: str, second: str, pair: Sequence[Judged]) -> list[tuple[str, bool]]:
+def _of_two(first: str, second: str, pair: Sequence[Decision]) -> list[tuple[str, bool]]:
     if not pair:
         return [(first, True), (" and ", False), (second, True), (" could not be tested on the same items.", False)]
     counts = {said: sum(each.verdict == said for each in pair) for said in ("better", "worse", "equivalent", "undecided")}
