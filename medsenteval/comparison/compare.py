@@ -68,8 +68,9 @@ class Column:
 
     ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
     ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test, and is
-    empty where there is one, ``note`` what is to be said of the test. Scores on synthetic data are neither tested nor called best. ``marked`` has the
-    marks of scores that are to be read with care, ``trained_on`` whether encoders declare to know the data from training.
+    empty where there is one; ``note`` is what is to be said of it below a table. Scores on synthetic data are neither tested
+    nor called best. ``marked`` has the marks of scores that are to be read with care, ``trained_on`` whether encoders declare
+    to know the data from training.
     """
 
     task: str

@@ -146,6 +146,9 @@ def test_only_common_items_are_tested() -> None:
     comparison = compare_results([full, part], resamples=200)
     assert comparison.columns[0].n_common == 50
     assert any("tested on the 50 items" in note for note in comparison.notes_on(comparison.columns))
+    shown = render_comparison(comparison, options=TableOptions(metrics=("pearson",)))
+    assert "BIOSSES, pearson: tested on the 50 items" in shown
+    assert "spearman" not in shown
 
 
 def test_letters_go_to_the_encoder_that_the_test_found_better() -> None:
