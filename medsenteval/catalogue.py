@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["ENCODER_KINDS", "NOT_OFFERED", "TASK_GROUPS", "TaskTable"]
-
 #: Canonical task name -> (module:attribute, a task or tasks by name; other names that resolve to it).
 TaskTable = dict[str, tuple[str, tuple[str, ...]]]
 

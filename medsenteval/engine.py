@@ -30,16 +30,6 @@ from medsenteval.support.memory import peak_memory_mb, return_freed_memory
 from medsenteval.support.progress import Progress
 from medsenteval.tasks.probe_rows import stacked_parts
 
-__all__ = [
-    "SE",
-    "Workers",
-    "declared_training",
-    "evaluate_task",
-    "known_share",
-    "make_result",
-    "signature_of",
-]
-
 _log: Final = logging.getLogger(__name__)
 
 #: An encoder that knows a smaller share of a task's tokens is not scored.

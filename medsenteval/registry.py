@@ -10,7 +10,6 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -20,25 +19,6 @@ from typing import Any, Final, Protocol
 from medsenteval.catalogue import ENCODER_KINDS, NOT_OFFERED, TASK_GROUPS, TaskTable
 from medsenteval.contracts import Encoder, Task
 from medsenteval.errors import EncoderError, SettingsError, UnknownNameError
-
-__all__ = [
-    "PublishedEncoder",
-    "add_options",
-    "canonical_task_name",
-    "encoder_kinds",
-    "encoder_loader",
-    "encoder_name",
-    "load_encoder",
-    "name_key",
-    "own_task",
-    "parse_encoder_spec",
-    "resolve_name",
-    "same_names",
-    "select_names",
-    "select_tasks",
-    "task",
-    "task_names",
-]
 
 #: Specifications that begin so name a user's own data: a file or folder, or a data set of the model hub.
 _OWN_DATA: Final = ("file:", "hf:")
@@ -76,49 +56,28 @@ class PublishedEncoder(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class _Names:
-    """Spellings of one kind of thing, compared without case, blanks or punctuation; ``known`` shortens a long list.
-
-    ``not_offered`` has the reasons why names that a user may expect are not there, ``also`` other names to suggest.
-    """
-
-    what: str
-    canonical: Mapping[str, str]
-    known: str = ""
-    not_offered: Mapping[str, str] = field(default_factory=dict)
-    also: tuple[str, ...] = ()
-
-    @staticmethod
-    def key(name: str) -> str:
-        return re.sub(r"[\W_]+", "", name).casefold()
-
-    def resolve(self, name: str) -> str:
-        found = self.canonical.get(self.key(name))
-        if found is not None:
-            return found
-        for refused, reason in self.not_offered.items():
-            if self.key(refused) == self.key(name):
-                raise UnknownNameError(f"{self.what} {refused!r} is not offered: {reason}")
-        names = list(dict.fromkeys(self.canonical.values()))
-        spellings = {**self.canonical, **{self.key(each): each for each in self.also}}
-        near = difflib.get_close_matches(self.key(name), spellings, n=9, cutoff=0.6)
-        suggestions = list(dict.fromkeys(spellings[key] for key in near))[:3]
-        hint = f"did you mean {' or '.join(map(repr, suggestions))}? " if suggestions else ""
-        # Nobody reads a list of eighty names.
-        listed = f"`medsenteval {self.what}s` lists all {len(names)}"
-        known = self.known or (f"Known: {', '.join(names)}" if len(names) <= _FEW else listed)
-        raise UnknownNameError(f"no {self.what} is called {name!r}; {hint}{known}")
-
-
 def name_key(name: str) -> str:
     """Return what two spellings of one name have in common: neither case, blanks nor punctuation."""
-    return _Names.key(name)
+    return re.sub(r"[\W_]+", "", name).casefold()
 
 
-def resolve_name(what: str, name: str, canonical: Mapping[str, str]) -> str:
-    """Look a spelling up among keys made by ``name_key``; an unknown one suggests the nearest."""
-    return _Names(what, canonical).resolve(name)
+def resolve_name(what: str, name: str, canonical: Mapping[str, str], known: str = "", also: Iterable[str] = ()) -> str:
+    """Look a spelling up among keys made by ``name_key``; an unknown one suggests the nearest, among ``also`` too.
+
+    ``known`` is said in place of a long list.
+    """
+    found = canonical.get(name_key(name))
+    if found is not None:
+        return found
+    names = list(dict.fromkeys(canonical.values()))
+    spellings = {**canonical, **{name_key(each): each for each in also}}
+    near = difflib.get_close_matches(name_key(name), spellings, n=9, cutoff=0.6)
+    suggestions = list(dict.fromkeys(spellings[key] for key in near))[:3]
+    hint = f"did you mean {' or '.join(map(repr, suggestions))}? " if suggestions else ""
+    # Nobody reads a list of eighty names.
+    listed = f"`medsenteval {what}s` lists all {len(names)}"
+    known = known or (f"Known: {', '.join(names)}" if len(names) <= _FEW else listed)
+    raise UnknownNameError(f"no {what} is called {name!r}; {hint}{known}")
 
 
 def same_names(wanted: str, known: Iterable[str]) -> list[str]:
@@ -137,14 +96,12 @@ def _import(reference: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def _task_spellings() -> _Names:
-    canonical: dict[str, str] = {}
-    for name in _plugins("medsenteval.tasks"):
-        canonical[_Names.key(name)] = name
+def _task_spellings() -> dict[str, str]:
+    canonical = {name_key(name): name for name in _plugins("medsenteval.tasks")}
     # Built-in names win over plug-ins, so that a score called MedNLI is always the same MedNLI.
     for name, (_, aliases) in _TASKS.items():
-        canonical.update({_Names.key(spelling): name for spelling in (name, *aliases)})
-    return _Names("task", canonical, not_offered=NOT_OFFERED, also=tuple(_GROUPS))
+        canonical.update({name_key(spelling): name for spelling in (name, *aliases)})
+    return canonical
 
 
 def task_names() -> tuple[str, ...]:
@@ -154,7 +111,10 @@ def task_names() -> tuple[str, ...]:
 
 def canonical_task_name(name: str) -> str:
     """Return a task's own name for this spelling of it, without importing the task."""
-    return _task_spellings().resolve(name)
+    for refused, reason in NOT_OFFERED.items():
+        if name_key(refused) == name_key(name):
+            raise UnknownNameError(f"task {refused!r} is not offered: {reason}")
+    return resolve_name("task", name, _task_spellings(), also=_GROUPS)
 
 
 def task(name: str) -> Task:
@@ -251,14 +211,14 @@ def select_tasks(selection: Any) -> list[Task]:
 
 def _tasks_named(name: str) -> tuple[str, ...]:
     """Return the names of a group's tasks, or of those that read a data set of another name (SICK), or the name itself."""
-    if name.startswith(_OWN_DATA) or _Names.key(name) in _task_spellings().canonical:
+    if name.startswith(_OWN_DATA) or name_key(name) in _task_spellings():
         return (name,)
     if (group := _GROUPS.get(name.casefold())) is not None:
         return group
     data_sets: Mapping[str, Any] = _import("medsenteval.datasets.manifest:manifests")()
     known = set(task_names())
-    read_by = {_Names.key(each): tuple(task for task in found.task_names if task in known) for each, found in data_sets.items()}
-    return read_by.get(_Names.key(name)) or (name,)
+    read_by = {name_key(each): tuple(task for task in found.task_names if task in known) for each, found in data_sets.items()}
+    return read_by.get(name_key(name)) or (name,)
 
 
 def select_names(selection: str, stored: Iterable[str]) -> set[str]:
@@ -279,7 +239,7 @@ def encoder_kinds() -> dict[str, str]:
 
 def encoder_loader(kind: str) -> Callable[..., Encoder]:
     """Return the function that loads this kind of encoder, importing its module only now."""
-    canonical = _Names("encoder", {_Names.key(name): name for name in encoder_kinds()}).resolve(kind)
+    canonical = resolve_name("encoder", kind, {name_key(name): name for name in encoder_kinds()})
     if canonical in ENCODER_KINDS:
         loader: Callable[..., Encoder] = _import(ENCODER_KINDS[canonical][0])
     else:
@@ -289,14 +249,14 @@ def encoder_loader(kind: str) -> Callable[..., Encoder]:
 
 def encoder_name(name: str) -> tuple[str, PublishedEncoder | None]:
     """Return the canonical name of a kind of encoder, or of a published encoder with its recipe."""
-    kinds = {_Names.key(kind): kind for kind in encoder_kinds()}
+    kinds = {name_key(kind): kind for kind in encoder_kinds()}
     # Kinds win over recipes, so that a specification means the same whatever recipes are added.
-    if (kind := kinds.get(_Names.key(name))) is not None:
+    if (kind := kinds.get(name_key(name))) is not None:
         return kind, None
     recipes: Mapping[str, PublishedEncoder] = _import("medsenteval.encoders.recipes:recipes")()
-    spellings = {_Names.key(alias): found.name for found in recipes.values() for alias in (found.name, *found.aliases)}
+    spellings = {name_key(alias): found.name for found in recipes.values() for alias in (found.name, *found.aliases)}
     known = f"Known: {', '.join(kinds.values())}, and the published encoders that `medsenteval encoders` lists"
-    canonical = _Names("encoder", spellings | kinds, known).resolve(name)
+    canonical = resolve_name("encoder", name, spellings | kinds, known)
     return canonical, recipes[canonical]
 
 

@@ -84,7 +84,7 @@ def test_a_row_with_several_recipes_has_at_most_one_beyond_doubt() -> None:
 
 
 def test_spellings_are_unambiguous_and_hide_no_kind() -> None:
-    key = registry._Names.key
+    key = registry.name_key
     spellings = [key(name) for recipe in RECIPES for name in (recipe.name, *recipe.aliases)]
     assert len(spellings) == len(set(spellings))
     assert not set(spellings) & {key(kind) for kind in registry.encoder_kinds()}
