@@ -28,9 +28,9 @@ from medsenteval.report.charts import (
     subset_curves,
     variance_plot,
 )
+from medsenteval.report.charts.figure_files import svg_file
 from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.charts.heat_map import HeatCell
-from medsenteval.report.charts.svg import svg_file
 from medsenteval.statistics import FriedmanOutcome
 from tests.comparison.simulated import accuracy_result
 
@@ -76,7 +76,7 @@ def _analogies(width: float | None) -> Drawing:
 def _subsets(width: float | None) -> Drawing:
     names = (LONG, "b", "c", "d", "lexical")
     made = [SubsetScore(name, s, 10 + s, 0.1 + 0.1 * s * e, 0.0, 0.9) for e, name in enumerate(names) for s in range(3)]
-    return subset_curves(Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made)), "frequency", width)
+    return subset_curves([Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made))], "frequency", width)
 
 
 def _frontier(_: float | None) -> Drawing:
@@ -92,7 +92,7 @@ def _frontier(_: float | None) -> Drawing:
 
 
 def _variances(_: float | None) -> Drawing:
-    return variance_plot("Variance over measures", {LONG: [0.01, 0.02, 0.06], "lexical": [0.0, 0.3]})
+    return variance_plot({LONG: [0.01, 0.02, 0.06], "lexical": [0.0, 0.3]})
 
 
 FIGURES: Final[dict[str, Callable[[float | None], Drawing]]] = {

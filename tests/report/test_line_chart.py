@@ -12,11 +12,12 @@ from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import subset_scores
 from medsenteval.errors import SettingsError
 from medsenteval.report.charts import subset_curves
-from medsenteval.report.charts.drawing import Circle, Line, Text
+from medsenteval.report.charts.drawing import Circle, Drawing, Line, Rectangle, Text
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
 from medsenteval.report.learning_curve_table import curve_points, draw_curves
+from medsenteval.report.sections import relations
 from medsenteval.report.sections.relations import draw_comparison, draw_metrics
 from tests.fuzz.result_readers import RESULTS
 from tests.report.made_up import analogy_result
@@ -77,3 +78,18 @@ def test_a_frontier_shows_the_interval_of_the_loss_below_the_full_score() -> Non
     scale = (less.y - full.y) / 0.1
     (whisker,) = [s for s in drawing.shapes if isinstance(s, Line) and s.x1 == s.x2 == less.x]
     assert sorted((whisker.y1, whisker.y2)) == pytest.approx([full.y + 0.05 * scale, full.y + 0.2 * scale])
+
+
+def test_bars_of_analogies_are_as_long_as_their_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Drawing] = []
+    monkeypatch.setattr(relations, "write_drawing", lambda drawing, _: drawn.append(drawing))
+    one, other = (analogy_result(name, {"treats": share, "causes": 1.0}) for name, share in (("one", 0.5), ("other", 0.25)))
+    draw_comparison([one, other], "acc", Path("x.svg"))
+    draw_metrics(one, Path("x.svg"))
+    bars = [{shape.title: shape.width for shape in drawing.shapes if isinstance(shape, Rectangle)} for drawing in drawn]
+    assert list(bars[0]) == [
+        "one, treats: 0.500", "one, causes: 1.000", "other, treats: 0.250", "other, causes: 1.000",
+    ]  # fmt: skip
+    assert bars[0]["one, treats: 0.500"] == 2 * bars[0]["other, treats: 0.250"] == bars[0]["one, causes: 1.000"] / 2
+    assert list(bars[1]) == [f"{name}, {bar}" for name in ("relaxed accuracy", "MAP", "MRR") for bar in
+                             ("treats: 0.500", "causes: 1.000")]  # fmt: skip

@@ -15,10 +15,8 @@ from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.contracts import Metric, Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.report.decision_table import render_decisions
-from medsenteval.report.domain_gap_table import render_gaps, render_paired_gaps
-from medsenteval.report.frontier_table import render_frontier
 from medsenteval.report.learning_curve_table import CurvePoint, render_curves
+from medsenteval.report.tables import render_decisions, render_frontier, render_gaps, render_paired_gaps
 from medsenteval.report.term_tables import extremes_table, separation_table, sheet_table, strata_table
 from medsenteval.running.category_separation import EncoderSeparation
 from medsenteval.running.score_table import detail_table, score_table
