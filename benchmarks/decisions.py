@@ -49,7 +49,7 @@ _SHARED: Final = 0.4
 _ANSWERS: Final = np.array([[g, a, b] for g in (0.0, 1.0) for a in (0.0, 1.0) for b in (0.0, 1.0)])
 
 
-def draw(metric: str, n: int, second: float, rng: np.random.Generator) -> WeightedScore:
+def _scores(n: int, second: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Draw n items of two encoders that correlate 0.75 and ``second`` with the gold scores and share part of their noise."""
     gold, shared = rng.standard_normal((2, n))
     own = rng.standard_normal((2, n))
@@ -59,6 +59,12 @@ def draw(metric: str, n: int, second: float, rng: np.random.Generator) -> Weight
             for r, noise in zip((_FIRST, second), own, strict=True)
         ]
     )
+    return predicted, gold
+
+
+def draw(metric: str, n: int, second: float, rng: np.random.Generator) -> WeightedScore:
+    """Return the metric of n items as a function of their weights."""
+    predicted, gold = _scores(n, second, rng)
     if metric == "acc":
         return Accuracies.of((predicted > 0) == (gold > 0))
     if metric == "f1":
@@ -93,9 +99,9 @@ def _only_one_right(second: float) -> tuple[float, float]:
 @lru_cache(maxsize=8)
 def _answer_shares(second: float) -> Floats:
     """Return how often each combination of answers of F1's items occurs, from four million."""
-    score = draw("f1", 4_000_000, second, np.random.default_rng(99))
-    kinds = 4 * score.gold + 2 * score.predicted[0] + score.predicted[1]  # type: ignore[attr-defined]
-    shares: Floats = np.bincount(kinds.astype(np.int64), minlength=8) / 4_000_000
+    predicted, gold = _scores(4_000_000, second, np.random.default_rng(99))
+    kinds = 4 * (gold > 0.5) + 2 * (predicted[0] > 0.5) + (predicted[1] > 0.5)
+    shares: Floats = np.bincount(kinds, minlength=8) / 4_000_000
     return shares
 
 

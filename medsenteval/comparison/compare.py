@@ -173,8 +173,8 @@ class Column:
             return None
         i, j = self.tested.index(first), self.tested.index(second)
         found = self._interval(i, j, confidence)
-        ends = (self.scale * end for end in (found.estimate, found.low, found.high))
-        interval = Interval(*ends, confidence, found.method, found.n)
+        estimate, low, high = (self.scale * end for end in (found.estimate, found.low, found.high))
+        interval = Interval(estimate, low, high, confidence, found.method, found.n)
         return Difference(first, second, interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
 
 

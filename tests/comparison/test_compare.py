@@ -189,7 +189,8 @@ def test_unknown_metrics_and_missing_labels_are_not_tested() -> None:
         result = accuracy_result("MR", name, gold, gold)
         metrics = tuple(replace(result.metrics[0], name=kind) for kind in ("f1", "oddity"))
         results.append(replace(result, metrics=metrics, headline=("f1", "oddity")))
-    notes = compare_results(results, resamples=100).notes
+    comparison = compare_results(results, resamples=100)
+    notes = comparison.notes_on(comparison.columns)
     assert any("without a positive label" in note for note in notes)
     assert any("no paired test for the metric 'oddity'" in note for note in notes)
 
