@@ -106,9 +106,6 @@ class EndpointEncoder:
         self._where = f"endpoint {self._address}, model {model!r}"
         self.identity = f"endpoint-{self._address}#{model}-dimensions={dimensions}-prompt={prompt!r}-revision={revision!r}"
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._address!r}, {self._asked['model']!r})"
-
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the server's vectors in the order of the texts; an empty text is sent as a full stop."""
         from anyio.from_thread import start_blocking_portal

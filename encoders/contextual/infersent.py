@@ -97,11 +97,7 @@ class SentenceReader:
     def _located(self, tokenised: Iterable[list[str]]) -> list[NDArray[np.int32]]:
         """Return the row of every word, -1 for unknown ones; all words are looked up at once."""
         listed = list(tokenised)
-        words = list(chain.from_iterable(listed))
-        rows = self._vocabulary.rows([word.lower() for word in words] if self._case == "lower" else words)
-        if self._case == "exact-then-lower":
-            missing = np.flatnonzero(rows < 0)
-            rows[missing] = self._vocabulary.rows(words[i].lower() for i in missing)
+        rows = self._vocabulary.rows_by_case(list(chain.from_iterable(listed)), self._case)
         return np.split(rows, np.cumsum([len(each) for each in listed])[:-1]) if listed else []
 
 

@@ -87,14 +87,7 @@ class StaticEncoder(ABC):
         }
 
     def _look_up(self, words: list[str]) -> NDArray[np.int32]:
-        """Return the row of each word in the vocabulary under the rule of case, -1 for unknown ones."""
-        if self._case == "lower":
-            return self._vocabulary.rows(word.lower() for word in words)
-        rows = self._vocabulary.rows(words)
-        if self._case == "exact-then-lower":
-            missing = np.flatnonzero(rows < 0)
-            rows[missing] = self._vocabulary.rows(words[i].lower() for i in missing.tolist())
-        return rows
+        return self._vocabulary.rows_by_case(words, self._case)
 
     def _pool(self, part: TokenisedTexts) -> NDArray[np.float32]:
         matrix, rows = self._located(part)

@@ -92,6 +92,16 @@ class Vocabulary(Mapping[str, int]):
                 words[row] = letters[i * length : (i + 1) * length]
         return words
 
+    def rows_by_case(self, words: list[str], case: str) -> NDArray[np.int32]:
+        """Return the rows of words as they are, in lower case, or in lower case where they are unknown as they are."""
+        if case == "lower":
+            return self.rows(word.lower() for word in words)
+        rows = self.rows(words)
+        if case == "exact-then-lower":
+            missing = np.flatnonzero(rows < 0)
+            rows[missing] = self.rows(words[i].lower() for i in missing.tolist())
+        return rows
+
     def rows(self, words: Iterable[str]) -> NDArray[np.int32]:
         """Return the row of each word, -1 for unknown ones."""
         wanted = [as_bytes(word) for word in words]

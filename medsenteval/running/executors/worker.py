@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import socket
 import threading
 import traceback
 from collections import OrderedDict
@@ -50,8 +51,8 @@ class ArrayFile:
             found = -1
         if found < wanted:
             raise ExecutorError(
-                f"the worker on {_host()} does not see {self.path} as the coordinator does; let all workers share the "
-                "folder that MEDSENTEVAL_CACHE names, or give the coordinator a folder that none of them has"
+                f"the worker on {socket.gethostname()} does not see {self.path} as the coordinator does; let all workers share "
+                "the folder that MEDSENTEVAL_CACHE names, or give the coordinator a folder that none of them has"
             )
         return np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape)
 
@@ -140,9 +141,3 @@ def sees(path: str, content: str) -> bool:
         return Path(path).read_text("ascii") == content
     except (OSError, ValueError):
         return False
-
-
-def _host() -> str:
-    import socket
-
-    return socket.gethostname()
