@@ -503,7 +503,10 @@ def power(kind: str, effect: float, trials: int = 150) -> float:
     return found / trials
 
 
-@pytest.mark.parametrize(("kind", "effects"), [("accuracy", (0.0, 0.2, 0.4, 0.8)), ("correlation", (0.0, 0.25, 0.5, 0.8))])
+@pytest.mark.parametrize(
+    ("kind", "effects"),
+    [("accuracy", (0.0, 0.2, 0.4, 0.8)), pytest.param("correlation", (0.0, 0.25, 0.5, 0.8), marks=pytest.mark.slow)],
+)
 def test_a_real_difference_is_found_the_more_often_the_larger_it_is(kind: str, effects: tuple[float, ...]) -> None:
     powers = [power(kind, effect) for effect in effects]
     print(f"power, {kind}: {dict(zip(effects, powers, strict=True))}")
