@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -122,11 +122,11 @@ def pack(folder: Path) -> None:
     path = pack_results(list(newest.values()), folder / RECORD.name)
     found = verify_bundle(path)
     print(f"{path}: {path.stat().st_size:,} bytes, {len(found.results)} results, {found.recomputed} scores computed again")
-    seconds: Counter[str] = Counter()
+    seconds: defaultdict[str, float] = defaultdict(float)
     for line in read_lines(folder / "seconds.tsv")[0]:
         encoder, spent, _ = line.split("\t", 2)
         seconds[encoder] += float(spent)
-    print(f"{seconds.total():.0f} s of CPU time:", ", ".join(f"{name} {spent:.0f}" for name, spent in seconds.items()))
+    print(f"{sum(seconds.values()):.0f} s of CPU time:", ", ".join(f"{name} {spent:.0f}" for name, spent in seconds.items()))
 
 
 def main() -> None:

@@ -123,9 +123,15 @@ def _strata(traits: Mapping[str, Sequence[str | int | float]], measured: Floats,
 
 
 def _thirds(values: Sequence[Any]) -> list[str]:
-    """Name the third that each number is in by its limits; equal numbers are never parted, so thirds can differ in size."""
+    """Name the third that each number is in by its limits; equal numbers are never parted, so thirds can differ in size.
+
+    Numbers below zero are not known (a concept that no root leads to has no depth) and are in no third.
+    """
     numbers = np.array(values, dtype=np.float64)
-    cuts = np.unique(np.quantile(numbers, [1 / 3, 2 / 3], method="lower"))
-    part = np.searchsorted(cuts, numbers, side="left")
+    known = numbers >= 0
+    if not known.any():
+        return ["unknown"] * len(numbers)
+    cuts = np.unique(np.quantile(numbers[known], [1 / 3, 2 / 3], method="lower"))
+    part = np.where(known, np.searchsorted(cuts, numbers, side="left"), -1)
     limits = {each: (numbers[part == each].min(), numbers[part == each].max()) for each in np.unique(part)}
-    return [f"{limits[each][0]:g}-{limits[each][1]:g}" for each in part]
+    return ["unknown" if each < 0 else f"{limits[each][0]:g}-{limits[each][1]:g}" for each in part]

@@ -114,7 +114,8 @@ def _judge(tree: Path, sample: list[Mutant], sources: dict[Path, str], lines: Pa
     broken: set[str] = set()
     while left := [mutant for mutant in sample if mutant not in noticed or noticed[mutant] in broken]:
         for mutant in left:
-            source, started, tests, spent = sources[mutant.file], time.monotonic(), [], 0.0
+            source, started, spent = sources[mutant.file], time.monotonic(), 0.0
+            tests: list[str] = []
             for test, seconds in tests_of(lines, mutant.file, range(mutant.line, source.count("\n", 0, mutant.end) + 2)):
                 spent += seconds
                 if test not in broken and (not tests or spent < limit):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.running.job_results import comparability
 from medsenteval.running.record import RECORD, differences_to_the_record, reference_results
 from medsenteval.running.result_store import ResultStore, ResultWarning, load_results
+from medsenteval.running.results import Results
 from medsenteval.statistics.tests_over_tasks import FriedmanOutcome
 from tests.conftest import REPOSITORY
 
@@ -69,7 +69,7 @@ def test_the_record_has_what_the_command_that_makes_it_names() -> None:
     assert set(LEFT_OUT) <= ENCODERS | {"all"}
 
 
-def check_against_the_record(made: Mapping[str, Result]) -> None:
+def check_against_the_record(made: Results) -> None:
     """A second run, on another machine: the same items, cosines that differ by rounding, and hardly another answer."""
     stored = {(result.encoder, result.task): result for result in reference_results()}
     for result in made.values():

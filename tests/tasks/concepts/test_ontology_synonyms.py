@@ -23,7 +23,7 @@ from medsenteval.running.record import reference_results
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
 from medsenteval.tasks.concepts.concept_dataset import ConceptDataset
-from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts, measures_of_ranks
+from medsenteval.tasks.concepts.concept_evaluation import _thirds, evaluate_concepts, measures_of_ranks
 from tests.words.ontologies.test_umls import TEXT as MRCONSO
 from tests.words.terms.release import write_release
 
@@ -157,6 +157,11 @@ def test_scores_equal_a_plain_loop_on_the_sample() -> None:
         assert sum(part["queries"] * part["mrr"][0] for part in parts.values()) == pytest.approx(scores.n_test * measured[2])
     # The best constant answer: a concept has at most three of these queries.
     assert scores.metric("acc@1").baseline == pytest.approx(100 * 3 / scores.n_test)
+
+
+def test_a_depth_that_is_not_known_is_in_no_third() -> None:
+    assert _thirds([3, -1, 1, 2, 5, 6]) == ["3-5", "unknown", "1-2", "1-2", "3-5", "6-6"]
+    assert _thirds([-1, -1]) == ["unknown", "unknown"]
 
 
 @pytest.mark.realdata
