@@ -160,7 +160,7 @@ def test_scores_equal_a_plain_loop_on_the_sample() -> None:
 
 
 def test_a_depth_that_is_not_known_is_in_no_third() -> None:
-    assert _thirds([3, -1, 1, 2, 5, 6]) == ["3-5", "unknown", "1-2", "1-2", "3-5", "6-6"]
+    assert _thirds([3, -1, 1, 2, 5, 6]) == ["3-3", "unknown", "1-2", "1-2", "5-6", "5-6"]
     assert _thirds([-1, -1]) == ["unknown", "unknown"]
 
 
