@@ -17,8 +17,6 @@ from medsenteval.contracts import Encoder
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 
-__all__ = ["BatcherEncoder", "as_encoder", "load_object"]
-
 #: What word vectors are called that come without a file.
 _UNNAMED: Final = "vectors"
 

@@ -10,8 +10,6 @@ from medsenteval.errors import EncoderError
 from medsenteval.registry import select_tasks
 from medsenteval.support.toml_files import parse_toml
 
-__all__ = ["declared_tasks", "read_declaration", "tables_in"]
-
 
 def tables_in(text: str, where: str) -> dict[str, Any]:
     """Return what a TOML text holds, or an EncoderError that says where it breaks off."""

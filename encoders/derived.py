@@ -16,8 +16,6 @@ from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 
-__all__ = ["PRECISIONS", "CachedEncoder", "DerivedEncoder", "DualEncoder", "derived_from_cache", "load"]
-
 PRECISIONS: Final = ("float32", "int8", "ubinary")
 #: What the identity of a derived encoder adds to that of its source.
 _CHANGES: Final = re.compile(r"(.*?)(?:-first=(\d+))?(-unit)?(?:-(int8|ubinary))?", re.DOTALL)

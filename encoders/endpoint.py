@@ -32,8 +32,6 @@ from medsenteval.errors import EncoderError, caused_by, import_extra
 if TYPE_CHECKING:
     import httpx
 
-__all__ = ["EndpointEncoder", "load"]
-
 _RETRIED_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
 #: Bytes of an answer for each of its vectors and for the rest; a vector of 4,096 numbers takes some 90,000.
 _LARGEST_PART: Final = 1 << 21

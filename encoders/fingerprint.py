@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from medsenteval.support.atomic_files import scratch_folder
 
-__all__ = ["hash_config", "hash_files", "hash_state_dict", "hash_tokenizer"]
-
 _BLOCK: Final = 1 << 20
 #: Entries of config.json that no forward pass in evaluation reads.
 _CONFIG_WITHOUT_EFFECT: Final = re.compile(

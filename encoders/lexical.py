@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from medsenteval.errors import EncoderError
 
-__all__ = ["LexicalEncoder", "load"]
-
 _BUCKETS: Final = 2**18
 _COORDINATES_PER_BUCKET: Final = 4
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from medsenteval.errors import EncoderError
 
-__all__ = ["check_choices", "joined_files", "read_json", "torch_file_fault"]
-
 
 def check_choices(kind: str, **options: tuple[str, Collection[str]]) -> None:
     """Refuse an option whose value, the first of the two given for it, is not among those that it can have."""

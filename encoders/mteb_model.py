@@ -18,8 +18,6 @@ from medsenteval.encoders.contextual import sentence_transformer
 from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.errors import EncoderError, import_extra
 
-__all__ = ["LANGUAGE", "NO_IDENTITY", "MtebEncoder", "import_mteb", "load", "mteb_metadata"]
-
 LANGUAGE: Final = "eng-Latn"
 #: The revision of an encoder of ours without an identity, and what mteb says where it knows none.
 NO_IDENTITY: Final = "no-identity"

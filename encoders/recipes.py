@@ -16,8 +16,6 @@ from medsenteval.encoders.declarations import declared_tasks, tables_in
 from medsenteval.errors import EncoderError
 from medsenteval.registry import add_options
 
-__all__ = ["PublishedRow", "Recipe", "describe", "models_folder", "parse_recipes", "recipes"]
-
 _REQUIRED: Final = {"title", "kind", "argument", "dimension", "automatic", "source", "licence"}
 _OPTIONAL: Final = {"aliases", "options", "files", "obtain", "note", "pooling", "limit", "rows", "shown", "trained_on"}
 _UNKNOWN: Final = "unknown"

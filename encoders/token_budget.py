@@ -7,8 +7,6 @@ from typing import Any
 
 from medsenteval.errors import BudgetError, EncoderError
 
-__all__ = ["TokenBudget"]
-
 
 class TokenBudget:
     """Counts tokens over all requests and threads; with ``most``, a request that could exceed it is not sent.

@@ -15,11 +15,6 @@ from typing import Any, Final
 from medsenteval.errors import EncoderError, import_extra
 from medsenteval.registry import name_key
 
-__all__ = [
-    "ROLES", "Prompts", "choose_device", "count_tokens", "length_limit", "passes", "tokenizer_turn", "without_surrogates",
-    "without_tensorflow",
-]  # fmt: skip
-
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 #: Texts of one forward pass at most, and on a processor tokens: more of them leave its caches.
 _TEXTS_PER_PASS: Final = 64

@@ -30,8 +30,6 @@ from medsenteval.encoders.model_files import check_choices, joined_files
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.errors import EncoderError, import_extra
 
-__all__ = ["ElmoEncoder", "load"]
-
 #: Ids above the 256 bytes, as AllenNLP numbers them. AllenNLP adds one to every id to free 0 for padded words; there are none
 #: here, so that ids are rows of the file's own table.
 _SENTENCE_BEGIN, _SENTENCE_END, _WORD_BEGIN, _WORD_END, _PADDING = range(256, 261)

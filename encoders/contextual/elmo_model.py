@@ -18,8 +18,6 @@ from torch.nn import functional
 
 from medsenteval.encoders.contextual.elmo_options import ElmoShape
 
-__all__ = ["BidirectionalLanguageModel"]
-
 Tensor = torch.Tensor
 
 #: Words that the character convolutions take at once; their maps need about 200 kB a word in the 5.5B model.

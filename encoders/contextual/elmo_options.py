@@ -9,8 +9,6 @@ from typing import Any, Final
 
 from medsenteval.errors import EncoderError
 
-__all__ = ["EXPECTED", "ElmoShape", "read_options"]
-
 #: The 256 bytes and five marks of AllenNLP's numbering.
 _N_CHARACTERS: Final = 261
 #: Far more than any model has; each costs time and memory before a weight is read.

@@ -23,8 +23,6 @@ from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
 from medsenteval.errors import EncoderError, import_extra
 
-__all__ = ["FlairEncoder", "LanguageModel", "load"]
-
 _TEXTS_PER_PASS: Final = 32
 #: Characters that go through the network at once; bounds the memory that a long text takes, and changes nothing else.
 _CHARACTERS_PER_PASS: Final = 512

@@ -28,8 +28,6 @@ from medsenteval.errors import EncoderError, import_extra
 if TYPE_CHECKING:
     from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
 
-__all__ = ["BOUNDARIES", "VERSIONS", "InferSentEncoder", "Reading", "SentenceReader", "load"]
-
 #: The words that stand before and after every sentence, by version of InferSent.
 VERSIONS: Final = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}
 BOUNDARIES: Final = ("required", "if-known")

@@ -12,8 +12,6 @@ from itertools import pairwise
 import torch
 from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
-__all__ = ["InferenceClassifier", "SentenceEncoder"]
-
 Tensor = torch.Tensor
 
 

@@ -28,8 +28,6 @@ from medsenteval.support.atomic_files import write_atomically
 if TYPE_CHECKING:
     from medsenteval.encoders.contextual.infersent_model import InferenceClassifier
 
-__all__ = ["InferSentTraining", "Pass", "TrainedInferSent", "train_infersent"]
-
 
 @dataclass(frozen=True)
 class InferSentTraining:

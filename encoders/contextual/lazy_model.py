@@ -21,8 +21,6 @@ from medsenteval.encoders.fingerprint import hash_files
 from medsenteval.errors import MissingExtraError
 from medsenteval.support.atomic_files import write_atomically
 
-__all__ = ["LazyModel", "check_installed", "content_key"]
-
 #: Raised whenever a fact is found out in another way.
 _LAYOUT: Final = 3
 _PACKAGES: Final = ("torch", "transformers", "tokenizers", "sentence-transformers")

@@ -16,8 +16,6 @@ from typing import Any, Final
 from medsenteval.encoders.model_files import read_json, torch_file_fault
 from medsenteval.errors import EncoderError, import_extra
 
-__all__ = ["check_model_folder", "check_modules", "check_settings", "find_model", "model_name"]
-
 _WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 #: Names of folders, and titles of cards, that do not tell one model from another.
 _SAYS_NOTHING: Final = re.compile(r"models?|checkpoints?|snapshots?|SentenceTransformer|[0-9a-f]{40}", re.IGNORECASE)

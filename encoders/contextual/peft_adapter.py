@@ -15,8 +15,6 @@ from medsenteval.encoders.fingerprint import hash_files
 from medsenteval.encoders.model_files import read_json
 from medsenteval.errors import EncoderError, import_extra
 
-__all__ = ["PeftAdapter"]
-
 _WEIGHTS: Final = "adapter_model.safetensors"
 #: Adapters whose change can be added to the weights; others (prompts, prefixes) change what a text is.
 _MERGED: Final = ("ADALORA", "BOFT", "IA3", "LOHA", "LOKR", "LORA", "OFT", "VERA")

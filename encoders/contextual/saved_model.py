@@ -20,8 +20,6 @@ from medsenteval.errors import EncoderError, import_extra
 from medsenteval.support.atomic_files import scratch_folder
 from medsenteval.support.toml_files import parse_toml
 
-__all__ = ["check_function", "checked_files", "fetched", "import_tensorflow", "load_saved_model"]
-
 _EXPECTED: Final = (
     "expected is an unpacked TensorFlow Hub model: saved_model.pb and, beside it, the folders variables/ and assets/"
 )

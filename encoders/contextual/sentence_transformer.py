@@ -32,8 +32,6 @@ from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_
 from medsenteval.encoders.model_files import check_choices
 from medsenteval.errors import EncoderError, MissingExtraError, import_extra
 
-__all__ = ["SentenceTransformerEncoder", "describe_model", "from_model", "load"]
-
 _KIND: Final = "sentence-transformers"
 _DTYPES: Final = ("", "float32", "bfloat16", "float16")
 #: What each backend needs beside sentence-transformers.

@@ -17,8 +17,6 @@ from typing import IO, Any, Final
 
 import torch
 
-__all__ = ["Characters", "read_torch_file"]
-
 _MAGIC: Final = 0x1950A86A20F9469CFC6C
 _PROTOCOL: Final = 1001
 

@@ -36,8 +36,6 @@ from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_
 from medsenteval.encoders.model_files import check_choices
 from medsenteval.errors import EncoderError, MissingExtraError
 
-__all__ = ["Reading", "TransformerEncoder", "from_model", "load"]
-
 #: What stands for a text of which no word piece is left to pool, as in the example scripts of SentEval.
 EMPTY_TEXT: Final = "."
 

@@ -22,8 +22,6 @@ from medsenteval.encoders.contextual.saved_model import (
 from medsenteval.encoders.fingerprint import hash_files
 from medsenteval.errors import EncoderError
 
-__all__ = ["UniversalSentenceEncoder", "load"]
-
 _OUTPUTS: Final = ("default", "outputs")
 
 

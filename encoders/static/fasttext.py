@@ -23,8 +23,6 @@ from medsenteval.encoders.static.vectors import StaticEncoder
 from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
 from medsenteval.errors import EncoderError
 
-__all__ = ["FastTextEncoder", "Model", "from_gensim", "load", "subwords"]
-
 _MAGIC: Final = 793712314
 _NEWEST_VERSION: Final = 12
 _SUPERVISED, _SENT2VEC = 3, 4

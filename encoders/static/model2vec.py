@@ -19,8 +19,6 @@ from medsenteval.embedding.pooling import pool_rows
 from medsenteval.encoders.model_files import check_choices, read_json
 from medsenteval.errors import EncoderError, import_extra
 
-__all__ = ["Model2VecEncoder", "load"]
-
 _EXPECTED: Final = "expected a folder with config.json, tokenizer.json and model.safetensors, as model2vec saves it"
 #: The same matrix in a folder of model2vec and in one of sentence-transformers' StaticEmbedding.
 _MATRIX_NAMES: Final = ("embeddings", "embedding.weight")

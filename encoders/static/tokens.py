@@ -12,8 +12,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TOKENIZERS", "TokenReader", "TokenisedTexts"]
-
 #: Words with inner hyphens and apostrophes stay whole; every other sign is a token of its own. No token holds a blank.
 _WORD_PATTERN: Final = re.compile(r"\w+(?:[-'\u2019]\w+)*|[^\w\s]")
 

@@ -20,8 +20,6 @@ from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.errors import EncoderError
 from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 
-__all__ = ["VectorTable", "content_digest", "converted_folder", "open_vectors", "opened_vocabulary"]
-
 _LAYOUT: Final = 3
 
 

@@ -20,8 +20,6 @@ from medsenteval.encoders.model_files import check_choices
 from medsenteval.errors import EncoderError
 from medsenteval.support.files import DAMAGED
 
-__all__ = ["LAYOUTS", "ROWS", "FileOptions", "read_vectors"]
-
 LAYOUTS: Final = ("blocks", "adjacent")
 ROWS: Final = ("word", "sum")
 

@@ -23,8 +23,6 @@ from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
 from medsenteval.errors import EncoderError
 
-__all__ = ["CASES", "POOLINGS", "TOKENIZERS", "Frequencies", "StaticEncoder", "WordVectorEncoder", "from_table", "load"]
-
 CASES: Final = ("exact-then-lower", "exact", "lower")
 POOLINGS: Final = ("mean", "max", "sif", "unit-mean")
 

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Vocabulary", "as_bytes"]
-
 
 def as_bytes(word: str) -> bytes:
     """Encode a word as the index stores it; half a surrogate pair is a word like any other."""

@@ -28,8 +28,6 @@ from numpy.typing import NDArray
 from medsenteval.errors import MedSentEvalError, MedSentEvalWarning
 from medsenteval.support.atomic_files import write_atomically
 
-__all__ = ["CacheError", "CacheWarning", "EmbeddingCache", "Lookup", "VectorStore", "cache_folder", "check_owner"]
-
 _LAYOUT: Final = 2
 _CHUNK: Final = 1 << 22
 _HASH_BYTES: Final = 16

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from medsenteval.contracts import TokenVectors
 from medsenteval.errors import SettingsError
 
-__all__ = ["POOLINGS", "common_directions", "pool", "pool_rows", "sif_weights", "without_directions", "zipf_probabilities"]
-
 POOLINGS: Final = ("mean", "max")
 
 #: Sums of more rows than this are made from partial sums, so that float32 keeps its digits in long texts.

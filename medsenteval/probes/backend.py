@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels, Rows
 
-__all__ = ["C_GRIDS", "FITTED_TOGETHER", "Backend", "FitReport", "Fold", "Prediction"]
-
 #: SentEval's grids of C, the inverse penalty of logistic regression, in the order in which ties are resolved.
 C_GRIDS: Final[dict[str, tuple[float, ...]]] = {
     "split": tuple(2.0**power for power in range(-2, 4)),

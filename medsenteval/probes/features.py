@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Rows, Singles
 
-__all__ = ["COMBINATIONS", "Features", "combined"]
-
-
 #: How two sentence vectors become one row: MedSentEval and SNLI use all four parts, SentEval's MRPC and SICK two of them.
 #: The order of parts moves a score only where a fit stops before its optimum, as scikit-learn's and SentEval's do.
 COMBINATIONS: Final = ("u,v,|u-v|,u*v", "u,v,u*v,|u-v|", "|u-v|,u*v")

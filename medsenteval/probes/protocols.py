@@ -28,11 +28,6 @@ from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
 
-__all__ = [
-    "FoldOutcome", "Outcome", "Spread", "fit_outer_fold", "folds_go_to", "run_kfold", "run_nested", "run_split",
-    "stratified_folds",
-]  # fmt: skip
-
 T = TypeVar("T")
 
 #: SentEval writes this seed into its nested cross-validation whatever the run's seed is.

@@ -27,9 +27,6 @@ from medsenteval.support.cores import one_thread_per_product
 if TYPE_CHECKING:
     from medsenteval.probes.stacked_networks import RandomStream
 
-__all__ = ["GRADES", "RelatednessFit", "fit_ridge", "fit_softmax", "two_point_targets"]
-
-
 #: The grades that SentEval's model distributes its belief over.
 GRADES: Final = np.arange(1.0, 6.0)
 

@@ -14,8 +14,6 @@ from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels
 
-__all__ = ["ScikitBackend"]
-
 
 class ScikitBackend:
     """Logistic regression exactly as scikit-learn fits it by default, its limit of 100 iterations included.

@@ -34,8 +34,6 @@ from medsenteval.support.cores import one_thread_per_product
 if TYPE_CHECKING:
     from medsenteval.probes.stacked_networks import TrainedModels
 
-__all__ = ["SentEvalBackend"]
-
 #: Weight decays that SentEval tries, in every protocol.
 PENALTIES: Final = (1e-5, 1e-4, 1e-3, 1e-2)
 

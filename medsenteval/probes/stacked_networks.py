@@ -22,8 +22,6 @@ from medsenteval.probes.features import Features
 from medsenteval.probes.training_settings import ClassifierSettings, OptimiserChoice, TrainingJob
 from medsenteval.support.arrays import Labels, Rows
 
-__all__ = ["RandomStream", "StackedModels", "StackedOptimiser", "StackedTrainer", "TrainedModels"]
-
 Tensor = torch.Tensor
 
 #: Probe input up to this size is built once; beyond, it is built per mini-batch.

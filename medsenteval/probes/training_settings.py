@@ -9,8 +9,6 @@ from typing import Final
 from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Rows
 
-__all__ = ["OPTIMISERS", "ClassifierSettings", "OptimiserChoice", "TrainingJob"]
-
 #: SentEval's optimiser names and the numeric options of each; weight decay is missing because the penalty grid sets it.
 OPTIMISERS: Final[dict[str, frozenset[str]]] = {
     "adadelta": frozenset({"lr", "rho", "eps"}),

@@ -13,7 +13,8 @@ from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
 from medsenteval.report.page import Page, PageOptions, build_page
 from medsenteval.running.record import note_on_the_record
-from medsenteval.running.result_store import Failure, ResultStore, load_results, of_tasks
+from medsenteval.running.result_schema import Failure
+from medsenteval.running.result_store import ResultStore, load_results, of_tasks
 
 
 def page_of(

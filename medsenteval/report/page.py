@@ -36,7 +36,7 @@ from medsenteval.report.sections.headline import Headline, headline, share_of
 from medsenteval.report.sections.missing import MissingScore, missing_scores
 from medsenteval.report.sections.relations import RelationScores, relation_scores
 from medsenteval.running.job_results import comparability, one_for_each_job
-from medsenteval.running.result_store import Failure
+from medsenteval.running.result_schema import Failure
 from medsenteval.statistics import FriedmanOutcome, Significance
 from medsenteval.statistics.verdicts import VERDICTS
 

@@ -6,7 +6,7 @@ import re
 
 from medsenteval import registry
 from medsenteval.errors import UnknownNameError
-from medsenteval.running.result_store import Failure
+from medsenteval.running.result_schema import Failure
 
 
 def access_of(task: str) -> str:

@@ -16,8 +16,6 @@ from medsenteval.similarity.measures import cross_similarity
 from medsenteval.words.terms.category_overlap import Separation, separate
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 
-__all__ = ["ALL_MEASURES", "EncoderSeparation", "separate_encoders"]
-
 #: Every measure: ten for word vectors, four for encoders that give one vector a term.
 ALL_MEASURES: Final = tuple(MEASURES)
 

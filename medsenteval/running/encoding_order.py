@@ -8,8 +8,6 @@ from contextlib import contextmanager
 
 from medsenteval.contracts import Encoder
 
-__all__ = ["EncodingOrder"]
-
 
 class EncodingOrder:
     """Lets jobs of one encoder that run side by side encode in the order of the run.

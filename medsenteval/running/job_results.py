@@ -12,8 +12,6 @@ from dataclasses import replace
 
 from medsenteval.contracts import MARK_NOTES, Result
 
-__all__ = ["comparability", "joined_marks", "one_for_each_job", "told_apart"]
-
 
 def comparability(result: Result) -> str:
     """Return the part of a signature that must be equal for two scores to be comparable: all but encoder, seed and versions."""

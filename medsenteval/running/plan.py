@@ -8,8 +8,6 @@ from statistics import median
 
 from medsenteval.contracts import Result
 
-__all__ = ["Estimate", "Plan", "PlannedJob", "estimate_job", "in_words"]
-
 
 @dataclass(frozen=True)
 class Estimate:

@@ -22,8 +22,6 @@ from medsenteval.running.result_schema import parse_outcome
 from medsenteval.support.atomic_files import file_name_of, write_atomically
 from medsenteval.support.files import DAMAGED, read_bytes
 
-__all__ = ["SUFFIX", "pack_results", "read_bundle", "without_texts"]
-
 SUFFIX: Final = ".results.zip"
 _INDEX: Final = "bundle.json"
 _FORMAT: Final = 2

@@ -15,8 +15,6 @@ from typing import Any, Final, TypeVar
 from medsenteval.contracts import SCHEMA, Metric, Result
 from medsenteval.errors import DataError
 
-__all__ = ["Failure", "parse_outcome"]
-
 T = TypeVar("T")
 
 #: Far deeper than anything that a task keeps; deeper nesting would end in a RecursionError somewhere.

@@ -20,8 +20,6 @@ from medsenteval.running.result_bundle import SUFFIX, read_bundle
 from medsenteval.running.result_schema import Failure, parse_outcome
 from medsenteval.support.atomic_files import file_name_of, write_atomically
 
-__all__ = ["Failure", "ResultStore", "ResultWarning", "StoreError", "load_results", "of_tasks"]
-
 #: Results of each kind that an estimate looks at.
 _LATEST: Final = 3
 

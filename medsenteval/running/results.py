@@ -14,8 +14,6 @@ from medsenteval.running.job_results import comparability, told_apart
 from medsenteval.running.score_table import detail_table, score_rows, score_table
 from medsenteval.support.text_table import data_frame, html_table
 
-__all__ = ["Results", "load_results"]
-
 
 class Results:
     """Results of encoders on tasks, in the order of the run; ``skipped`` says why a task is missing.

@@ -11,8 +11,6 @@ from medsenteval.running.job_results import comparability, joined_marks, one_for
 from medsenteval.statistics.power import smallest_expected
 from medsenteval.support.text_table import text_table, without_empty
 
-__all__ = ["SYNTHETIC_WARNING", "as_points", "detail_table", "score_rows", "score_table"]
-
 _EXPLANATION = (
     "[low, high]: 95 % interval over items (analogies: over relations; concepts: over concepts). "
     "Baseline: the best constant answer.\n"

@@ -20,8 +20,6 @@ from medsenteval.running.job_results import comparability
 from medsenteval.settings import Settings
 from medsenteval.tasks.reading.column_roles import COLUMN_ROLES
 
-__all__ = ["StoredJob", "read_again", "reopen"]
-
 #: Families whose scores depend on nothing but one vector for each text.
 _FAMILIES = ("classification", "pair classification", "probing", "similarity", "relatedness")
 

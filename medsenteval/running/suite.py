@@ -31,14 +31,13 @@ from medsenteval.running.executors.executor import Executor, check_executor, ope
 from medsenteval.running.executors.remote_work import RemoteWork
 from medsenteval.running.executors.worker import ENVIRONMENT
 from medsenteval.running.plan import Plan, PlannedJob, estimate_job
-from medsenteval.running.result_store import Failure, ResultStore, StoreError
+from medsenteval.running.result_schema import Failure
+from medsenteval.running.result_store import ResultStore, StoreError
 from medsenteval.running.results import Results
 from medsenteval.settings import Settings
 from medsenteval.support.escaping import for_terminal
 from medsenteval.support.interrupts import noticing_interrupts, raise_if_interrupted
 from medsenteval.support.progress import Progress
-
-__all__ = ["Job", "Suite", "SuiteOutcome", "evaluate"]
 
 _log: Final = logging.getLogger(__name__)
 #: Seconds after which an interrupt is noticed at the latest.

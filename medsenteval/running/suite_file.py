@@ -15,8 +15,6 @@ from medsenteval.running.executors.executor import check_executor
 from medsenteval.settings import Settings
 from medsenteval.support.toml_files import parse_toml
 
-__all__ = ["SuiteDescription", "read_suite", "what_needs_trust"]
-
 #: Settings that a file cannot hold: a function, and what has a table of its own.
 _NOT_IN_FILES: Final = frozenset({"similarity", "task_options", "seed"})
 #: Kinds of encoder that import code, that may run code which a model brings, or that send texts and a key to an address.

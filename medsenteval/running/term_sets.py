@@ -30,8 +30,6 @@ from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 from medsenteval.words.terms.pair_separability import Separability, score_separability
 from medsenteval.words.terms.sets import SetName, TermSet, is_synthetic, read_set
 
-__all__ = ["Comparison", "SetOutcome", "compare_rows", "encode_terms", "evaluate_sets", "task_for"]
-
 ALPHA: Final = 0.05
 
 

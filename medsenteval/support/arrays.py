@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Counts", "Floats", "Labels", "Reals", "Rows", "Singles"]
-
 Bools = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 #: Scores, statistics and everything else that is computed in double precision.

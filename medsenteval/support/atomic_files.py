@@ -16,8 +16,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-__all__ = ["file_name_of", "new_scratch_folder", "remove_abandoned", "scratch_folder", "scratch_name", "write_atomically"]
-
 #: Scratch of another machine, whose processes cannot be asked for, is taken for abandoned after a day.
 _ABANDONED_AFTER_SECONDS: Final = 86_400
 

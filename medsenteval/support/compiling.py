@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["compiled_loop", "read_only"]
-
 
 def compiled_loop(function: Callable[..., Any]) -> Any:
     """Compile a function to run outside the interpreter's lock; its code is kept for the next process."""

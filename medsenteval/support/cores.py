@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from threadpoolctl import ThreadpoolController
 
-__all__ = ["ThreadPool", "added", "available_cores", "in_parts", "limit_cores", "one_thread_per_product"]
-
 S = TypeVar("S")
 T = TypeVar("T")
 

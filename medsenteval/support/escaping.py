@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final, TypeVar
 
-__all__ = ["for_csv", "for_latex", "for_markdown", "for_terminal"]
-
 T = TypeVar("T")
 
 #: Control characters, marks that turn the direction of reading, other ends of line, halves of surrogate pairs.

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from medsenteval.errors import caused_by
 
-__all__ = ["noticing_interrupts", "raise_if_interrupted"]
-
 _arrived: Final = threading.Event()
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-__all__ = ["peak_memory_mb", "return_freed_memory"]
-
 
 def return_freed_memory() -> None:
     """Ask the C library to hand freed memory back, if it is one that hoards it and can be asked.

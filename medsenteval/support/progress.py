@@ -8,8 +8,6 @@ import threading
 import time
 from typing import Any, Final
 
-__all__ = ["Progress"]
-
 #: Seconds between two lines where there is no terminal.
 _SECONDS: Final = 5.0
 _SECONDS_BETWEEN_BARS: Final = 0.2

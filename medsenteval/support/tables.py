@@ -24,8 +24,6 @@ from zipfile import ZipFile
 from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, import_extra
 from medsenteval.support.files import LARGEST_FILE, NOT_TEXT, WEB_PAGE
 
-__all__ = ["BLANK", "ENDINGS", "Row", "Table", "ending_of", "read_table", "table_of_columns"]
-
 #: A row's number (line of a text file, item of a list, row of a sheet) and its cells, or why it cannot be read.
 Row = tuple[int, "tuple[Any, ...] | str"]
 #: In place of a reason: a blank line, which parts sentences and means nothing elsewhere.

@@ -9,8 +9,6 @@ from typing import Any, Final
 from medsenteval.errors import import_extra
 from medsenteval.support.escaping import for_terminal
 
-__all__ = ["data_frame", "html_table", "text_table", "without_empty"]
-
 #: No column is made narrower than this to fit a terminal.
 _NARROWEST: Final = 6
 

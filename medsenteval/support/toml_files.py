@@ -7,8 +7,6 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["packaged_toml", "parse_toml"]
-
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Return what a TOML text holds; a ValueError or RecursionError says what is wrong with it."""

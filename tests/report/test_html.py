@@ -19,7 +19,8 @@ from medsenteval.errors import MissingExtraError, SettingsError
 from medsenteval.report.html import embedded_json, render_page
 from medsenteval.report.loading import ready_folder
 from medsenteval.report.page import PageOptions, build_page
-from medsenteval.running.result_store import Failure, ResultStore
+from medsenteval.running.result_schema import Failure
+from medsenteval.running.result_store import ResultStore
 from tests.comparison.simulated import accuracy_result
 from tests.report.made_up import HOSTILE, analogy_result, hostile_results, many_results
 

@@ -16,7 +16,7 @@ from medsenteval.errors import SettingsError
 from medsenteval.report.page import PageOptions, build_page
 from medsenteval.report.sections.disagreement import MOST_CLASSES, confusion_matrix, find_disagreements
 from medsenteval.report.sections.relations import relation_scores
-from medsenteval.running.result_store import Failure
+from medsenteval.running.result_schema import Failure
 from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result
 from tests.report.made_up import analogy_result, many_results
 

@@ -17,7 +17,8 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import UnknownNameError
 from medsenteval.report.privacy import access_of, public_error, public_note, texts_may_be_shown
 from medsenteval.report.sections.disagreement import item_texts
-from medsenteval.running.result_store import Failure, ResultStore
+from medsenteval.running.result_schema import Failure
+from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
 
 TASKS = ("MedNLI", "PICO", "ClinicalSTS", "BioASQ")

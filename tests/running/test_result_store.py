@@ -13,7 +13,8 @@ from click.testing import CliRunner
 import medsenteval
 from medsenteval import Settings
 from medsenteval.cli.main import main
-from medsenteval.running.result_store import Failure, ResultStore, StoreError, load_results
+from medsenteval.running.result_schema import Failure
+from medsenteval.running.result_store import ResultStore, StoreError, load_results
 from tests.comparison.simulated import accuracy_result
 from tests.conftest import pipes
 

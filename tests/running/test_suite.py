@@ -17,7 +17,8 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataMissingError, EncoderError, MedSentEvalError
 from medsenteval.registry import select_tasks
 from medsenteval.running.job_results import comparability
-from medsenteval.running.result_store import Failure, ResultStore, ResultWarning
+from medsenteval.running.result_schema import Failure
+from medsenteval.running.result_store import ResultStore, ResultWarning
 from medsenteval.running.suite import Suite
 from tests.conftest import CountingEncoder
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Floats, Labels
 
-__all__ = ["Certificate", "certify", "log_softmax"]
-
 
 @dataclass(frozen=True)
 class Certificate:

@@ -23,8 +23,6 @@ from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Floats, Reals, Rows
 from medsenteval.support.cores import in_parts
 
-__all__ = ["Coordinates"]
-
 Precision = type[np.floating[Any]]
 
 #: Up to this many stored numbers the rows are always rotated; beyond it only if enough fits share the cost.

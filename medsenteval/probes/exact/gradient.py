@@ -24,8 +24,6 @@ from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.support.arrays import Labels, Reals, Rows
 from medsenteval.support.cores import ThreadPool, added
 
-__all__ = ["Folds", "GradientPass"]
-
 #: Logits of one block, in numbers: about half of a core's second-level cache in float32.
 _BLOCK_NUMBERS: Final = 200_000
 _LONGEST_BLOCK: Final = 4_096

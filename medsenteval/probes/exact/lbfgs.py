@@ -16,8 +16,6 @@ import numpy as np
 from medsenteval.probes.exact.preconditioner import Preconditioner, dots, per_problem, relative_logit_sizes
 from medsenteval.support.arrays import Bools, Floats, Reals, Rows
 
-__all__ = ["LossGradient", "Solutions", "minimise"]
-
 #: Curvature pairs kept for each problem; more did not save passes on real or synthetic features.
 _MEMORY: Final = 5
 #: A trial is accepted if the slope along it has not turned upward by more than this share of the initial slope.

@@ -27,8 +27,6 @@ from medsenteval.support.arrays import Labels
 from medsenteval.support.cores import ThreadPool, available_cores, one_thread_per_product
 from medsenteval.support.memory import return_freed_memory
 
-__all__ = ["ExactBackend", "default_tolerance"]
-
 T = TypeVar("T")
 Penalties = Sequence[Sequence[float]]
 

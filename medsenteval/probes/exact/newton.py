@@ -17,9 +17,6 @@ from medsenteval.probes.exact.gradient import GradientPass
 from medsenteval.probes.exact.preconditioner import Preconditioner, relative_logit_sizes
 from medsenteval.support.arrays import Floats
 
-__all__ = ["finish"]
-
-
 #: A step is shortened until the slope along it has not turned upward by more than this share of the initial slope.
 _UPTURN: Final = 0.5
 #: By how much a step is shortened at most, and at least, each time.

@@ -20,11 +20,6 @@ from scipy.linalg import lapack
 from medsenteval.support.arrays import Floats, Reals
 from medsenteval.support.cores import ThreadPool, added, available_cores, in_parts
 
-__all__ = [
-    "DiagonalPreconditioner", "Inverse", "PairSample", "Preconditioner", "RowSample", "SampledPreconditioner",
-    "dots", "per_problem", "relative_logit_sizes",
-]  # fmt: skip
-
 #: Multiplies vectors, which are rows, by a symmetric matrix.
 Inverse = Callable[[Reals], Reals]
 

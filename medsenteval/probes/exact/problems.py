@@ -17,8 +17,6 @@ from medsenteval.probes.exact.newton import finish
 from medsenteval.support.arrays import Bools, Counts, Floats, Labels, Reals, Rows
 from medsenteval.support.cores import ThreadPool
 
-__all__ = ["Batch", "Fits", "trained_rows"]
-
 #: Intercept of a class that a fold has no training rows of: its probability is an exact zero.
 _ABSENT: Final = -1e4
 #: Columns in a group of folds that one thread solves: many enough to keep threads busy with products, few enough for several.

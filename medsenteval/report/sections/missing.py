@@ -12,7 +12,7 @@ from medsenteval.contracts import Result
 from medsenteval.datasets.locate import locate
 from medsenteval.errors import DataMissingError
 from medsenteval.report.privacy import public_error, texts_may_be_shown
-from medsenteval.running.result_store import Failure
+from medsenteval.running.result_schema import Failure
 
 
 @dataclass(frozen=True)

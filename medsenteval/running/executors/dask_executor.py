@@ -20,8 +20,6 @@ from medsenteval.running.executors.processes import ArrayFolder, mapped_file
 from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, sees
 from medsenteval.support.cores import available_cores, limit_cores
 
-__all__ = ["DaskExecutor"]
-
 T = TypeVar("T")
 
 #: How often a unit is handed to Dask again after Dask gave it up: it blames all units of a worker that died.

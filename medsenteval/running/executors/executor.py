@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from medsenteval.errors import SettingsError
 from medsenteval.support.cores import available_cores
 
-__all__ = ["Executor", "as_rows", "check_executor", "open_executor", "worker_count"]
-
 T = TypeVar("T")
 
 _FORMS = "in-process, processes:N, dask:N (a cluster on this machine) or dask://HOST:PORT"

@@ -7,8 +7,6 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPo
 from itertools import islice
 from typing import Any, TypeVar
 
-__all__ = ["Stopped", "as_finished", "result_of", "submitted"]
-
 T = TypeVar("T")
 
 

@@ -12,8 +12,6 @@ import dask
 from distributed import Nanny, Scheduler, Security, SpecCluster, Worker
 from distributed.system import MEMORY_LIMIT
 
-__all__ = ["PatientCluster", "QuietScheduler", "QuietWorker", "private_cluster"]
-
 
 class QuietScheduler(Scheduler):  # type: ignore[misc]
     """A scheduler without the HTTP server that Dask starts even where no dashboard is asked for."""

@@ -23,8 +23,6 @@ from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, st
 from medsenteval.support.atomic_files import new_scratch_folder
 from medsenteval.support.cores import available_cores
 
-__all__ = ["ArrayFolder", "ProcessExecutor"]
-
 T = TypeVar("T")
 
 #: How often a unit may take its worker with it before it is given up.

@@ -29,8 +29,6 @@ from medsenteval.running.executors.executor import Executor, as_rows
 from medsenteval.running.executors.worker import opened, remembered
 from medsenteval.settings import Settings
 
-__all__ = ["EncoderOnWorkers", "RemoteWork"]
-
 T = TypeVar("T")
 
 

@@ -21,8 +21,6 @@ from medsenteval.errors import ExecutorError, MedSentEvalError, caused_by
 from medsenteval.support.cores import limit_cores
 from medsenteval.support.memory import peak_memory_mb
 
-__all__ = ["ENVIRONMENT", "ArrayFile", "Outcome", "guarded", "opened", "remembered", "start_worker"]
-
 #: Errors that say nothing of an encoder: a library that cannot be imported, a disk or a connection, memory that ran out.
 ENVIRONMENT: Final = (ImportError, OSError, MemoryError)
 #: Encoders that a worker keeps; suites go encoder by encoder, so that two are enough.

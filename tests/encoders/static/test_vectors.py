@@ -28,9 +28,10 @@ from hypothesis import strategies as st
 from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.cache import CacheError, cache_folder
 from medsenteval.encoders.static import vector_files
+from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.encoders.static.vector_files import open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
-from medsenteval.encoders.static.vectors import TOKENIZERS, WordVectorEncoder, from_table, load
+from medsenteval.encoders.static.vectors import WordVectorEncoder, from_table, load
 from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
