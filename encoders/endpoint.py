@@ -147,6 +147,8 @@ class EndpointEncoder:
 
     async def _embed(self, client: httpx.AsyncClient, batch: list[str]) -> NDArray[np.float32]:
         """Return one batch's vectors, asking again after failures that may pass."""
+        from anyio import fail_after
+
         budget = self.token_budget
         at_most = sum(len(text.encode()) + _MARKS for text in batch)
         for attempt in range(self._retries + 1):
@@ -155,8 +157,11 @@ class EndpointEncoder:
             failure: _FailedRequestError | None = None
             try:
                 # As a whole: the library's own limits are for each piece of an answer, which a server can drip for hours.
-                return self._vectors(await asyncio.wait_for(self._request(client, batch), self._timeout), len(batch))
-            except asyncio.TimeoutError:
+                # Python 3.11's wait_for forgets that it was cancelled if an answer comes at the same moment.
+                with fail_after(self._timeout):
+                    body = await self._request(client, batch)
+                return self._vectors(body, len(batch))
+            except TimeoutError:
                 failure = _FailedRequestError(f"no answer within timeout={self._timeout:g} s", charged=True)
             except _FailedRequestError as error:
                 failure = error

@@ -355,6 +355,32 @@ def test_after_one_failure_for_good_the_other_workers_stop(server: Server) -> No
     assert len(server.requests) == 3
 
 
+@pytest.mark.parametrize("ticks", range(4))
+def test_a_worker_that_is_stopped_while_its_answer_comes_in_stops(
+    server: Server, monkeypatch: pytest.MonkeyPatch, ticks: int
+) -> None:
+    encoder = server.load(",max_wait=9000")
+
+    async def stopped() -> bool:
+        came = asyncio.get_running_loop().create_future()
+
+        async def request(*_: object) -> bytes:
+            await came
+            raise endpoint._FailedRequestError("busy", 7200.0)
+
+        monkeypatch.setattr(encoder, "_request", request)
+        worker = asyncio.create_task(encoder._embed(None, ["a"]))  # type: ignore[arg-type]
+        await asyncio.sleep(0.01)
+        came.set_result(None)
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        worker.cancel()
+        await asyncio.wait([worker], timeout=5)
+        return worker.cancelled()
+
+    assert asyncio.run(stopped())
+
+
 def test_items_in_another_order_are_put_back(server: Server) -> None:
     server.answer = changed(lambda payload: payload["data"].reverse())
     texts = ["a", "b", "c"]
