@@ -28,7 +28,7 @@ def audit(
     """
     from medsenteval.comparison.audit import audit_results
     from medsenteval.datasets.locate import data_root
-    from medsenteval.report.tables import render_audit
+    from medsenteval.report.answer_tables import render_audit
     from medsenteval.running.result_store import load_results, of_tasks
 
     results = of_tasks(load_results(what, folder), tasks)

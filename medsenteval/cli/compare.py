@@ -103,7 +103,7 @@ def compare(
     text = render_comparison(comparison, style, options)
     if rope is not None:
         from medsenteval.comparison.decision import decide, ranks_with_intervals
-        from medsenteval.report.tables import render_decisions
+        from medsenteval.report.answer_tables import render_decisions
 
         if comparison.synthetic:
             raise SettingsError("--rope asks for a verdict, and there is none on synthetic data; name results on real data")
@@ -111,7 +111,7 @@ def compare(
         text += "\n\n" + render_decisions(decisions, ranks, rope, level, style)
     if general:
         from medsenteval.comparison.domain_gap import domain_gaps
-        from medsenteval.report.tables import render_gaps
+        from medsenteval.report.answer_tables import render_gaps
 
         text += "\n\n" + render_gaps(domain_gaps(results), style)
     stored.write_or_echo(f"{text}\n", output)

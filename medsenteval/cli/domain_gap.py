@@ -23,7 +23,7 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
     """
     from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
     from medsenteval.errors import SettingsError
-    from medsenteval.report.tables import draw_gaps, render_gaps, render_paired_gaps
+    from medsenteval.report.answer_tables import draw_gaps, render_gaps, render_paired_gaps
     from medsenteval.running.result_store import load_results
 
     results = stored.settled(load_results(what, folder))

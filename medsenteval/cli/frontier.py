@@ -33,7 +33,7 @@ def frontier(
     from medsenteval.comparison.frontier import compression_frontier
     from medsenteval.datasets.locate import data_root
     from medsenteval.errors import SettingsError
-    from medsenteval.report.tables import draw_frontiers, render_frontier
+    from medsenteval.report.answer_tables import draw_frontiers, render_frontier
     from medsenteval.running.result_store import load_results, of_tasks
 
     parts = stored.names_in(dimensions)

@@ -19,7 +19,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.comparison.compare import Column, compare_results
+from medsenteval.comparison.compare import compare_results
+from medsenteval.comparison.comparison_columns import Column
 from medsenteval.contracts import Result, Scores
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError

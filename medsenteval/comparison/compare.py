@@ -9,15 +9,14 @@ are corrected within a column (Holm), so that the chance of any false mark in a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
 import numpy as np
 
 from medsenteval import registry
+from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.pairing import align_items, weighted_score
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Metric, Result
@@ -29,7 +28,6 @@ from medsenteval.statistics import (
     Means,
     Method,
     Significance,
-    WeightedScore,
     accuracy_difference_interval,
     bootstrap,
     correct,
@@ -38,200 +36,10 @@ from medsenteval.statistics import (
     smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
-from medsenteval.statistics.resampling import left_out_scores
-from medsenteval.support.arrays import Floats
 from medsenteval.tasks.probe_rows import UNSEEN
 
 #: How intervals of differences are read from the resamples -> what the test is called.
 BOOTSTRAPS: Final[dict[Method, str]] = {"percentile": "paired bootstrap", "bca": "BCa bootstrap"}
-#: Of more items than this, several at a time are left out: the standard error is known well enough.
-GROUPS: Final = 1_000
-#: Metrics of which a lower value is better.
-LOWER_IS_BETTER: Final = frozenset({"mse", "category_error", "overlap"})
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One encoder's score minus another's, on the same items."""
-
-    first: str
-    second: str
-    interval: Interval
-    p_value: float
-    corrected: float
-    test: str
-
-
-@dataclass(eq=False)
-class Column:
-    """One metric of one task under one protocol: the score of every encoder that has it, and the tests of every pair.
-
-    ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
-    ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test, and is
-    empty where there is one; ``note`` is what is to be said of it below a table. Scores on synthetic data are neither tested
-    nor called best. ``marked`` has the marks of scores that are to be read with care, ``trained_on`` whether encoders declare
-    to know the data from training.
-    """
-
-    task: str
-    metric: str
-    unit: str
-    protocol: str
-    key: str
-    baseline: float
-    headline: bool
-    scores: dict[str, Metric]
-    synthetic: bool = False
-    n_common: int = 0
-    test: str = ""
-    tested: list[str] = field(default_factory=list)
-    p_values: Floats = field(default_factory=lambda: np.ones((0, 0)))
-    corrected: Floats = field(default_factory=lambda: np.ones((0, 0)))
-    untested: str = ""
-    label: str = ""
-    note: str = ""
-    marked: Mapping[str, str] = field(default_factory=dict)
-    trained_on: Mapping[str, str] = field(default_factory=dict)
-    weighted: WeightedScore | None = None
-    _interval: Callable[[int, int, float], Interval] | None = None
-
-    @cached_property
-    def observed(self) -> Floats:
-        """The scores that the tests compare, in the order of ``tested``: on the common items, from one seed, as fractions."""
-        assert self.weighted is not None
-        values: Floats = self.weighted(np.ones((1, self.weighted.n)))[0]
-        return values
-
-    def marks(self, encoder: str) -> str:
-        """Return what stands behind a score that is to be read with care."""
-        return self.marked.get(encoder, "")
-
-    @property
-    def higher_is_better(self) -> bool:
-        return self.metric not in LOWER_IS_BETTER
-
-    @property
-    def scale(self) -> float:
-        """What turns a fraction into the metric's unit."""
-        return 100.0 if self.unit == "percent" else 1.0
-
-    @cached_property
-    def left_out(self) -> Floats:
-        """The tested encoders' scores without each item; of many items, several at a time: that is exact enough."""
-        assert self.weighted is not None
-        return left_out_scores(self.weighted, GROUPS)
-
-    def best(self) -> set[str]:
-        """Return the encoders with the best score, none if only one has a score; equal scores share the place."""
-        values = self.resolved()
-        top = next(iter(values.values()))
-        return set() if self.synthetic or len(values) < 2 else {name for name, value in values.items() if value == top}
-
-    def resolved(self) -> dict[str, float]:
-        """Return encoders and scores, the best first, with scores made equal that the items cannot tell apart.
-
-        These are less than half of what one item moves apart: 1 / n of the scale, and (1 - r²) / n of a correlation r.
-        """
-        return self._resolved({encoder: (metric.value, metric.n) for encoder, metric in self.scores.items()})
-
-    def resolved_where_tested(self) -> Floats:
-        """Return the scores that the tests compare as ``resolved`` does, in the order of ``tested``."""
-        shown = (self.scale * self.observed).tolist()
-        values = self._resolved({name: (value, self.n_common) for name, value in zip(self.tested, shown, strict=True)})
-        tied: Floats = np.array([values[name] for name in self.tested]) / self.scale
-        return tied
-
-    def _resolved(self, scores: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-        values: dict[str, float] = {}
-        top = math.inf
-        for encoder, (value, n) in sorted(scores.items(), key=lambda pair: pair[1][0], reverse=self.higher_is_better):
-            whole = 100.0 if self.unit == "percent" else 1 - top * top if _is_correlation(self.metric) else 1.0
-            if abs(value - top) > max(0.5 * whole / max(n, 1), 1e-6):
-                top = value
-            values[encoder] = top
-        return values
-
-    def best_first(self) -> list[tuple[str, Metric]]:
-        """Return encoders and scores, the best first."""
-        return sorted(self.scores.items(), key=lambda pair: pair[1].value, reverse=self.higher_is_better)
-
-    def beaten_by(self, encoder: str, level: float) -> list[str]:
-        """Return the encoders that this one is significantly better than."""
-        if encoder not in self.tested:
-            return []
-        i = self.tested.index(encoder)
-        sign = 1 if self.higher_is_better else -1
-        return [
-            other
-            for j, other in enumerate(self.tested)
-            if j != i and self.corrected[i, j] < level and sign * (self.observed[i] - self.observed[j]) > 0
-        ]
-
-    def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference | None:
-        """Return the difference of two tested encoders with its interval, or None where there is no test."""
-        if self._interval is None or first not in self.tested or second not in self.tested:
-            return None
-        i, j = self.tested.index(first), self.tested.index(second)
-        found = self._interval(i, j, confidence)
-        estimate, low, high = (self.scale * end for end in (found.estimate, found.low, found.high))
-        interval = Interval(estimate, low, high, confidence, found.method, found.n)
-        return Difference(first, second, interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Encoders by columns, what could not be compared, and published numbers to stand beside them."""
-
-    encoders: tuple[str, ...]
-    sizes: Mapping[str, int]
-    columns: tuple[Column, ...]
-    notes: tuple[str, ...]
-    level: float
-    correction: str
-    synthetic: bool
-    published: tuple[PublishedNumber, ...] = ()
-
-    def notes_on(self, columns: Iterable[Column]) -> list[str]:
-        """Return what is to be said of the comparison, and of these of its columns."""
-        return [*self.notes, *(column.note for column in columns if column.note)]
-
-    def letters(self) -> dict[str, str]:
-        """Return a letter for each encoder, by which cells name whom they beat."""
-        return {encoder: _letter(i) for i, encoder in enumerate(self.encoders)}
-
-    def headline_columns(self) -> list[Column]:
-        """Return the first headline metric of each task and protocol: what is ranked and counted."""
-        seen: dict[str, Column] = {}
-        for column in self.columns:
-            if column.headline:
-                seen.setdefault(column.key, column)
-        return list(seen.values())
-
-    def wins_ties_losses(self) -> dict[str, tuple[int, int, int]]:
-        """Count, over headline columns and opponents, significant wins, ties (no significant difference) and losses."""
-        counted = {encoder: [0, 0, 0] for encoder in self.encoders}
-        for column in self.headline_columns():
-            beaten = {encoder: set(column.beaten_by(encoder, self.level)) for encoder in column.tested}
-            for encoder in column.tested:
-                for other in column.tested:
-                    if other != encoder:
-                        place = 0 if other in beaten[encoder] else 2 if encoder in beaten[other] else 1
-                        counted[encoder][place] += 1
-        return {encoder: (w, t, x) for encoder, (w, t, x) in counted.items()}
-
-
-def _is_correlation(metric: str) -> bool:
-    return metric.partition("_")[0] in ("pearson", "spearman", "kendall")
-
-
-def _letter(number: int) -> str:
-    """Return a, b, ..., z, aa, ab, ..."""
-    name = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        name = chr(ord("a") + rest) + name
-    return name
 
 
 def compare_results(

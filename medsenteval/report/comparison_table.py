@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final
 
-from medsenteval.comparison.compare import Column, Comparison, ranking, without_hope
+from medsenteval.comparison.compare import ranking, without_hope
+from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.decision import items_to_decide, smallest_shown
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import MARK_NOTES, training_note

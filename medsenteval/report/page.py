@@ -13,7 +13,8 @@ from typing import Any
 
 from medsenteval import __version__
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.comparison.compare import Column, Comparison, compare_results, ranking
+from medsenteval.comparison.compare import compare_results, ranking
+from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals, smallest_shown
 from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, subset_scores

@@ -17,7 +17,8 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 from medsenteval.cli.main import main
-from medsenteval.comparison.compare import Comparison, compare_results, ranking, without_hope
+from medsenteval.comparison.compare import compare_results, ranking, without_hope
+from medsenteval.comparison.comparison_columns import Comparison
 from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.contracts import Metric
 from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError

@@ -14,7 +14,7 @@ from medsenteval.cli.main import main
 from medsenteval.comparison.domain_gap import COUNTERPARTS, domain_gaps, paired_gaps
 from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, Metric, Result
 from medsenteval.errors import SettingsError
-from medsenteval.report.tables import render_gaps
+from medsenteval.report.answer_tables import render_gaps
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.simulated import simulated_result
 

@@ -14,9 +14,9 @@ from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.contracts import Metric, Result
+from medsenteval.report.answer_tables import render_decisions, render_frontier, render_gaps, render_paired_gaps
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.learning_curve_table import CurvePoint, render_curves
-from medsenteval.report.tables import render_decisions, render_frontier, render_gaps, render_paired_gaps
 from medsenteval.report.term_tables import extremes_table, separation_table, sheet_table, strata_table
 from medsenteval.running.category_separation import EncoderSeparation
 from medsenteval.running.score_table import detail_table, score_table

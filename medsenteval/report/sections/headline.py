@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from medsenteval.comparison.compare import Column, Comparison
+from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import share_of_way
 from medsenteval.statistics.verdicts import RankInterval
