@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import DATA, PATH, settled
+from medsenteval.cli.shared_options import DATA, PATH, settled
 from medsenteval.cli.terminal import echo
 
 

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 
 
 @click.command()
-@stored.results_named
-@stored.ONLY_TASKS
-@stored.DATA
+@shared.results_named
+@shared.ONLY_TASKS
+@shared.DATA
 @click.option("--all", "every", is_flag=True, help="List every conclusion, also those that hold.")
-@stored.FORMAT
-@stored.LEVEL
+@shared.FORMAT
+@shared.LEVEL
 @click.option("--quiet", is_flag=True, help="No progress.")
 def audit(
     what: tuple[str, ...], folder: Path, tasks: str | None, data: str | None, every: bool, style: str, level: float, quiet: bool
@@ -37,4 +37,4 @@ def audit(
     )
     echo(render_audit(told, style, every))
     if style == "text":
-        stored.say_cautions(results)
+        shared.say_cautions(results)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 
 if TYPE_CHECKING:
     from medsenteval.comparison.published.numbers import PublishedNumber
@@ -19,8 +19,8 @@ REFERENCE = "reference"
 
 
 @click.command()
-@stored.results_named
-@stored.ONLY_TASKS
+@shared.results_named
+@shared.ONLY_TASKS
 @click.option("--with", "beside", multiple=True, metavar="reference|published|TABLE|FOLDER",
               help="Beside ours: the reference encoders' results, all published numbers, a table (medsenteval-3), or a "
                    "folder of mteb's results.")  # fmt: skip
@@ -28,7 +28,7 @@ REFERENCE = "reference"
 @click.option("--general", is_flag=True, help="Add the domain gap: each task beside its general counterpart.")
 @click.option("--rope", type=float, metavar="POINTS",
               help="Say better, worse, equivalent (less than POINTS apart; correlations: hundredths), undecided.")  # fmt: skip
-@stored.FORMAT
+@shared.FORMAT
 @click.option("--metrics", metavar="NAMES", help="Metrics of the table: acc,f1,pearson; default those of the papers.")
 @click.option("--transpose", is_flag=True, help="Tasks as rows, encoders as columns.")
 @click.option("--digits", type=click.IntRange(0, 10), default=2, metavar="N",
@@ -36,14 +36,14 @@ REFERENCE = "reference"
 @click.option("--differences", is_flag=True, help="Every pair's difference; in place of the scores but for text.")
 @click.option("--caption", default="", metavar="TEXT", help="A caption for the table in markdown or latex.")
 @click.option("--notes", is_flag=True, help="Add to markdown or latex what marks mean, and what is to be said of the data.")
-@stored.TO_FILE
+@shared.TO_FILE
 @click.option("--common-pairs", is_flag=True,
               help="Score word similarity tasks again on the pairs whose words all encoders know.")  # fmt: skip
 @click.option("--intervals", type=click.Choice(["percentile", "bca"]), default="percentile", show_default=True,
               help="How resampled differences (correlations, F1) get their intervals and significance.")  # fmt: skip
-@stored.RESAMPLES
-@stored.LEVEL
-@stored.CORRECTION
+@shared.RESAMPLES
+@shared.LEVEL
+@shared.CORRECTION
 @click.option("--seed", default=1111, metavar="N", help="Seed of the resamples; default 1111.")
 def compare(
     what: tuple[str, ...],
@@ -99,7 +99,7 @@ def compare(
     comparison = replace(comparison, notes=(*said, *comparison.notes))
     if against and against not in comparison.encoders:
         raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")
-    options = TableOptions(tuple(stored.names_in(metrics)), transpose, digits, caption, notes, differences, against)
+    options = TableOptions(tuple(shared.names_in(metrics)), transpose, digits, caption, notes, differences, against)
     text = render_comparison(comparison, style, options)
     if rope is not None:
         from medsenteval.comparison.decision import decide, ranks_with_intervals
@@ -114,7 +114,7 @@ def compare(
         from medsenteval.report.answer_tables import render_gaps
 
         text += "\n\n" + render_gaps(domain_gaps(results), style)
-    stored.write_or_echo(f"{text}\n", output)
+    shared.write_or_echo(f"{text}\n", output)
 
 
 def _numbers(beside: tuple[str, ...]) -> list[PublishedNumber]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from medsenteval.cli.commands import BAD_INPUT
-from medsenteval.cli.stored_results import DATA
+from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
 
 if TYPE_CHECKING:

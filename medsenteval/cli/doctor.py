@@ -7,7 +7,7 @@ import sys
 import click
 
 from medsenteval.cli.commands import BAD_INPUT
-from medsenteval.cli.stored_results import DATA
+from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo
 
 

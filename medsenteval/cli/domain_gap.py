@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 
 
 @click.command()
-@stored.results_named
+@shared.results_named
 @click.option("--pair", "pairs", multiple=True, metavar="GENERAL,INDOMAIN",
               help="Two encoders: how much of the first one's gap the second closes.")  # fmt: skip
-@stored.FIGURE
-@stored.FORMAT
+@shared.FIGURE
+@shared.FORMAT
 def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Path | None, style: str) -> None:
     """Set each biomedical task beside its general counterparts, normalised by each task's best constant answer.
 
@@ -26,7 +26,7 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
     from medsenteval.report.answer_tables import draw_gaps, render_gaps, render_paired_gaps
     from medsenteval.running.result_store import load_results
 
-    results = stored.settled(load_results(what, folder))
+    results = shared.settled(load_results(what, folder))
     gaps = domain_gaps(results)
     echo(render_gaps(gaps, style))
     for pair in pairs:
@@ -35,7 +35,7 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
             raise SettingsError(f"--pair is {pair!r}; expected GENERAL,INDOMAIN")
         echo()
         echo(render_paired_gaps(paired_gaps(gaps, general.strip(), in_domain.strip()), style))
-    stored.say_synthetic(results, err=style == "csv")
+    shared.say_synthetic(results, err=style == "csv")
     if figure is not None:
         draw_gaps(gaps, figure)
         echo(f"drawn: {figure}", err=True)

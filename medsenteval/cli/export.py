@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import TO_FILE, results_named, settled, write_or_echo
+from medsenteval.cli.shared_options import TO_FILE, results_named, settled, write_or_echo
 from medsenteval.cli.terminal import echo
 
 

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 
 
 @click.command()
-@stored.results_named
+@shared.results_named
 @click.option("-o", "--output", default="figures", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
               help="Where to write the figures; default figures.")  # fmt: skip
 @click.option("--format", "formats", default="svg", metavar="NAMES", help="svg (default), png, pdf, or several: svg,pdf")
-@stored.ONLY_TASKS
-@stored.SUBSETS_BY
+@shared.ONLY_TASKS
+@shared.SUBSETS_BY
 @click.option("--width", metavar="column|page|INCHES",
               help="Width for a paper: column (3.3 inches), page (6.9) or a number; letters of 7 points or more.")  # fmt: skip
-@stored.LEVEL
+@shared.LEVEL
 def figures(
     what: tuple[str, ...],
     output: Path,
@@ -35,7 +35,7 @@ def figures(
     from medsenteval.report.loading import page_of, ready_folder
     from medsenteval.report.page import PageOptions
 
-    kinds = tuple(dict.fromkeys(stored.names_in(formats.casefold())))
+    kinds = tuple(dict.fromkeys(shared.names_in(formats.casefold())))
     check_formats(kinds)
     inches = None if width is None else _inches(width)
     ready_folder(output)

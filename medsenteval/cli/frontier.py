@@ -6,17 +6,17 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 
 
 @click.command()
-@stored.results_named
-@stored.ONLY_TASKS
-@stored.DATA
+@shared.results_named
+@shared.ONLY_TASKS
+@shared.DATA
 @click.option("--dimensions", metavar="N,...", help="Leading coordinates to keep; default halves down to 16.")
-@stored.FIGURE
-@stored.FORMAT
+@shared.FIGURE
+@shared.FORMAT
 def frontier(
     what: tuple[str, ...],
     folder: Path,
@@ -36,17 +36,17 @@ def frontier(
     from medsenteval.report.answer_tables import draw_frontiers, render_frontier
     from medsenteval.running.result_store import load_results, of_tasks
 
-    parts = stored.names_in(dimensions)
+    parts = shared.names_in(dimensions)
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise SettingsError(f"--dimensions is {dimensions!r}; expected whole numbers separated by commas")
-    results = stored.settled(of_tasks(load_results(what, folder), tasks))
+    results = shared.settled(of_tasks(load_results(what, folder), tasks))
     found, left_out = compression_frontier(results, data_root(data), dimensions=[int(part) for part in parts])
     echo("\n\n".join(render_frontier(each, style) for each in found))
     if style == "text":
-        stored.say_cautions(results)
+        shared.say_cautions(results)
     for reason in left_out:
         echo(f"Not scored: {reason}.", err=True)
-    stored.say_synthetic(results)
+    shared.say_synthetic(results)
     if figure is not None:
         draw_frontiers(found, figure)
         echo(f"drawn: {figure}", err=True)

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 
 
 @click.command()
-@stored.results_named
-@stored.FIGURE
-@stored.FORMAT
+@shared.results_named
+@shared.FIGURE
+@shared.FORMAT
 def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) -> None:
     """Show scores by the part of the training rows that was used.
 
@@ -22,10 +22,10 @@ def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) 
     from medsenteval.report.learning_curve_table import curve_points, draw_curves, render_curves
     from medsenteval.running.result_store import load_results
 
-    results = stored.settled(load_results(what, folder))
+    results = shared.settled(load_results(what, folder))
     points = curve_points(results)
     echo(render_curves(points, style))
-    stored.say_synthetic(results, err=style == "csv")
+    shared.say_synthetic(results, err=style == "csv")
     if figure is not None:
         draw_curves(points, figure)
         echo(f"drawn: {figure}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli.stored_results import names_in, say_cautions, settled
+from medsenteval.cli.shared_options import names_in, say_cautions, settled
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:

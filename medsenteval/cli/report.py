@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 
 
 @click.command()
-@stored.results_named
+@shared.results_named
 @click.option("-o", "--output", default="report.html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Where to write the page; default report.html.")  # fmt: skip
-@stored.ONLY_TASKS
+@shared.ONLY_TASKS
 @click.option("--with", "beside", type=click.Choice(["reference"]), help="Add the reference encoders' results.")
 @click.option("--title", default="How good are these encoders on biomedical text?", metavar="TEXT", help="The page's title.")
 @click.option("--examples", type=click.IntRange(1), is_flag=False, flag_value=10, metavar="[N]",
@@ -23,12 +23,12 @@ from medsenteval.cli.terminal import echo
               help="Data folder of the run; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
 @click.option("--include-restricted", is_flag=True,
               help="Show items of data sets that are not open too, on a page for those who may see them.")  # fmt: skip
-@stored.SUBSETS_BY
+@shared.SUBSETS_BY
 @click.option("--rope", default=1.0, metavar="POINTS",
               help="The largest difference that does not matter, in points (correlations: hundredths); default 1.")  # fmt: skip
-@stored.RESAMPLES
-@stored.LEVEL
-@stored.CORRECTION
+@shared.RESAMPLES
+@shared.LEVEL
+@shared.CORRECTION
 def report(
     what: tuple[str, ...],
     output: Path,

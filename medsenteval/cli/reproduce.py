@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.stored_results import DATA, ONLY_TASKS
+from medsenteval.cli.shared_options import DATA, ONLY_TASKS
 from medsenteval.cli.terminal import echo
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.stored_results import ONLY_TASKS, PATH, results_named
+from medsenteval.cli.shared_options import ONLY_TASKS, PATH, results_named
 from medsenteval.cli.terminal import echo
 
 

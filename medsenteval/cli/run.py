@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.stored_results import DATA
+from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:

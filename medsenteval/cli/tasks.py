@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli.stored_results import DATA
+from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from medsenteval.cli.stored_results import PATH, names_in
+from medsenteval.cli.shared_options import PATH, names_in
 from medsenteval.cli.terminal import echo
 from medsenteval.errors import DataMissingError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli import stored_results as stored
+from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--limits", metavar="A,B,...", help="Where subsets end; default: groups of equally many words.")
 @click.option("--groups", type=int, default=3, metavar="N", show_default=True, help="How many groups without --limits.")
 @click.option("--metric", type=click.Choice(["spearman", "pearson", "kendall"]), default="spearman", show_default=True)
-@stored.FIGURE
+@shared.FIGURE
 def subsets(
     results: Path, table: Path, tasks: str | None, limits: str | None, groups: int, metric: Correlation, figure: Path | None
 ) -> None:
@@ -38,21 +38,21 @@ def subsets(
     wanted = None if tasks is None else {task.name for task in registry.select_tasks(tasks)}
     used = [
         result
-        for result in stored.settled(ResultStore(results).results())
+        for result in shared.settled(ResultStore(results).results())
         if "first" in result.items and (wanted is None or result.task in wanted)
     ]
     if not used:
         on = f" on {tasks}" if tasks else ""
         raise DataError(f"{results}: no results of word similarity{on}; `medsenteval run -t word` makes some")
-    edges = stored.numbers_in("--limits", limits)
+    edges = shared.numbers_in("--limits", limits)
     found = [
         subset_scores([each for each in used if each.task == name], values, limits=edges, groups=groups, metric=metric)
         for name in dict.fromkeys(result.task for result in used)
     ]
     for each in found:
         echo(_described(each))
-    stored.say_cautions(used)
-    stored.say_synthetic(used)
+    shared.say_cautions(used)
+    shared.say_synthetic(used)
     if figure is not None:
         from medsenteval.report.charts import subset_curves
         from medsenteval.report.charts.figure_files import write_drawing

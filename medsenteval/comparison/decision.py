@@ -54,8 +54,8 @@ class Decision:
         if encoder == self.first:
             return self
         found = self.interval
-        turned = replace(found, estimate=-found.estimate, low=-found.high, high=-found.low)
-        return replace(self, first=self.second, second=self.first, interval=turned, verdict=MIRRORED[self.verdict])
+        mirrored = replace(found, estimate=-found.estimate, low=-found.high, high=-found.low)
+        return replace(self, first=self.second, second=self.first, interval=mirrored, verdict=MIRRORED[self.verdict])
 
     @property
     def text(self) -> str:

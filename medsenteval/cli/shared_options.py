@@ -1,4 +1,4 @@
-"""Stored results as commands use them: how they are named, what they are shown as, and what is said of them."""
+"""Options and arguments that several commands share, how their texts are read, and how results are shown or written."""
 
 from __future__ import annotations
 
