@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from itertools import chain
 from typing import Final
 
 from medsenteval.contracts import Dataset, Encoder, Split
-from medsenteval.errors import DataError, EncoderError
+from medsenteval.errors import EncoderError
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.reading.builder import DatasetBuilder
 
@@ -91,61 +91,33 @@ class AnalogyDataset(Dataset):
         return digest.hexdigest()
 
 
-class AnalogyBuilder(DatasetBuilder):
-    """Collects analogies while files are read; a line is read whole or rejected."""
+def read_analogies(
+    builder: DatasetBuilder, found: Iterable[tuple[str, Analogy]], categories: Mapping[str, str], candidate_file: str
+) -> AnalogyDataset:
+    """Return the analogies of a setting; ``categories`` may be filled as they are read.
 
-    def __init__(self, name: str, folder: Path, options: Mapping[str, str]) -> None:
-        super().__init__(name, folder, options=options)
-        self.options = dict(options)
-        self.categories: dict[str, str] = {}
-        self._analogies: dict[str, Analogy] = {}
-        self._found: tuple[str, ...] | None = None
-        self._split = self.split("all")
-
-    def __len__(self) -> int:
-        return len(self._analogies)
-
-    def reject(self, file: Path, line: int | None, reason: str) -> None:
-        self._split.reject(file, line, reason)
-
-    def add(self, item: str, analogy: Analogy) -> None:
-        """Add one analogy; what the setting hides is left out here already."""
-        self._analogies[item] = analogy.under(self.options["setting"])
-
-    def read_candidates(self, *names: str) -> None:
-        """Decide on the candidates: a file with one term a line, the data set's own terms, or the encoder's vocabulary."""
-        source = self.options["candidates"]
-        if source == "file":
-            file = self.require(*names)
-            terms = (clean_text(line) for _, line in self.lines(file))
-            listed = [term for term in terms if term]
-            self._found = tuple(dict.fromkeys(listed))
-            if len(self._found) < len(listed):
-                self.notes.append(f"{len(listed) - len(self._found)} repeated candidate(s) of {file.name} count once")
-        elif source == "terms":
-            analogies = self._analogies.values()
-            terms_of = ((each.a, *each.b, each.c, *each.d) for each in analogies)
-            self._found = tuple(dict.fromkeys(term for terms in terms_of for term in terms))
-
-    def build(self) -> AnalogyDataset:
-        if not self._analogies:
-            first = f"; the first rejected: {self.rejected[0]}" if self.rejected else ""
-            raise DataError(f"{self.name}: no readable analogy in {self.folder}{first}")
-        values = list(self._analogies.values())
-        split = Split(
-            ids=tuple(self._analogies),
-            texts=tuple(analogy.a for analogy in values),
-            texts2=tuple(analogy.c for analogy in values),
-            groups=tuple(analogy.relation for analogy in values),
-        )
-        return AnalogyDataset(
-            name=self.name,
-            splits={"all": split},
-            files=tuple(str(file.relative_to(self.folder)) for file in self._files),
-            options=self.options,
-            rejected=tuple(self.rejected),
-            notes=tuple(self.notes),
-            analogies=self._analogies,
-            candidates=self._found,
-            categories=self.categories,
-        )
+    Candidates are a file's terms, one a line, the data set's own terms, or the encoder's vocabulary.
+    """
+    setting, source = builder.options["setting"], builder.options["candidates"]
+    analogies = {item: analogy.under(setting) for item, analogy in found}
+    candidates: tuple[str, ...] | None = None
+    if source == "file":
+        file = builder.require(candidate_file)
+        listed = [clean_text(line) for _, line in builder.filled_lines(file)]
+        candidates = tuple(dict.fromkeys(listed))
+        if len(candidates) < len(listed):
+            builder.notes.append(f"{len(listed) - len(candidates)} repeated candidate(s) of {file.name} count once")
+    elif source == "terms":
+        terms = ((each.a, *each.b, each.c, *each.d) for each in analogies.values())
+        candidates = tuple(dict.fromkeys(chain.from_iterable(terms)))
+    if not analogies:
+        raise builder.unreadable(f"no readable analogy in {builder.folder}")
+    split = Split(
+        ids=tuple(analogies),
+        texts=tuple(analogy.a for analogy in analogies.values()),
+        texts2=tuple(analogy.c for analogy in analogies.values()),
+        groups=tuple(analogy.relation for analogy in analogies.values()),
+    )
+    return AnalogyDataset(
+        **builder.facts(), splits={"all": split}, analogies=analogies, candidates=candidates, categories=categories
+    )

@@ -6,10 +6,9 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
-from medsenteval.contracts import Dataset, RejectedRow, Split
-from medsenteval.errors import DataError
+from medsenteval.contracts import Dataset, Split
+from medsenteval.tasks.reading.builder import DatasetBuilder
 
 
 @dataclass(frozen=True)
@@ -65,20 +64,11 @@ def _hash(texts: Sequence[str]) -> str:
 
 
 def concept_dataset(
-    name: str,
-    folder: Path,
-    files: Sequence[Path],
-    options: Mapping[str, str],
-    queries: Mapping[str, Query],
-    dictionary: Mapping[str, Sequence[str]],
-    *,
-    rejected: Sequence[RejectedRow] = (),
-    notes: Sequence[str] = (),
+    builder: DatasetBuilder, queries: Mapping[str, Query], dictionary: Mapping[str, Sequence[str]]
 ) -> ConceptDataset:
     """Return a data set whose dictionary maps each name to the concepts that it stands for."""
     if not queries or not dictionary:
-        first = f"; the first rejected: {rejected[0]}" if rejected else ""
-        raise DataError(f"{name}: {len(queries):,} queries and {len(dictionary):,} names in {folder}{first}")
+        raise builder.unreadable(f"{len(queries):,} queries and {len(dictionary):,} names in {builder.folder}")
     names, concepts = tuple(dictionary), tuple(map(tuple, dictionary.values()))
     split = Split(
         ids=tuple(queries),
@@ -88,14 +78,6 @@ def concept_dataset(
     known = {concept for ids in concepts for concept in ids}
     lost = sum(not known.intersection(query.concepts) for query in queries.values())
     said = [f"{lost:,} of {len(queries):,} queries mean a concept that the dictionary does not have"] if lost else []
-    return ConceptDataset(
-        name=name,
-        splits={"all": split},
-        files=tuple(str(file.relative_to(folder)) if file.is_relative_to(folder) else file.name for file in files),
-        options={**options, "dictionary-hash": dictionary_hash(names, concepts)[:12]},
-        rejected=tuple(rejected),
-        notes=(f"{len(names):,} names of {len(known):,} concepts in the dictionary", *said, *notes),
-        queries=queries,
-        names=names,
-        concepts=concepts,
-    )
+    builder.notes = [f"{len(names):,} names of {len(known):,} concepts in the dictionary", *said, *builder.notes]
+    builder.options["dictionary-hash"] = dictionary_hash(names, concepts)[:12]
+    return ConceptDataset(**builder.facts(), splits={"all": split}, queries=queries, names=names, concepts=concepts)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from string import punctuation
 from typing import Final
@@ -28,8 +28,8 @@ from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
 from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import file_task
 
 #: Which mentions of the corpus are names in the dictionary -> its file.
 _DICTIONARIES: Final = {
@@ -79,36 +79,30 @@ def expand_abbreviations(mention: str, long_forms: Mapping[str, str]) -> str:
         seen.add(mention)
 
 
-@dataclass(frozen=True)
-class _Mention:
-    """One annotated mention: where it is, its text, and its identifiers as written."""
-
-    file: Path
-    line: int
-    text: str
-    codes: str
-    document: str = ""
+#: File, line, text, and identifiers as written.
+_Mention = tuple[Path, int, str, str]
 
 
-def _fields(split: SplitBuilder, file: Path, number: int, line: str, least: int) -> list[str] | None:
-    found = line.split("||")
-    if len(found) >= least:
-        return [field.strip() for field in found]
-    split.reject(file, number, f"{len(found)} field(s) by two bars where at least {least} are expected")
-    return None
+def _rows(builder: DatasetBuilder, file: Path, least: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, fields) of a file whose fields two bars separate."""
+    for number, line in builder.filled_lines(file):
+        found = [field.strip() for field in line.split("||")]
+        if len(found) >= least:
+            yield number, found
+        else:
+            builder.reject(file, number, f"{len(found)} field(s) by two bars where at least {least} are expected")
 
 
-def _dictionary(builder: DatasetBuilder, file: Path, options: Mapping[str, str]) -> dict[str, list[str]]:
+def _dictionary(builder: DatasetBuilder, file: Path) -> dict[str, list[str]]:
     """Read names with their identifiers; a name on several lines has the identifiers of all of them."""
-    split, dictionary, repeated = builder.split("all"), dict[str, list[str]](), 0
-    for number, line in builder.lines(file):
-        if not line.strip() or (found := _fields(split, file, number, line, 2)) is None:
-            continue
-        codes, name = found[0], plain_text(found[1], options)
+    dictionary: dict[str, list[str]] = {}
+    repeated = 0
+    for number, (codes, written, *_) in _rows(builder, file, 2):
+        name = plain_text(written, builder.options)
         if codes.casefold() == _CUILESS:
             continue
         if not name:
-            split.reject(file, number, "a name without a letter or digit")
+            builder.reject(file, number, "a name without a letter or digit")
             continue
         repeated += name in dictionary
         known = dictionary.setdefault(name, [])
@@ -118,18 +112,17 @@ def _dictionary(builder: DatasetBuilder, file: Path, options: Mapping[str, str])
     return dictionary
 
 
-def _concept_mentions(builder: DatasetBuilder, options: Mapping[str, str]) -> Iterator[_Mention]:
+def _concept_mentions(builder: DatasetBuilder) -> Iterator[_Mention]:
     """Yield the mentions of BioSyn's .concept files, one file a document, with abbreviations expanded where asked for."""
-    name = f"processed_{options['part']}" if options["text"] == "processed" else options["part"]
-    folder = builder.folder / name
+    options = builder.options
+    folder = builder.folder / (f"processed_{options['part']}" if options["text"] == "processed" else options["part"])
     files = sorted(folder.glob("*.concept"))
     if not files:
         raise DataMissingError(f"{builder.name}: {folder} holds no file *.concept")
     for file in files:
         long_forms = _long_forms(file.with_suffix(".abbr"), builder) if options["abbreviations"] == "expanded" else {}
-        for number, line in builder.lines(file):
-            if line.strip() and (found := _fields(builder.split("all"), file, number, line, 5)) is not None:
-                yield _Mention(file, number, expand_abbreviations(found[3], long_forms), found[4], found[0])
+        for number, (_, _, _, text, codes, *_) in _rows(builder, file, 5):
+            yield file, number, expand_abbreviations(text, long_forms), codes
 
 
 def _long_forms(file: Path, builder: DatasetBuilder) -> dict[str, str]:
@@ -141,8 +134,8 @@ def _long_forms(file: Path, builder: DatasetBuilder) -> dict[str, str]:
     return {row[0].strip(): row[1].strip() for row in rows if len(row) == 3}
 
 
-def _cometa_mentions(builder: DatasetBuilder, options: Mapping[str, str]) -> Iterator[_Mention]:
-    file = builder.require(f"splits/{options['split']}/{options['part']}.csv")
+def _cometa_mentions(builder: DatasetBuilder) -> Iterator[_Mention]:
+    file = builder.require(f"splits/{builder.options['split']}/{builder.options['part']}.csv")
     rows = builder.lines(file)
     header = next(csv.reader([next(rows, (0, ""))[1]], delimiter="\t"))
     if not {"Term", "General SNOMED ID"} <= set(header):
@@ -150,72 +143,57 @@ def _cometa_mentions(builder: DatasetBuilder, options: Mapping[str, str]) -> Ite
     for number, line in rows:
         fields = dict(zip(header, next(csv.reader([line], delimiter="\t"), []), strict=False))
         if fields.get("Term") and fields.get("General SNOMED ID"):
-            yield _Mention(file, number, fields["Term"], fields["General SNOMED ID"])
+            yield file, number, fields["Term"], fields["General SNOMED ID"]
         elif line.strip():
-            builder.split("all").reject(file, number, "no Term or no General SNOMED ID")
+            builder.reject(file, number, "no Term or no General SNOMED ID")
 
 
-def _query_mentions(builder: DatasetBuilder, options: Mapping[str, str]) -> Iterator[_Mention]:
+def _query_mentions(builder: DatasetBuilder) -> Iterator[_Mention]:
     file = builder.require("test_query.txt", "*query*.txt")
-    for number, line in builder.lines(file):
-        if line.strip() and (found := _fields(builder.split("all"), file, number, line, 2)) is not None:
-            yield _Mention(file, number, found[1], found[0])
+    return ((file, number, text, codes) for number, (codes, text, *_) in _rows(builder, file, 2))
 
 
-def _read(
-    name: str,
-    folder: Path,
-    options: Mapping[str, str],
-    dictionary_files: tuple[str, ...],
-    mentions: Callable[[DatasetBuilder, Mapping[str, str]], Iterator[_Mention]],
-) -> Dataset:
-    builder = DatasetBuilder(name, folder, options=options)
-    split, has_composites = builder.split("all"), "composites" in options
-    dictionary = _dictionary(builder, builder.require(*dictionary_files), options)
+def _read(builder: DatasetBuilder, mentions: Callable[[DatasetBuilder], Iterator[_Mention]], dictionary_file: str) -> Dataset:
+    options, has_composites = builder.options, "composites" in builder.options
+    dictionary = _dictionary(builder, builder.require(dictionary_file or _DICTIONARIES[options["mentions"]]))
     known = {code for codes in dictionary.values() for code in codes}
     queries: dict[str, Query] = {}
     seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
     unlinked = 0
-    for mention in mentions(builder, options):
-        if mention.codes.casefold() == _CUILESS:
+    for file, line, mention, written_codes in mentions(builder):
+        if written_codes.casefold() == _CUILESS:
             continue
-        codes = _BEFORE_CODE.sub("", mention.codes)
+        codes = _BEFORE_CODE.sub("", written_codes)
         concepts = tuple(code.strip() for code in (codes.replace("+", "|") if has_composites else codes).split("|"))
         if options.get("composites") == "left-out" and len(concepts) > 1:
             continue
         if options.get("text") == "raw" and not known.issuperset(concepts):
             unlinked += 1
             continue
-        text = plain_text(mention.text, options, keep="|")
+        text = plain_text(mention, options, keep="|")
         written = text.replace("+", "|").split("|") if has_composites else [text]
         parts = tuple(part for part in map(clean_text, written) if part)
         if not parts:
-            split.reject(mention.file, mention.line, f"the mention {mention.text!r} has no letter or digit")
+            builder.reject(file, line, f"the mention {mention!r} has no letter or digit")
             continue
         if options["duplicates"] == "once" and (parts, concepts) in seen:
             continue
         seen.add((parts, concepts))
-        queries[f"{mention.file.name}:{mention.line}"] = Query(parts, concepts)
+        queries[f"{file.name}:{line}"] = Query(parts, concepts)
     if unlinked:
         builder.notes.append(f"{unlinked:,} raw mention(s) with an identifier that no name has are left out, as in BioSyn")
-    return concept_dataset(
-        name, folder, builder.files, options, queries, dictionary, rejected=builder.rejected, notes=builder.notes
-    )
+    return concept_dataset(builder, queries, dictionary)
 
 
 def _task(
     name: str,
     options: Mapping[str, tuple[str, ...]],
-    mentions: Callable[[DatasetBuilder, Mapping[str, str]], Iterator[_Mention]],
+    mentions: Callable[[DatasetBuilder], Iterator[_Mention]],
     dictionary: str = "",
 ) -> Task:
     allowed = {**options, "score": ("dot", "cosine")}
-
-    def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
-        taken = {key: chosen.get(key, values[0]) for key, values in allowed.items()}
-        return _read(name, folder, taken, (dictionary or _DICTIONARIES[taken["mentions"]],), mentions)
-
-    return Task(protocol="linking", read=read, evaluate=evaluate_concepts, options=allowed, **task_facts("concepts", name))
+    read = partial(_read, mentions=mentions, dictionary_file=dictionary)
+    return file_task("concepts", name, read, evaluate_concepts, options=allowed, protocol="linking")
 
 
 _CORPORA: Final = ("NCBI-disease-linking", "BC5CDR-disease-linking", "BC5CDR-chemical-linking")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +18,8 @@ from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.files import find_file, read_lines
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
 from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.words.concepts.concept_names import Terminology, names_of_obo, names_of_snomed, names_of_umls
 
 OPTIONS: Final = {
@@ -31,10 +32,9 @@ OPTIONS: Final = {
 FREQUENCIES: Final = "frequencies.tsv"
 
 
-def read_synonyms(
-    name: str, folder: Path, terminology: Terminology, options: Mapping[str, str], frequencies: Path | None = None
-) -> Dataset:
+def _read_synonyms(builder: DatasetBuilder, terminology: Terminology, frequencies: Path | None = None) -> Dataset:
     """Return each synonym as a query for its concepts, among all other names or among preferred names only."""
+    options = builder.options
     scopes = ("exact",) if options["synonyms"] == "exact" else ("exact", "related")
     used = [each for each in terminology.names if each.text and each.scope in ("preferred", *scopes)]
     dictionary: dict[str, tuple[str, ...]] = {}
@@ -51,7 +51,7 @@ def read_synonyms(
             row_of.setdefault(key, len(row_of))
     names_of = Counter(concept for ids in dictionary.values() for concept in ids)
     preferred = {(each.concept, each.text.casefold()) for each in used if each.scope == "preferred"}
-    counts = _frequencies(frequencies or find_file(folder, FREQUENCIES))
+    counts = _frequencies(frequencies or builder.find(FREQUENCIES))
     queries: dict[str, Query] = {}
     asked: set[str] = set()
     repeated = 0
@@ -73,10 +73,15 @@ def read_synonyms(
         ids = (each.concept, *(concept for concept in meant[key] if concept != each.concept))
         queries[f"{each.concept}#{each.number}"] = Query((each.text,), ids, row_of.get(key, -1), traits)
     if not queries and options["wording"] != "all" and not any(each.wording for each in used):
-        raise DataError(f"{name}: the terminology does not say which synonyms are {options['wording']}; leave out the option")
-    notes = [f"{repeated:,} synonym(s) differ from the preferred name in case alone and are no query"] * bool(repeated)
-    notes += [f"version {terminology.version}"] * bool(terminology.version)
-    return concept_dataset(name, folder, terminology.files, options, queries, dictionary, notes=notes)
+        raise DataError(
+            f"{builder.name}: the terminology does not say which synonyms are {options['wording']}; leave out the option"
+        )
+    if repeated:
+        builder.notes.append(f"{repeated:,} synonym(s) differ from the preferred name in case alone and are no query")
+    if terminology.version:
+        builder.notes.append(f"version {terminology.version}")
+    builder.files += terminology.files
+    return concept_dataset(builder, queries, dictionary)
 
 
 def _frequencies(file: Path | None) -> dict[str, float]:
@@ -100,20 +105,17 @@ def _frequencies(file: Path | None) -> dict[str, float]:
     return counts
 
 
-def _synonym_task(read: Callable[[Path], Terminology], frequencies: Path | None = None, **facts: Any) -> Task:
-    """Return the task of one terminology; ``read`` finds it below a folder."""
-
-    def read_dataset(folder: Path, chosen: Mapping[str, str]) -> Dataset:
-        options = {key: chosen.get(key, values[0]) for key, values in OPTIONS.items()}
-        return read_synonyms(facts["name"], folder, read(folder), options, frequencies)
-
-    return Task(
+def _synonym_task(facts: str, find: Callable[[Path], Terminology], frequencies: Path | None = None, **fields: Any) -> Task:
+    """Return the task of one terminology; ``find`` reads it below a folder."""
+    return file_task(
+        "concepts",
+        facts,
+        lambda builder: _read_synonyms(builder, find(builder.folder), frequencies),
+        evaluate_concepts,
         protocol="leave-one-synonym-out",
-        read=read_dataset,
-        evaluate=evaluate_concepts,
         options=OPTIONS,
         row_options=("synonyms", "wording"),
-        **facts,
+        **fields,
     )
 
 
@@ -125,8 +127,8 @@ def _only_obo(folder: Path) -> Terminology:
 
 
 TASKS: Final = {
-    name: _synonym_task(read, **task_facts("concepts", name))
-    for name, read in (("HPO", _only_obo), ("SNOMED-CT", names_of_snomed), ("UMLS", names_of_umls))
+    name: _synonym_task(name, find)
+    for name, find in (("HPO", _only_obo), ("SNOMED-CT", names_of_snomed), ("UMLS", names_of_umls))
 }
 _READERS: Final = {"obo": names_of_obo, "snomed": names_of_snomed, "umls": names_of_umls}
 
@@ -138,6 +140,5 @@ def task_of_source(kind: str, place: Path, frequencies: Path | None = None) -> T
     """
     stem = place.name.split(".")[0] if kind == "obo" else kind
     known = {"hp": "HPO", "snomed": "SNOMED-CT", "umls": "UMLS"}.get(stem.casefold())
-    facts = task_facts("concepts", known or "another ontology")
     own = {"name": known or stem, "folders": (), "obtain": f"name another file than {place}"}
-    return _synonym_task(lambda folder: _READERS[kind](place), frequencies, **facts | own)
+    return _synonym_task(known or "another ontology", lambda folder: _READERS[kind](place), frequencies, **own)

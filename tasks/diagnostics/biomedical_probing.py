@@ -29,22 +29,24 @@ from medsenteval.tasks.diagnostics.properties import (
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.sentence import pubmed20k
 
+#: File, line and text.
+_Sentence = tuple[Path, int, str]
 _SEED: Final = 1111
 _SHORTEST: Final = 5
 #: At most so many sentences of a split: what SentEval's own probing tasks have.
 _MOST_ROWS: Final = {"train": 100_000, "dev": 10_000, "test": 10_000}
 
 
-def _sentences(builder: DatasetBuilder, name: str) -> list[tuple[Path, int, str]]:
+def _sentences(builder: DatasetBuilder, name: str) -> list[_Sentence]:
     """Return the distinct sentences of a split with their places; headings of any kind are passed over."""
     file = builder.require(f"PubMed_20k_RCT/{name}.txt", f"{name}.txt")
-    found: dict[str, tuple[Path, int, str]] = {}
-    for number, line in builder.lines(file):
-        if not line.strip() or line.startswith("###"):
+    found: dict[str, _Sentence] = {}
+    for number, line in builder.filled_lines(file):
+        if line.startswith("###"):
             continue
         _, tab, text = line.partition("\t")
         if not tab:
-            builder.split(name).reject(file, number, "expected HEADING, a tab and the sentence")
+            builder.reject(file, number, "expected HEADING, a tab and the sentence")
         elif len(text.split()) >= _SHORTEST:
             found.setdefault(text.strip(), (file, number, text.strip()))
     return list(found.values())
@@ -53,28 +55,23 @@ def _sentences(builder: DatasetBuilder, name: str) -> list[tuple[Path, int, str]
 def _make_task(name: str, asked: str, make_rule: Callable[[list[str]], Rule]) -> Task:
     def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         """Label the sentences by the rule, classes as even as the sentences allow; classes are those of train."""
-        labels: tuple[str, ...] = ()
-        collected: dict[str, dict[str, list[tuple[Path, int, str]]]] = {}
-        first = DatasetBuilder(name, folder)
-        sentences = {part: _sentences(first, part) for part in _MOST_ROWS}
+        builder = DatasetBuilder(name, folder)
+        sentences = {part: _sentences(builder, part) for part in _MOST_ROWS}
         rule = make_rule([text for _, _, text in sentences["train"]])
+        collected: dict[str, dict[str, list[_Sentence]]] = {part: defaultdict(list) for part in sentences}
         for part, rows in sentences.items():
-            by_class: dict[str, list[tuple[Path, int, str]]] = defaultdict(list)
             for file, number, text in rows:
                 if (outcome := rule(text)) is not None:
-                    by_class[outcome[0]].append((file, number, outcome[1]))
-            collected[part] = by_class
-            labels = labels or tuple(sorted(by_class))
-        if len(labels) < 2:
+                    collected[part][outcome[0]].append((file, number, outcome[1]))
+        builder.labels = tuple(sorted(collected["train"]))
+        if len(builder.labels) < 2:
             raise DataError(
-                f"{name}: the sentences of {folder} show {len(labels)} class(es) of '{asked}'; at least two are needed, "
-                "so give it more text"
+                f"{name}: the sentences of {folder} show {len(builder.labels)} class(es) of '{asked}'; at least two are "
+                "needed, so give it more text"
             )
-        builder = DatasetBuilder(name, folder, labels=labels)
-        builder.rejected.extend(first.rejected)
         for part, by_class in collected.items():
             split = builder.split(part)
-            for label, (file, number, text) in _evened(by_class, labels, _MOST_ROWS[part]):
+            for label, (file, number, text) in _evened(by_class, builder.labels, _MOST_ROWS[part]):
                 split.add(file, number, text, label=label)
         return builder.build()
 
@@ -95,9 +92,7 @@ def _make_task(name: str, asked: str, make_rule: Callable[[list[str]], Rule]) ->
     )
 
 
-def _evened(
-    by_class: Mapping[str, list[tuple[Path, int, str]]], labels: tuple[str, ...], most: int
-) -> list[tuple[str, tuple[Path, int, str]]]:
+def _evened(by_class: Mapping[str, list[_Sentence]], labels: tuple[str, ...], most: int) -> list[tuple[str, _Sentence]]:
     """Take equally many rows of two classes, of several at most three times those of the smallest, in file order.
 
     Many classes of words would lose most of their rows if the rarest word set the number.

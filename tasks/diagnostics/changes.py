@@ -8,7 +8,7 @@ not, what is left to 1 (``robustness``). The cosine of the paper's first test (T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -20,23 +20,10 @@ from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Means, bootstrap
-from medsenteval.tasks.diagnostics.items import CHANGES, read_changes
+from medsenteval.tasks.diagnostics.items import CHANGES, read_items
 
 #: A cosine from which the paper counts two sentences as the same.
 _SAME: Final = 0.93
-
-
-def _reader(name: str) -> Callable[[Path, Mapping[str, str]], Dataset]:
-    def read(root: Path, options: Mapping[str, str]) -> Dataset:
-        items, files = read_changes(root, name, CHANGES[name])
-        split = Split(
-            ids=tuple(item.item for item in items),
-            texts=tuple(item.text for item in items),
-            texts2=tuple(item.changed for item in items),
-        )
-        return Dataset(name, {"all": split}, files=files)
-
-    return read
 
 
 def evaluate_changes(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -87,6 +74,11 @@ def _mean_unrelated_cosine(matrix: NDArray[np.float32]) -> float:
 
 
 def _task(name: str, meaning_changes: bool, done: str) -> Task:
+    def read(root: Path, options: Mapping[str, str]) -> Dataset:
+        items, files = read_items(root, name, CHANGES[name])
+        ids, texts, changed = zip(*items, strict=True)
+        return Dataset(name, {"all": Split(ids, texts, changed)}, files=files)
+
     return Task(
         name=name,
         version="1",
@@ -94,7 +86,7 @@ def _task(name: str, meaning_changes: bool, done: str) -> Task:
         protocol=f"change: {done}",
         metrics=("sensitivity" if meaning_changes else "robustness", "cosine"),
         folders=(),
-        read=_reader(name),
+        read=read,
         evaluate=evaluate_changes,
         uses_probe=False,
         citation="Tawfik and Spruit 2020, section 4.1, for the removal of function words; the others are this toolkit's",

@@ -6,7 +6,8 @@ written out, and labels of pairs that need an unstated relation, by kind of rela
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,47 +17,28 @@ from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Ta
 from medsenteval.settings import Settings
 from medsenteval.support.arrays import Labels
 from medsenteval.tasks.classification import predict_split
-from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Inference, read_inferences
+from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Inference, read_items
 from medsenteval.tasks.probe_rows import accuracy_metric
 from medsenteval.tasks.sentence import mednli
 
 
-def _read(folder: Path, name: str, items: tuple[Inference, ...], also: str) -> tuple[Dataset, list[Inference], tuple[str, ...]]:
-    """Return MedNLI, on which the probe is trained, and the items; those of the user lie beside MedNLI's folder."""
-    found, files = read_inferences(folder.parent, name, items, mednli.LABELS, also)
-    return mednli.read(folder, {}), list(found), files
+def _read(name: str, bundled: Sequence[Inference], premises: Mapping[str, str], folder: Path) -> Dataset:
+    """Return MedNLI's rows, on which the probe is trained, and the items, as often as there are kinds of premises.
 
-
-def _joined(name: str, trained_on: Dataset, tested: Mapping[str, Split], files: tuple[str, ...]) -> Dataset:
-    splits = {part: trained_on.splits[part] for part in ("train", "dev")} | dict(tested)
-    return Dataset(
-        name, splits, mednli.LABELS, (*trained_on.files, *files), rejected=trained_on.rejected, notes=trained_on.notes
-    )
-
-
-def _split(items: list[Inference], premises: list[str], groups: list[str] | None = None) -> Split:
-    return Split(
-        ids=tuple(item.item for item in items),
-        texts=tuple(premises),
-        texts2=tuple(item.hypothesis for item in items),
-        labels=np.array([mednli.LABELS.index(item.label) for item in items], dtype=np.int64),
-        groups=None if groups is None else tuple(groups),
-    )
-
-
-def _read_abbreviations(folder: Path, options: Mapping[str, str]) -> Dataset:
-    trained_on, items, files = _read(folder, "Abbreviations", ABBREVIATION_ITEMS, "expanded")
-    tested = {
-        "before": _split(items, [item.premise for item in items]),
-        "after": _split(items, [item.expanded for item in items]),
-    }
-    return _joined("Abbreviations", trained_on, tested, files)
-
-
-def _read_knowledge(folder: Path, options: Mapping[str, str]) -> Dataset:
-    trained_on, items, files = _read(folder, "MedicalKnowledge", KNOWLEDGE_ITEMS, "relation")
-    tested = {"test": _split(items, [item.premise for item in items], [item.relation for item in items])}
-    return _joined("MedicalKnowledge", trained_on, tested, files)
+    ``premises`` has the split of each kind. Items of the user lie beside MedNLI's folder.
+    """
+    items, files = read_items(folder.parent, name, bundled, mednli.LABELS)
+    trained_on = mednli.TASK.read(folder, {})
+    splits = {part: trained_on.splits[part] for part in ("train", "dev")}
+    for part, premise in premises.items():
+        splits[part] = Split(
+            ids=tuple(item.item for item in items),
+            texts=tuple(getattr(item, premise) for item in items),
+            texts2=tuple(item.hypothesis for item in items),
+            labels=np.array([mednli.LABELS.index(item.label) for item in items], dtype=np.int64),
+            groups=tuple(item.relation for item in items) if items[0].relation else None,
+        )
+    return replace(trained_on, name=name, splits=splits, files=(*trained_on.files, *files))
 
 
 def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -118,11 +100,19 @@ _SHARED: Final[dict[str, Any]] = {
     "obtain": f"{mednli.TASK.obtain}; items of your own go to diagnostics/ beside it",
 }
 
-_SCORED: Final = ("acc_before", "acc_after")
 TASKS: Final = {
-    task.name: task
-    for task in (
-        Task("Abbreviations", metrics=_SCORED, read=_read_abbreviations, evaluate=_evaluate_abbreviations, **_SHARED),
-        Task("MedicalKnowledge", metrics=("acc",), read=_read_knowledge, evaluate=_evaluate_knowledge, **_SHARED),
-    )
+    "Abbreviations": Task(
+        "Abbreviations",
+        metrics=("acc_before", "acc_after"),
+        read=lambda folder, _: _read("Abbreviations", ABBREVIATION_ITEMS, {"before": "premise", "after": "expanded"}, folder),
+        evaluate=_evaluate_abbreviations,
+        **_SHARED,
+    ),
+    "MedicalKnowledge": Task(
+        "MedicalKnowledge",
+        metrics=("acc",),
+        read=lambda folder, _: _read("MedicalKnowledge", KNOWLEDGE_ITEMS, {"test": "premise"}, folder),
+        evaluate=_evaluate_knowledge,
+        **_SHARED,
+    ),
 }

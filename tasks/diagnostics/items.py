@@ -9,10 +9,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple, TypeVar
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, read_json
@@ -32,8 +31,7 @@ from medsenteval.tasks.diagnostics.wordlists import (
 _FOLDER: Final = "diagnostics"
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """A sentence before and after one change."""
 
     item: str
@@ -41,8 +39,7 @@ class Change:
     changed: str
 
 
-@dataclass(frozen=True)
-class Inference:
+class Inference(NamedTuple):
     """A premise and a hypothesis with their label; ``expanded`` is the premise with its abbreviation written out."""
 
     item: str
@@ -51,6 +48,9 @@ class Inference:
     label: str
     expanded: str = ""
     relation: str = ""
+
+
+Item = TypeVar("Item", Change, Inference)
 
 
 def _articleless(finding: str) -> str:
@@ -68,10 +68,6 @@ def _long_sentences() -> Iterator[str]:
         )  # fmt: skip
 
 
-def _numbered(prefix: str, pairs: Iterator[tuple[str, str]]) -> tuple[Change, ...]:
-    return tuple(Change(f"{prefix}-{number:03}", text, changed) for number, (text, changed) in enumerate(pairs, start=1))
-
-
 def _without_function_words() -> Iterator[tuple[str, str]]:
     for text in _long_sentences():
         kept = [word for word in text.split() if word.strip(".,").casefold() not in FUNCTION_WORDS]
@@ -84,30 +80,15 @@ def _negated() -> Iterator[tuple[str, str]]:
         yield affirmed.format(finding=named), denied.format(finding=named)
 
 
-def _treated(number: int) -> tuple[str, str, str, str]:
+def _treated(swapped: str) -> Iterator[tuple[str, str]]:
     drugs = list(INDICATIONS)
-    drug = drugs[number % len(drugs)]
-    # Every template with every drug.
-    return PATTERNS["treated"][number // len(drugs)], drug, INDICATIONS[drug][0], DOSES[number % len(DOSES)]
-
-
-def _other_drug() -> Iterator[tuple[str, str]]:
-    drugs = list(INDICATIONS)
-    for number in range(len(PATTERNS["treated"]) * len(INDICATIONS)):
-        template, drug, disease, dose = _treated(number)
+    for number, (template, drug) in enumerate(product(PATTERNS["treated"], drugs)):
+        disease = INDICATIONS[drug][0]
         # Another disease's drug, so that the sentence with it is wrong and not merely different.
         others = [name for name in drugs if INDICATIONS[name][0] != disease]
-        other = others[(number * 5) % len(others)]
-        text, changed = (template.format(drug=name, dose=dose, disease=disease) for name in (drug, other))
-        yield text, changed
-
-
-def _other_dose() -> Iterator[tuple[str, str]]:
-    for number in range(len(PATTERNS["treated"]) * len(INDICATIONS)):
-        template, drug, disease, dose = _treated(number)
-        other = DOSES[(number + 5) % len(DOSES)]
-        text, changed = (template.format(drug=drug, dose=amount, disease=disease) for amount in (dose, other))
-        yield text, changed
+        said = {"drug": drug, "dose": DOSES[number % len(DOSES)], "disease": disease}
+        other = {"drug": others[(number * 5) % len(others)], "dose": DOSES[(number + 5) % len(DOSES)]}
+        yield template.format(**said), template.format(**said | {swapped: other[swapped]})
 
 
 def _other_side() -> Iterator[tuple[str, str]]:
@@ -141,23 +122,20 @@ def _swapped(word: str, rng: random.Random) -> str:
     return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
 
 
-def _in_capitals() -> Iterator[tuple[str, str]]:
-    return ((text, text.upper()) for text in _long_sentences())
-
-
 _MAKERS: Final[dict[str, Callable[[], Iterator[tuple[str, str]]]]] = {
     "FunctionWords": _without_function_words,
     "NegationFlip": _negated,
-    "DrugSwap": _other_drug,
-    "DoseSwap": _other_dose,
+    "DrugSwap": lambda: _treated("drug"),
+    "DoseSwap": lambda: _treated("dose"),
     "LateralitySwap": _other_side,
     "WordOrder": _other_order,
     "Typos": _with_typos,
-    "CaseNoise": _in_capitals,
+    "CaseNoise": lambda: ((text, text.upper()) for text in _long_sentences()),
 }
 #: Test -> its sentences before and after the change.
 CHANGES: Final[dict[str, tuple[Change, ...]]] = {
-    name: _numbered(name, ((text, changed) for text, changed in make())) for name, make in _MAKERS.items()
+    name: tuple(Change(f"{name}-{number:03}", *texts) for number, texts in enumerate(make(), start=1))
+    for name, make in _MAKERS.items()
 }
 
 
@@ -206,51 +184,23 @@ ABBREVIATION_ITEMS: Final = tuple(_abbreviations())
 KNOWLEDGE_ITEMS: Final = tuple(_knowledge())
 
 
-def read_changes(root: Path, name: str, bundled: Sequence[Change]) -> tuple[Sequence[Change], tuple[str, ...]]:
-    """Return the items of a test of changes and the files they come from: ``[{"text": ..., "changed": ...}, ...]``."""
+def read_items(
+    root: Path, name: str, bundled: Sequence[Item], labels: Sequence[str] = ()
+) -> tuple[Sequence[Item], tuple[str, ...]]:
+    """Return the items of a test and the file they come from, a list of JSON objects: each has what the bundled items have."""
     file = root / _FOLDER / f"{name}.json"
     if not file.is_file():
         return bundled, ()
-    rows = _rows(file)
-    return [Change(_name(row, number), *_texts(file, number, row, "text", "changed")) for number, row in rows], (_shown(file),)
-
-
-def read_inferences(
-    root: Path, name: str, bundled: Sequence[Inference], labels: Sequence[str], also: str
-) -> tuple[Sequence[Inference], tuple[str, ...]]:
-    """Return inferences ``[{"premise": ..., "hypothesis": ..., "label": ..., also: ...}, ...]`` and their files.
-
-    ``also`` is the further key that the test needs: "expanded" or "relation".
-    """
-    file = root / _FOLDER / f"{name}.json"
-    if not file.is_file():
-        return bundled, ()
-    found = []
-    for number, row in _rows(file):
-        premise, hypothesis, label, further = _texts(file, number, row, "premise", "hypothesis", "label", also)
-        if label not in labels:
-            raise DataError(f"{file}: item {number}: unknown label {label!r}; known: {', '.join(labels)}")
-        found.append(Inference(_name(row, number), premise, hypothesis, label, **{also: further}))
-    return found, (_shown(file),)
-
-
-def _rows(file: Path) -> list[tuple[int, dict[str, Any]]]:
-    parsed = read_json(file)
-    if not isinstance(parsed, list) or not parsed or not all(isinstance(row, dict) for row in parsed):
+    keys = [key for key, value in bundled[0]._asdict().items() if value and key != "item"]
+    rows = read_json(file)
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{file}: expected a list of objects, one an item, and at least one")
-    return list(enumerate(parsed, start=1))
-
-
-def _name(row: dict[str, Any], number: int) -> str:
-    return str(row.get("id") or f"item {number}")
-
-
-def _texts(file: Path, number: int, row: dict[str, Any], *keys: str) -> list[str]:
-    wrong = [key for key in keys if not isinstance(row.get(key), str) or not row[key].strip()]
-    if wrong:
-        raise DataError(f"{file}: item {number}: {', '.join(wrong)} must be texts; an item has {', '.join(keys)}")
-    return [clean_text(row[key]) for key in keys]
-
-
-def _shown(file: Path) -> str:
-    return f"{_FOLDER}/{file.name}"
+    found = []
+    for number, row in enumerate(rows, start=1):
+        if wrong := [key for key in keys if not isinstance(row.get(key), str) or not row[key].strip()]:
+            raise DataError(f"{file}: item {number}: {', '.join(wrong)} must be texts; an item has {', '.join(keys)}")
+        texts = {key: clean_text(row[key]) for key in keys}
+        if labels and texts["label"] not in labels:
+            raise DataError(f"{file}: item {number}: unknown label {texts['label']!r}; known: {', '.join(labels)}")
+        found.append(type(bundled[0])(item=str(row.get("id") or f"item {number}"), **texts))
+    return found, (f"{_FOLDER}/{file.name}",)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
-from medsenteval.contracts import Dataset, Task
-from medsenteval.errors import DataMissingError
-from medsenteval.support.files import find_file, read_lines
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task, group_facts
 
 _SPLITS: Final = {"tr": "train", "va": "dev", "te": "test"}
 _FILES: Final = {
@@ -28,34 +22,24 @@ _FILES: Final = {
 }
 
 
-def _make_task(name: str, file_name: str) -> Task:
-    def read(folder: Path, options: Mapping[str, str]) -> Dataset:
-        """Read lines of partition, class and, as last field, the sentence; the classes are those of the training rows."""
-        file = find_file(folder, file_name)
-        if file is None:
-            raise DataMissingError(f"{name}: {folder} holds no file {file_name}")
-        rows = [line.rstrip().split("\t") for line in read_lines(file)[0]]
-        # In sorted order, as SentEval numbers them.
-        classes = tuple(sorted({row[1] for row in rows if row[0] == "tr" and len(row) > 2}))
-        builder = DatasetBuilder(name, folder, labels=classes)
-        for split_name in _SPLITS.values():
-            builder.split(split_name)
-        for number, line in builder.lines(file):
-            if not line.strip():
-                continue
-            fields = line.rstrip().split("\t")
-            split = builder.split(_SPLITS.get(fields[0], "train"))
-            if fields[0] not in _SPLITS or len(fields) < 3:
-                split.reject(file, number, "expected tr, va or te TAB class TAB ... TAB sentence")
-                continue
-            split.add(file, number, fields[-1], label=fields[1])
-        return builder.build()
-
-    facts = task_facts("general", "probing")
-    # A thousand classes: SentEval trains this one without a hidden layer whatever it is told.
-    training = {"nhid": 0} if name == "WordContent" else {}
-    obtain = facts["obtain"].format(file_name)
-    return Task(read=read, evaluate=evaluate_classification, training=training, **facts | {"name": name, "obtain": obtain})
+def _read(builder: DatasetBuilder) -> None:
+    """Read lines of partition, class and, as last field, the sentence; the classes are those of the training rows."""
+    file = builder.require(_FILES[builder.name])
+    rows = [(number, line.rstrip().split("\t")) for number, line in builder.filled_lines(file)]
+    # In sorted order, as SentEval numbers them.
+    builder.labels = tuple(sorted({fields[1] for _, fields in rows if fields[0] == "tr" and len(fields) > 2}))
+    splits = {part: builder.split(name) for part, name in _SPLITS.items()}
+    for number, fields in rows:
+        if fields[0] in splits and len(fields) > 2:
+            splits[fields[0]].add(file, number, fields[-1], label=fields[1])
+        else:
+            builder.reject(file, number, "expected tr, va or te TAB class TAB ... TAB sentence")
 
 
-TASKS: Final = {name: _make_task(name, file_name) for name, file_name in _FILES.items()}
+_OBTAIN: Final = group_facts("general")["probing"]["obtain"]
+#: A thousand classes: SentEval trains WordContent without a hidden layer whatever it is told.
+_TRAINING: Final = {"WordContent": {"nhid": 0}}
+TASKS: Final = {
+    name: file_task("general", "probing", _read, name=name, obtain=_OBTAIN.format(file), training=_TRAINING.get(name, {}))
+    for name, file in _FILES.items()
+}

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.contracts import Dataset, Embeddings, Scores, Task
-from medsenteval.settings import Settings
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.general.supervised_similarity import REGRESSIONS, evaluate_relatedness
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_parallel_nli, read_sts_folder, tab_rows
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.tasks.similarity import evaluate_similarity, evaluate_similarity_by_subset
 
 _SPLITS: Final = ("train", "dev", "test")
@@ -48,11 +43,11 @@ def _read_sst2(builder: DatasetBuilder) -> None:
 def _read_sst5(builder: DatasetBuilder) -> None:
     for name in _SPLITS:
         file, split = builder.require(f"sentiment-{name}"), builder.split(name)
-        for number, line in builder.lines(file):
+        for number, line in builder.filled_lines(file):
             label, blank, text = line.strip().partition(" ")
             if blank:
                 split.add(file, number, text, label=label)
-            elif label:
+            else:
                 split.reject(file, number, "no blank between label and sentence")
 
 
@@ -60,9 +55,7 @@ def _read_trec(builder: DatasetBuilder) -> None:
     """Read lines ``COARSE:fine question``; the training file is Latin-1."""
     for name, file_name in (("train", "train_5500.label"), ("test", "TREC_10.label")):
         file, split = builder.require(file_name), builder.split(name)
-        for number, line in builder.lines(file):
-            if not line.strip():
-                continue
+        for number, line in builder.filled_lines(file):
             label, colon, rest = line.strip().partition(":")
             _, blank, question = rest.partition(" ")
             if colon and blank:
@@ -75,11 +68,9 @@ def _read_mrpc(builder: DatasetBuilder) -> None:
     """Read the two files with their header; a quotation mark in them is text, not quoting."""
     for name in ("train", "test"):
         file, split = builder.require(f"msr_paraphrase_{name}.txt"), builder.split(name)
-        for number, fields in tab_rows(builder, file, split, _MRPC_COLUMNS):
-            if number == 1 and fields[0].strip() == _MRPC_COLUMNS[0]:
-                continue
-            label, _, _, first, second = fields
-            split.add(file, number, first, second, label=label)
+        for number, (label, _, _, first, second) in tab_rows(builder, file, split, _MRPC_COLUMNS):
+            if number > 1 or label.strip() != _MRPC_COLUMNS[0]:
+                split.add(file, number, first, second, label=label)
 
 
 def _read_snli(builder: DatasetBuilder) -> None:
@@ -92,10 +83,9 @@ def _read_sick(builder: DatasetBuilder) -> None:
     for name, file_name in _SICK_FILES.items():
         file, split = builder.require(file_name), builder.split(name)
         for number, (pair, first, second, score, judgment) in tab_rows(builder, file, split, _SICK_COLUMNS):
-            if number == 1 and pair.strip() == _SICK_COLUMNS[0]:
-                continue
             target: dict[str, Any] = {"label": judgment} if builder.labels else {"score": score}
-            split.add(file, number, first, second, **target, item=f"pair {pair}")
+            if number > 1 or pair.strip() != _SICK_COLUMNS[0]:
+                split.add(file, number, first, second, **target, item=f"pair {pair}")
 
 
 def _read_sts_benchmark(builder: DatasetBuilder) -> None:
@@ -103,52 +93,33 @@ def _read_sts_benchmark(builder: DatasetBuilder) -> None:
     # Without training nothing need be held out, but what others call the cosine's score is that of test.
     for name in ("test",) if builder.name == "STSBenchmarkCosine" else _SPLITS:
         file, split = builder.require(f"sts-{name}.csv"), builder.split(name)
-        for number, line in builder.lines(file):
-            if not line.strip():
-                continue
+        for number, line in builder.filled_lines(file):
             fields = line.split("\t")
             if len(fields) < 7:
                 split.reject(file, number, f"{len(fields)} tab-separated field(s) where 7 or more are expected")
-                continue
-            split.add(file, number, fields[5], fields[6], score=fields[4])
+            else:
+                split.add(file, number, fields[5], fields[6], score=fields[4])
 
 
 def _read_sts(builder: DatasetBuilder) -> None:
-    for subset in task_facts("general", builder.name)["published_counts"]:
+    for subset in group_facts("general")[builder.name]["published_counts"]:
         read_sts_folder(builder, subset, subset)
-
-
-def _task(
-    name: str,
-    fill: Callable[[DatasetBuilder], None],
-    evaluate: Callable[[Task, Dataset, Embeddings, Settings], Scores] = evaluate_classification,
-    options: Mapping[str, tuple[str, ...]] | None = None,
-) -> Task:
-    facts = task_facts("general", name)
-
-    def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
-        pairs = facts["family"] != "classification"
-        builder = DatasetBuilder(name, folder, labels=facts.get("labels", ()), pairs=pairs, options=chosen)
-        fill(builder)
-        return builder.build()
-
-    return Task(read=read, evaluate=evaluate, options=options or {}, **facts)
 
 
 TASKS: Final = {
     task.name: task
     for task in (
-        *(_task(name, _read_binary) for name in _BINARY_FILES),
-        _task("SST2", _read_sst2),
-        _task("SST5", _read_sst5),
-        _task("TREC", _read_trec),
-        _task("MRPC", _read_mrpc),
-        _task("SNLI", _read_snli),
-        _task("SICKEntailment", _read_sick),
-        _task("SICKRelatedness", _read_sick, evaluate_relatedness, REGRESSIONS),
-        _task("SICKRelatednessCosine", _read_sick, evaluate_similarity),
-        _task("STSBenchmark", _read_sts_benchmark, evaluate_relatedness, REGRESSIONS),
-        _task("STSBenchmarkCosine", _read_sts_benchmark, evaluate_similarity),
-        *(_task(f"STS{year}", _read_sts, evaluate_similarity_by_subset) for year in range(12, 17)),
+        *(file_task("general", name, _read_binary) for name in _BINARY_FILES),
+        file_task("general", "SST2", _read_sst2),
+        file_task("general", "SST5", _read_sst5),
+        file_task("general", "TREC", _read_trec),
+        file_task("general", "MRPC", _read_mrpc),
+        file_task("general", "SNLI", _read_snli),
+        file_task("general", "SICKEntailment", _read_sick),
+        file_task("general", "SICKRelatedness", _read_sick, evaluate_relatedness, options=REGRESSIONS),
+        file_task("general", "SICKRelatednessCosine", _read_sick, evaluate_similarity),
+        file_task("general", "STSBenchmark", _read_sts_benchmark, evaluate_relatedness, options=REGRESSIONS),
+        file_task("general", "STSBenchmarkCosine", _read_sts_benchmark, evaluate_similarity),
+        *(file_task("general", f"STS{year}", _read_sts, evaluate_similarity_by_subset) for year in range(12, 17)),
     )
 }

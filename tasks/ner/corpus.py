@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.contracts import Dataset, RejectedRow, Task
+from medsenteval.contracts import Dataset, RejectedRow
 from medsenteval.errors import DataError
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
@@ -15,7 +14,7 @@ from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import TAGGING, Columns, infer_columns
 from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_of
-from medsenteval.tasks.reading.task_facts import group_facts
+from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 
 #: The numbered lines of sentences, token TAB tag.
@@ -39,24 +38,15 @@ OPTIONS: Final = {
 }
 
 
-def read_corpus(name: str, types: tuple[str, ...], folder: Path, options: Mapping[str, str]) -> Dataset:
+def read_corpus(builder: DatasetBuilder) -> Dataset:
     """Read the train, devel and test files; a sentence with a line that is not a token and its tag is rejected whole.
 
     Text files have a token a line, its tag in the last of two or more columns that tabs or blanks part; tables have a column of
     tokens and one of tags (the model hub's copies).
     """
-    builder = DatasetBuilder(name, folder, labels=types, options=options)
-    scheme = options.get("scheme", AUTO)
+    scheme = builder.options["scheme"]
     splits = {split: parse_sentences(builder, file, blocks, scheme) for split, (file, blocks) in _read_splits(builder).items()}
-    return TaggedDataset(
-        name=name,
-        splits=splits,
-        label_names=types,
-        files=tuple(str(file.relative_to(folder)) for file in builder.files),
-        options=dict(options),
-        rejected=tuple(builder.rejected),
-        notes=tuple(builder.notes),
-    )
+    return TaggedDataset(**builder.facts(), splits=splits)
 
 
 def _read_splits(builder: DatasetBuilder) -> dict[str, tuple[Path, Blocks]]:
@@ -205,7 +195,4 @@ def _is_token_and_tag(fields: list[str]) -> bool:
     return len(fields) == 2 and all(len(field.split()) == 1 and field == field.strip() for field in fields)
 
 
-TASKS: Final = {
-    name: Task(read=partial(read_corpus, name, facts["labels"]), evaluate=evaluate_tagging, options=OPTIONS, **facts)
-    for name, facts in group_facts("ner").items()
-}
+TASKS: Final = {name: file_task("ner", name, read_corpus, evaluate_tagging, options=OPTIONS) for name in group_facts("ner")}

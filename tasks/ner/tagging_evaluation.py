@@ -19,7 +19,7 @@ from medsenteval.support.arrays import Counts
 from medsenteval.support.cores import available_cores
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
 from medsenteval.tasks.ner.word_table import PADDING, WordTable, capitals_of
-from medsenteval.words.tagging.entities import (
+from medsenteval.words.tagging.entity_spans import (
     Entities,
     Rate,
     count_matches,

@@ -36,8 +36,7 @@ class SplitBuilder:
         self._items: set[str] = set()
         self._texts: list[str] = []
         self._texts2: list[str] = []
-        self._labels: list[int] = []
-        self._scores: list[float] = []
+        self._targets: list[float] = []
         self._groups: list[str] = []
 
     def __len__(self) -> int:
@@ -64,39 +63,30 @@ class SplitBuilder:
         An ``item`` is the row's own id, and a second row of the same id is rejected.
         Either ``label`` (a name of the task's labels, in any case) or ``score`` (a finite number) must be given.
         """
-        number, value = 0, 0.0
+        target: float | None
+        reason = ""
         if label is not None:
-            found = self._label_number.get(label.strip(), self._label_number.get(label.strip().casefold()))
-            if found is None:
+            target = self._label_number.get(label.strip(), self._label_number.get(label.strip().casefold()))
+            if target is None:
                 known = ", ".join(self._label_names)
-                said = _header(line, label) or f"unknown label {label.strip()!r}; known: {known}"
-                self.reject(file, line, said, item)
-                return False
-            number = found
+                reason = _header(line, label) or f"unknown label {label.strip()!r}; known: {known}"
         else:
-            try:
-                # Python alone reads 1_000 as a number; in a file it is a slip.
-                value = math.nan if "_" in str(score) else float(score if score is not None else "")
-            except (ValueError, OverflowError):
-                value = math.nan
-            if not math.isfinite(value):
-                self.reject(file, line, _header(line, score) or f"the score {score!r} is not a finite number", item)
-                return False
+            target = finite_number(score)
+            if target is None:
+                reason = _header(line, score) or f"the score {score!r} is not a finite number"
         if self._pairs and text2 is None:
-            self.reject(file, line, "the second text is missing", item)
-            return False
-        if item and item in self._items:
-            self.reject(file, line, "this id occurs before", item)
+            reason = reason or "the second text is missing"
+        elif item and item in self._items:
+            reason = reason or "this id occurs before"
+        if target is None or reason:
+            self.reject(file, line, reason, item)
             return False
         self._items.add(item)
         self._ids.append(item or (file.name if line is None else f"{file.name}:{line}"))
         self._texts.append(clean(text))
         if text2 is not None:
             self._texts2.append(clean(text2))
-        if label is not None:
-            self._labels.append(number)
-        else:
-            self._scores.append(value)
+        self._targets.append(target)
         if group is not None:
             self._groups.append(group)
         return True
@@ -106,10 +96,19 @@ class SplitBuilder:
             ids=tuple(self._ids),
             texts=tuple(self._texts),
             texts2=tuple(self._texts2) if self._pairs else None,
-            labels=np.array(self._labels, dtype=np.int64) if self._label_names else None,
-            scores=None if self._label_names else np.array(self._scores, dtype=np.float64),
+            labels=np.array(self._targets, dtype=np.int64) if self._label_names else None,
+            scores=None if self._label_names else np.array(self._targets, dtype=np.float64),
             groups=tuple(self._groups) if self._groups else None,
         )
+
+
+def finite_number(cell: Any) -> float | None:
+    """Return the finite number that a cell of a file is, or None; Python alone reads 1_000 as one, in a file it is a slip."""
+    try:
+        value = math.nan if isinstance(cell, bool) or "_" in str(cell) else float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
 
 
 def _header(line: int | None, cell: object) -> str:
@@ -133,12 +132,12 @@ class DatasetBuilder:
         self.name = name
         self.folder = folder
         self.labels = labels
+        self.options = dict(options or {})
+        self.files: list[Path] = []
         self.rejected: list[RejectedRow] = []
         self.notes: list[str] = []
         self.edition = ""
-        self._options = dict(options or {})
         self._pairs = pairs
-        self._files: list[Path] = []
         self._splits: dict[str, SplitBuilder] = {}
 
     def split(self, name: str) -> SplitBuilder:
@@ -161,14 +160,12 @@ class DatasetBuilder:
         said = "; ".join(reasons[:5]) or (f"it holds {listed}" if there else "it is empty")
         return DataMissingError(f"{self.name}: {self.folder} holds no file {' or '.join(names)}; {said}")
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that the data set rests on, in the order in which they were opened."""
-        return tuple(self._files)
+    def reject(self, file: Path, line: int | None, reason: str, item: str = "") -> None:
+        self.rejected.append(RejectedRow(file.name, line, item, reason))
 
     def opened(self, file: Path) -> Path:
         """Note that the data set rests on this file."""
-        self._files.append(file)
+        self.files.append(file)
         return file
 
     def lines(self, file: Path) -> Iterator[tuple[int, str]]:
@@ -178,11 +175,13 @@ class DatasetBuilder:
             self.notes.append(f"{file.name} is not UTF-8 and was read as Latin-1")
         yield from enumerate(lines, start=1)
 
+    def filled_lines(self, file: Path) -> Iterator[tuple[int, str]]:
+        """Yield (line number, line) of the lines that are not blank."""
+        return ((number, line) for number, line in self.lines(file) if line.strip())
+
     def json_lines(self, file: Path, split: SplitBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (line number, object) of a JSON-lines file; a line that is no JSON object is rejected."""
-        for number, line in self.lines(file):
-            if not line.strip():
-                continue
+        for number, line in self.filled_lines(file):
             try:
                 parsed = json.loads(line)
             except (ValueError, RecursionError) as error:
@@ -198,20 +197,28 @@ class DatasetBuilder:
         splits = {name: builder.build() for name, builder in self._splits.items()}
         for name, split in splits.items():
             if len(split) == 0:
-                first = f"; the first rejected: {self.rejected[0]}" if self.rejected else ""
-                raise DataError(f"{self.name}: no readable row in the split {name!r} of {self.folder}{first}")
+                raise self.unreadable(f"no readable row in the split {name!r} of {self.folder}")
             empty = [split.ids[i] for i, text in enumerate(split.texts) if not text]
             empty += [split.ids[i] for i, text in enumerate(split.texts2 or ()) if not text]
             if empty:
                 shown = ", ".join(empty[:3]) + (", ..." if len(empty) > 3 else "")
                 self.notes.append(f"{len(empty)} empty text(s) kept in {name}: {shown}")
-        return Dataset(
-            name=self.name,
-            splits=splits,
-            label_names=self.labels,
-            files=tuple(str(file.relative_to(self.folder)) for file in self._files),
-            options=self._options,
-            rejected=tuple(self.rejected),
-            notes=tuple(self.notes),
-            edition=self.edition,
-        )
+        return Dataset(**self.facts(), splits=splits)
+
+    def unreadable(self, what: str) -> DataError:
+        first = f"; the first rejected: {self.rejected[0]}" if self.rejected else ""
+        return DataError(f"{self.name}: {what}{first}")
+
+    def facts(self) -> dict[str, Any]:
+        """Return all fields of a Dataset but its splits."""
+        return {
+            "name": self.name,
+            "label_names": self.labels,
+            "files": tuple(
+                str(file.relative_to(self.folder)) if file.is_relative_to(self.folder) else file.name for file in self.files
+            ),
+            "options": self.options,
+            "rejected": tuple(self.rejected),
+            "notes": tuple(self.notes),
+            "edition": self.edition,
+        }

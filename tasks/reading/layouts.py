@@ -13,15 +13,13 @@ def tab_rows(
     builder: DatasetBuilder, file: Path, split: SplitBuilder, columns: tuple[str, ...]
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, fields) of a tab-separated file without header; tabs beyond the last column belong to its text."""
-    for number, line in builder.lines(file):
-        if not line.strip():
-            continue
+    for number, line in builder.filled_lines(file):
         fields = line.split("\t", len(columns) - 1)
         if len(fields) < len(columns):
             expected = " TAB ".join(columns)
             split.reject(file, number, f"{len(fields)} tab-separated field(s) where {len(columns)} are expected: {expected}")
-            continue
-        yield number, fields
+        else:
+            yield number, fields
 
 
 def read_abstracts(builder: DatasetBuilder, file: Path, split: SplitBuilder, separator: str, fields: int) -> None:
@@ -31,18 +29,16 @@ def read_abstracts(builder: DatasetBuilder, file: Path, split: SplitBuilder, sep
     further bars). The id of the abstract becomes the group.
     """
     abstract = ""
-    for number, line in builder.lines(file):
+    for number, line in builder.filled_lines(file):
         if line.startswith("###"):
             abstract = line[3:].strip().rstrip(":")
-            continue
-        if not line.strip():
             continue
         parts = line.split(separator, fields - 1)
         if len(parts) < fields:
             named = "a tab" if separator == "\t" else repr(separator)
             split.reject(file, number, f"{len(parts)} field(s) where {fields} separated by {named} are expected")
-            continue
-        split.add(file, number, parts[-1], label=parts[-2], group=abstract)
+        else:
+            split.add(file, number, parts[-1], label=parts[-2], group=abstract)
 
 
 def read_parallel_nli(builder: DatasetBuilder, split_name: str) -> None:
@@ -56,8 +52,8 @@ def read_parallel_nli(builder: DatasetBuilder, split_name: str) -> None:
         if premise is None or hypothesis is None or label is None:
             short = [file.name for file, value in zip(files, row, strict=True) if value is None]
             split.reject(files[0], number, f"no line {number} in {', '.join(short)}")
-            continue
-        split.add(files[0], number, premise, hypothesis, label=label)
+        else:
+            split.add(files[0], number, premise, hypothesis, label=label)
 
 
 def read_sts_folder(builder: DatasetBuilder, split_name: str, stem: str) -> None:
@@ -71,18 +67,16 @@ def read_scored_pairs(builder: DatasetBuilder, split: SplitBuilder, inputs: Path
     scores = [line.strip() for _, line in builder.lines(gold)]
     unscored = number = 0
     for number, line in builder.lines(inputs):
+        fields = line.split("\t")
         if number > len(scores):
             split.reject(inputs, number, f"no line {number} in {gold.name}")
-            continue
-        if not scores[number - 1]:
+        elif not scores[number - 1]:
             unscored += 1
-            continue
-        fields = line.split("\t")
-        if len(fields) != 2:
+        elif len(fields) != 2:
             reason = f"{len(fields)} tab-separated field(s) where 2 are expected: {clean_text(line)[:60]!r}"
             split.reject(inputs, number, reason)
-            continue
-        split.add(inputs, number, *fields, score=scores[number - 1])
+        else:
+            split.add(inputs, number, *fields, score=scores[number - 1])
     for extra in range(number, len(scores)):
         if scores[extra]:
             split.reject(gold, extra + 1, f"no line {extra + 1} in {inputs.name}")

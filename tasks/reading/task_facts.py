@@ -1,12 +1,17 @@
-"""What is known of each data set, from ``GROUP/GROUP_tasks.toml`` beside the tasks of a group: a table for each task."""
+"""Tasks of a reader and of what is known of a data set: ``GROUP/GROUP_tasks.toml`` has a table for each task of a group."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from medsenteval.contracts import Dataset, Embeddings, Scores, Task
+from medsenteval.settings import Settings
 from medsenteval.support.toml_files import packaged_toml
+from medsenteval.tasks.classification import evaluate_classification
+from medsenteval.tasks.reading.builder import DatasetBuilder
 
 
 @cache
@@ -17,9 +22,28 @@ def group_facts(group: str) -> Mapping[str, dict[str, Any]]:
     return {name: {"name": name, "version": "1", **shared, **table} for name, table in tables.items()}
 
 
-def task_facts(group: str, name: str) -> dict[str, Any]:
-    """Return the fields of a Task that its group's file states."""
-    return group_facts(group)[name]
+def file_task(
+    group: str,
+    name: str,
+    read_files: Callable[[DatasetBuilder], Dataset | None],
+    evaluate: Callable[[Task, Dataset, Embeddings, Settings], Scores] = evaluate_classification,
+    /,
+    **fields: Any,
+) -> Task:
+    """Return the task of the facts that a group's file states under a name, and of further ``fields``.
+
+    ``read_files`` fills a builder, which has the value of every option, or returns a data set of its own kind.
+    """
+    facts = {**group_facts(group)[name], **fields}
+
+    def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
+        options = {key: chosen.get(key, values[0]) for key, values in facts.get("options", {}).items()}
+        pairs = facts["family"] not in ("classification", "probing")
+        builder = DatasetBuilder(facts["name"], folder, labels=facts.get("labels", ()), pairs=pairs, options=options)
+        found = read_files(builder)
+        return builder.build() if found is None else found
+
+    return Task(read=read, evaluate=evaluate, **facts)
 
 
 def _frozen(value: Any) -> Any:

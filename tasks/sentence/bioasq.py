@@ -7,18 +7,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, read_json
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("no", "yes")
 OPTIONS = {"snippets": ("first", "all", "concat")}
-
-
 #: The year of the paper, and how many test batches a year has where it is not five.
 PAPER = 6
 _BATCHES = {10: 6, 11: 4, 12: 4, 13: 4}
@@ -27,28 +23,25 @@ _TRAINING = re.compile(r".*train\D*(\d{1,2})b(?:[\W_].*)?\.json", re.IGNORECASE)
 _GOLDEN = re.compile(r"(?:.*\D)?(\d{1,2})b(\d)_golden\.json", re.IGNORECASE)
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Read the training file and the golden test batches of one year, or MedSentEval's tab-separated pairs.
 
     The paper does not say how snippets became pairs; its counts fit one pair a question (SPEC A.7), so ``snippets`` is
     "first" by default, with "all" for a pair a snippet and "concat" for all snippets of a question as one text. Of several
     years the paper's, 6b, is taken; any other one is an edition of its own.
     """
-    snippets = options.get("snippets", "first")
-    builder = DatasetBuilder("BioASQ", folder, labels=LABELS, pairs=True, options={"snippets": snippets})
     training, golden = _files_by_year(builder)
     if builder.find("BioASQ_train.txt") and PAPER not in training:
         for name in ("train", "test"):
             file, split = builder.require(f"BioASQ_{name}.txt"), builder.split(name)
             for number, (question, snippet, answer) in tab_rows(builder, file, split, ("question", "snippet", "yes|no")):
                 split.add(file, number, question, snippet, label=answer, group=clean_text(question))
-        return builder.build()
+        return
     year = _chosen_year(builder, training, golden)
     builder.edition = "" if year == PAPER else f"{year}b"
-    _read_questions(builder, training[year], builder.split("train"), snippets)
+    _read_questions(builder, training[year], builder.split("train"))
     for _, file in sorted(golden[year].items()):
-        _read_questions(builder, file, builder.split("test"), snippets)
-    return builder.build()
+        _read_questions(builder, file, builder.split("test"))
 
 
 def _files_by_year(builder: DatasetBuilder) -> tuple[dict[int, Path], dict[int, dict[int, Path]]]:
@@ -87,7 +80,7 @@ def _chosen_year(builder: DatasetBuilder, training: Mapping[int, Path], golden: 
     return PAPER if PAPER in complete else complete[0]
 
 
-def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder, snippets: str) -> None:
+def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder) -> None:
     for question in _questions(file, read_json(builder.opened(file))):
         if question.get("type") != "yesno":
             continue
@@ -102,7 +95,7 @@ def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder, sn
         if not texts:
             split.reject(file, None, "a question without snippets makes no pair", item)
             continue
-        chosen = {"first": texts[:1], "all": texts, "concat": [" ".join(texts)]}[snippets]
+        chosen = {"first": texts[:1], "all": texts, "concat": [" ".join(texts)]}[builder.options["snippets"]]
         for position, text in enumerate(chosen, start=1):
             name = item if len(chosen) == 1 else f"{item} snippet {position}"
             split.add(file, None, body, text, label=answer, group=item, item=name)
@@ -120,4 +113,4 @@ def _questions(file: Path, parsed: Any) -> Iterator[dict[str, Any]]:
     yield from questions
 
 
-TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, options=OPTIONS, **task_facts("sentence", "BioASQ"))
+TASK = file_task("sentence", "BioASQ", read, labels=LABELS, options=OPTIONS)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
-from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
 from medsenteval.support.files import read_word_tables
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.column_roles import SIMILARITY
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_sts_folder
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.tasks.similarity import evaluate_similarity
 
 ANNOTATORS = ("A", "B", "C", "D", "E")
@@ -26,9 +25,8 @@ COPY = Copy(
 )
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Read the two official Word documents, SentEval's STS.input / STS.gs pair, or a table of pairs with scores or ratings."""
-    builder = DatasetBuilder("BIOSSES", folder, pairs=True)
     split = builder.split("all")
     pairs, ratings = builder.find("Annotation-Pairs.docx"), builder.find("Annotator-Scores.docx")
     if pairs and ratings:
@@ -37,7 +35,6 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         read_sts_folder(builder, "all", "BIOSSES")
     else:
         read_copy(builder, COPY, "Annotation-Pairs.docx", "STS.input.BIOSSES.txt")
-    return builder.build()
 
 
 def _add(split: SplitBuilder, file: Path, line: int, pair: str, texts: Sequence[str], ratings: Sequence[str]) -> None:
@@ -66,4 +63,4 @@ def _read_word(builder: DatasetBuilder, pairs_file: Path, ratings_file: Path, sp
             split.reject(pairs_file, line, f"no ratings in {ratings_file.name}", f"pair {pair}")
 
 
-TASK = Task(read=read, evaluate=evaluate_similarity, **task_facts("sentence", "BIOSSES"))
+TASK = file_task("sentence", "BIOSSES", read, evaluate_similarity)

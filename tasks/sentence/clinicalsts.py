@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_scored_pairs, read_sts_folder, tab_rows
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.tasks.similarity import evaluate_similarity
 
 OPTIONS = {"part": ("test", "train", "all")}
@@ -18,19 +16,16 @@ _COUNTS_2019 = {"train": 1_642, "test": 412}
 _GOLD = ("gs", "gold", "label", "score")
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Read the organisers' files (two sentences and a score a line, or scores in a file of their own), or SentEval's pair.
 
     No published text says which part MedSentEval scored; ``part`` is "test" (318 pairs) by default.
     """
-    part = options.get("part", "test")
-    if find_sts := (folder / "STS.input.clinical-STS.txt").is_file():
-        part = "all"
-    builder = DatasetBuilder("ClinicalSTS", folder, pairs=True, options={"part": part})
-    if find_sts:
-        read_sts_folder(builder, "all", "clinical-STS")
+    if (builder.folder / "STS.input.clinical-STS.txt").is_file():
+        builder.options["part"] = "all"
         builder.notes.append("the STS.input layout does not say which pairs are test pairs: all are scored")
-        return builder.build()
+        return read_sts_folder(builder, "all", "clinical-STS")
+    part = builder.options["part"]
     for name in ("train", "test") if part == "all" else (part,):
         gold = builder.find(*(f"*{name}*{kind}*.txt" for kind in _GOLD))
         file, split = _pairs_file(builder, name, gold), builder.split(name)
@@ -41,7 +36,6 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
                 split.add(file, number, first, second, score=score)
         if "2019" in file.name or 0.9 <= len(split) / _COUNTS_2019[name] <= 1 / 0.9:
             builder.edition = N2C2
-    return builder.build()
 
 
 def _pairs_file(builder: DatasetBuilder, name: str, gold: Path | None) -> Path:
@@ -54,10 +48,4 @@ def _pairs_file(builder: DatasetBuilder, name: str, gold: Path | None) -> Path:
     return builder.require(*names, f"*{name}*.txt", f"*{name}*.tsv")
 
 
-TASK = Task(
-    read=read,
-    evaluate=evaluate_similarity,
-    options=OPTIONS,
-    edition_counts={N2C2: _COUNTS_2019},
-    **task_facts("sentence", "ClinicalSTS"),
-)
+TASK = file_task("sentence", "ClinicalSTS", read, evaluate_similarity, options=OPTIONS, edition_counts={N2C2: _COUNTS_2019})

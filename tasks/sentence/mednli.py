@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
-from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import PAIRS
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_parallel_nli
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("entailment", "neutral", "contradiction")
 SPLITS = ("train", "dev", "test")
@@ -19,13 +14,11 @@ SPLITS = ("train", "dev", "test")
 COPY = Copy(PAIRS, {"label": ("gold_label", "label"), "id": ("pairID",)}, splits=SPLITS, grouped_by_text=True)
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Read PhysioNet's ``mli_*_v1.jsonl``, SNLI-style parallel files where a user already made them, or other tables."""
-    builder = DatasetBuilder("MedNLI", folder, labels=LABELS, pairs=True)
     official = [f"mli_{name}_v1.jsonl" for name in SPLITS]
     if not builder.find(*official, *(f"labels.{name}" for name in SPLITS)):
-        read_copy(builder, COPY, *official)
-        return builder.build()
+        return read_copy(builder, COPY, *official)
     for name in SPLITS:
         if builder.find(f"labels.{name}") and not builder.find(f"mli_{name}_v1.jsonl"):
             read_parallel_nli(builder, name)
@@ -39,7 +32,6 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
                 split.add(file, number, premise, hypothesis, label=label, group=premise, item=item)
             else:
                 split.reject(file, number, "sentence1, sentence2 and gold_label must be texts", item)
-    return builder.build()
 
 
-TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "MedNLI"))
+TASK = file_task("sentence", "MedNLI", read, labels=LABELS)

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
-from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_abstracts
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 
 #: The seven labels of the files; the paper's table says eight, but no eighth is known, and what C stands for is not said.
 LABELS = ("A", "P", "I", "O", "M", "R", "C")
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Read PICO_train.txt, PICO_dev.txt and PICO_test.txt; only the first two bars of a line separate."""
-    builder = DatasetBuilder("PICO", folder, labels=LABELS)
     for name in ("train", "dev", "test"):
         # MedSentEval's download script saved the files without their prefix.
         file = builder.require(f"PICO_{name}.txt", f"{name}.txt")
         read_abstracts(builder, file, builder.split(name), separator="|", fields=3)
-    return builder.build()
 
 
-TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "PICO"))
+TASK = file_task("sentence", "PICO", read, labels=LABELS)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_abstracts
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS")
-
-
 SPLITS = ("train", "dev", "test")
 #: Labels from the most to the least frequent, in all three splits of both editions.
 _BY_FREQUENCY = ("METHODS", "RESULTS", "CONCLUSIONS", "BACKGROUND", "OBJECTIVE")
@@ -41,21 +36,19 @@ COPY = Copy(
 )
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Read train.txt, dev.txt and test.txt of PubMed_20k_RCT (digits kept, as MedSentEval used it), or tables made of them.
 
     PubMed_200k_RCT, known by its size or its folder's name, is read as an edition of its own.
     """
-    builder = DatasetBuilder("PubMed20K", folder, labels=LABELS)
     if builder.find(*(f"{place}{name}.txt" for place in ("PubMed_20k_RCT/", "") for name in SPLITS)):
         for name in SPLITS:
             file = builder.require(f"PubMed_20k_RCT/{name}.txt", f"{name}.txt")
             read_abstracts(builder, file, builder.split(name), separator="\t", fields=2)
     else:
         read_copy(builder, COPY, *(f"{name}.txt" for name in SPLITS))
-    named = any(LARGE in str(file.relative_to(folder.parent)).casefold() for file in builder.files)
+    named = any(LARGE in str(file.relative_to(builder.folder.parent)).casefold() for file in builder.files)
     builder.edition = LARGE if named or len(builder.split("train")) > 1_000_000 else ""
-    return builder.build()
 
 
-TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "PubMed20K"))
+TASK = file_task("sentence", "PubMed20K", read, labels=LABELS)

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text, read_xml
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("false", "true")
 #: The official files, MedSentEval's, and the names that others have; MEDIQA-2019 validates on the test pairs of 2016.
@@ -24,16 +21,15 @@ MEDIQA = "mediqa2019"
 MEDIQA_FILES = ("*RQE*TestSet-wLabels.xml", "*MEDIQA*RQE*Test*.xml")
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Read the official XML files or MEDIQA's (``test`` chooses its test set), or the text files that MedSentEval made.
 
     The option ``legacy`` reads them as MedSentEval did, whose tokens were what single blanks separate, empty ones included,
     and which lost every pair whose line has no fourth field.
     """
-    legacy = options.get("legacy") == "yes"
-    builder = DatasetBuilder("RQE", folder, labels=LABELS, pairs=True, options={"legacy": "yes"} if legacy else {})
-    if options.get("test") == MEDIQA:
-        builder.edition = MEDIQA
+    legacy = builder.options["legacy"] == "yes"
+    builder.edition = MEDIQA if builder.options["test"] == MEDIQA else ""
+    builder.options = {"legacy": "yes"} if legacy else {}
     for name, candidates in FILES.items():
         later = name == "test" and builder.edition
         if name == "test" and not later and not builder.find(*candidates) and (other := builder.find(*MEDIQA_FILES)):
@@ -50,7 +46,6 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         else:
             for number, (pid, value, chq, faq) in tab_rows(builder, file, split, ("pid", "value", "chq", "faq")):
                 split.add(file, number, chq, faq, label=value, group=chq, item=f"pid {pid}")
-    return builder.build()
 
 
 def _add_legacy(file: Path, number: int, split: SplitBuilder, line: str) -> None:
@@ -90,10 +85,5 @@ def _read_xml(builder: DatasetBuilder, file: Path, split: SplitBuilder, legacy: 
         split.add(file, pair.line, chq.text, faq.text, label=value, group=clean_text(chq.text), item=item)
 
 
-TASK = Task(
-    read=read,
-    evaluate=evaluate_classification,
-    labels=LABELS,
-    options={"legacy": ("no", "yes"), "test": ("amia2016", MEDIQA)},
-    **task_facts("sentence", "RQE"),
-)
+OPTIONS = {"legacy": ("no", "yes"), "test": ("amia2016", MEDIQA)}
+TASK = file_task("sentence", "RQE", read, labels=LABELS, options=OPTIONS)

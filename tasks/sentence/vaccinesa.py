@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-
-from medsenteval.contracts import Dataset, Task
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
-from medsenteval.tasks.reading.task_facts import task_facts
+from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("Positive", "Neutral", "Unrelated", "NegSafety", "NegOthers", "NegEfficacy", "NegCost", "NegResistant")
 
 
-def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+def read(builder: DatasetBuilder) -> None:
     """Join the official annotation with the downloaded tweets on the tweet id, or read MedSentEval's joined train.txt."""
-    builder = DatasetBuilder("VaccineSA", folder, labels=LABELS)
     split = builder.split("all")
     annotation = builder.find("TweetsAnnotation.txt")
     if annotation is None:
@@ -24,8 +18,7 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         for number, (tweet, label, text) in tab_rows(builder, file, split, ("tweet id", "label", "text")):
             # MedSentEval's converter gave every row the id of one tweet, so ids of this layout say nothing.
             split.add(file, number, text, label=label, item=f"{tweet} (line {number})")
-        return builder.build()
-
+        return
     tweets = builder.require("tweets.txt", "train_temp.txt")
     text_of: dict[str, str] = {}
     for number, (tweet, text) in tab_rows(builder, tweets, split, ("tweet id", "text")):
@@ -44,7 +37,6 @@ def read(folder: Path, options: Mapping[str, str]) -> Dataset:
         seen.add(tweet)
     if lost:
         builder.notes.append(f"{lost} of {len(seen)} annotated tweets have no text in {tweets.name} (deleted or not fetched)")
-    return builder.build()
 
 
 def _plain(field: str) -> str:
@@ -52,4 +44,4 @@ def _plain(field: str) -> str:
     return field.strip().strip("\"'").strip()
 
 
-TASK = Task(read=read, evaluate=evaluate_classification, labels=LABELS, **task_facts("sentence", "VaccineSA"))
+TASK = file_task("sentence", "VaccineSA", read, labels=LABELS)

@@ -9,17 +9,17 @@ and value (punuy).
 from __future__ import annotations
 
 import csv
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.contracts import Dataset, Encoder, has_word_vectors
 from medsenteval.errors import DataError
+from medsenteval.registry import name_key
 from medsenteval.similarity import MEASURES
-from medsenteval.support.files import clean_text, find_file, read_json
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.support.files import clean_text, read_json
+from medsenteval.tasks.reading.builder import DatasetBuilder, finite_number
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 
 OOV: Final = ("skip", "zero")
@@ -60,35 +60,28 @@ class WordPairs(Dataset):
         return replace(self, bags=EncodedTerms.of_words(encoder, list(super().all_texts())))
 
 
-@dataclass(frozen=True)
-class PairFile:
-    """A file that can hold the set, by the first of several names; ``scores`` are the columns whose mean is the score."""
-
-    names: tuple[str, ...]
-    scores: tuple[str, ...] = ()
+#: File names of which the first that is there is read, and the columns whose mean is the score where it is not the usual one.
+PairFile = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def read_pairs(name: str, folder: Path, options: Mapping[str, str], files: Sequence[PairFile]) -> WordPairs:
+def read_pairs(builder: DatasetBuilder, files: Sequence[PairFile]) -> WordPairs:
     """Read the first of the files that is there, under the options ``case``, ``multiword`` and ``scores``."""
-    builder = DatasetBuilder(name, folder, pairs=True, options=options)
-    split = builder.split("all")
-    for candidate in files:
-        if (found := find_file(folder, *candidate.names)) is not None:
-            break
-    else:
-        raise builder.missing(*(pattern for candidate in files for pattern in candidate.names))
+    split, options = builder.split("all"), builder.options
+    there = ((file, scores) for names, scores in files if (file := builder.find(*names)) is not None)
+    found, score_columns = next(there, (None, ()))
+    if found is None:
+        raise builder.missing(*(pattern for names, _ in files for pattern in names))
     left_out = 0
-    for line, first, second, score in _rows(builder, split, found, candidate.scores):
+    for line, first, second, score in _rows(builder, found, score_columns):
         first, second = clean_text(first), clean_text(second)
+        if options["case"] == "lower":
+            first, second = first.lower(), second.lower()
         if not first or not second:
             split.reject(found, line, "a word is missing")
-            continue
-        if options.get("case") == "lower":
-            first, second = first.lower(), second.lower()
-        if options.get("multiword") == "skip" and (" " in first or " " in second):
+        elif options["multiword"] == "skip" and (" " in first or " " in second):
             left_out += 1
-            continue
-        split.add(found, line, first, second, score=_snapped(score) if options.get("scores") == "thirds" else score)
+        else:
+            split.add(found, line, first, second, score=_snapped(score) if options.get("scores") == "thirds" else score)
     if left_out:
         builder.notes.append(f"{left_out} pair(s) with a term of several words left out (multiword=skip)")
     return as_word_pairs(builder.build())
@@ -101,48 +94,35 @@ def as_word_pairs(dataset: Dataset) -> WordPairs:
 
 def _snapped(score: str) -> str | float:
     """Move a score to the nearest third, the level of a mean of five ratings; what is no number stays as it is."""
-    try:
-        value = float(score)
-    except ValueError:
-        return score
-    return round(3 * value) / 3 if math.isfinite(value) else value
+    value = finite_number(score)
+    return score if value is None else round(3 * value) / 3
 
 
-def _rows(
-    builder: DatasetBuilder, split: SplitBuilder, file: Path, scores: tuple[str, ...]
-) -> Iterator[tuple[int, str, str, str]]:
+def _rows(builder: DatasetBuilder, file: Path, scores: tuple[str, ...]) -> Iterator[tuple[int, str, str, str]]:
     """Yield (line or item number, word, word, score as written) of a file in any of the layouts."""
     if file.suffix.casefold() == ".json":
-        yield from _json_rows(builder, split, file)
+        yield from _json_rows(builder, file)
         return
     delimiter = {".csv": ",", ".tsv": "\t"}.get(file.suffix.casefold())
     header: list[str] | None = None
-    for number, line in builder.lines(file):
-        if not line.strip():
-            continue
-        fields_found = next(csv.reader([line], delimiter=delimiter)) if delimiter else _fields(line)
+    for number, line in builder.filled_lines(file):
+        if delimiter:
+            found = next(csv.reader([line], delimiter=delimiter))
+        else:
+            found = [field.strip() for field in line.split("\t")] if "\t" in line.strip() else line.split()
         if header is None:
-            header = [_key(field) for field in fields_found]
+            header = list(map(name_key, found))
             if set(header) & {*_FIRST, *_SECOND}:
                 columns = _columns(file, number, header, scores)
                 continue
             if scores:
                 raise DataError(f"{file}: a file without column names cannot give the column {scores[0]!r}")
             columns = ()
-        row = _picked(fields_found, columns) if columns else _positional(fields_found)
+        row = _picked(found, columns) if columns else _positional(found)
         if isinstance(row, str):
-            split.reject(file, number, row)
+            builder.reject(file, number, row)
         else:
-            first, second, score = row
-            yield number, first, second, score
-
-
-def _key(name: str) -> str:
-    return "".join(character for character in name.casefold() if character.isalnum())
-
-
-def _fields(line: str) -> list[str]:
-    return [field.strip() for field in line.split("\t")] if "\t" in line.strip() else line.split()
+            yield number, *row
 
 
 def _columns(file: Path, number: int, header: list[str], scores: tuple[str, ...]) -> tuple[int, ...]:
@@ -177,7 +157,7 @@ def _positional(found: list[str]) -> tuple[str, str, str] | str:
     return found[0], found[1], found[2]
 
 
-def _json_rows(builder: DatasetBuilder, split: SplitBuilder, file: Path) -> Iterator[tuple[int, str, str, str]]:
+def _json_rows(builder: DatasetBuilder, file: Path) -> Iterator[tuple[int, str, str, str]]:
     content: Any = read_json(builder.opened(file))
     if not isinstance(content, list):
         raise DataError(f"{file}: a JSON {type(content).__name__} where a list of pairs is expected")
@@ -185,4 +165,4 @@ def _json_rows(builder: DatasetBuilder, split: SplitBuilder, file: Path) -> Iter
         if isinstance(item, dict) and {"term1", "term2", "value"} <= item.keys():
             yield number, str(item["term1"]), str(item["term2"]), str(item["value"])
         else:
-            split.reject(file, number, "an item without term1, term2 and value")
+            builder.reject(file, number, "an item without term1, term2 and value")

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.contracts import Dataset, Task
+from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import group_facts
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
-from medsenteval.tasks.word.word_pairs import COSINE, MEASURE, MULTIWORD, OOV, PairFile, read_pairs
+from medsenteval.tasks.word.word_pairs import COSINE, MEASURE, MULTIWORD, OOV, read_pairs
 
 #: Folders that hold several sets: our own name, and that of the Bio-SimVerb repository.
 _SHARED_FOLDERS: Final = ("wordsim", "word-similarities")
@@ -23,10 +24,10 @@ def _word_task(name: str, folders: tuple[str, ...], files: Any, choice: str = ""
 
     def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
         read_as = {key: chosen.get(key, values[0]) for key, values in options.items()}
-        selected = [PairFile(**each) for each in lists[read_as.get(choice, "")]]
+        selected = [(each["names"], each.get("scores", ())) for each in lists[read_as.get(choice, "")]]
         if (measure := chosen.get("measure", COSINE)) != COSINE:
             read_as["measure"] = measure
-        return read_pairs(name, folder, read_as, selected)
+        return read_pairs(DatasetBuilder(name, folder, pairs=True, options=read_as), selected)
 
     return Task(
         name=name,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.datasets.locate import load_dataset, sample_root
-from medsenteval.encoders.static.vector_files import open_vectors
+from medsenteval.encoders.static.converted_vectors import open_vectors
 from medsenteval.registry import task
 from medsenteval.settings import Settings
 from medsenteval.support.files import read_xml

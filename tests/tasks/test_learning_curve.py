@@ -146,6 +146,7 @@ def test_few_shot_results_are_compared_by_the_bootstrap(counting: CountingEncode
     assert (column.test, column.beaten_by("counting", 0.05)) == ("paired bootstrap", ["constant"])
 
 
+@pytest.mark.slow
 def test_curves(counting: CountingEncoder, tmp_path: Path) -> None:
     results = [score("TREC", counting, shots=size, draws=2) for size in (8, 2)] + [
         score("TREC", counting),

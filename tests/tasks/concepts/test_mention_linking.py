@@ -147,3 +147,47 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
         read("NCBI-disease-linking", tmp_path, text="raw", abbreviations="expanded")
     with pytest.raises(DataMissingError, match=r"processed_dev holds no file \*\.concept"):
         read("NCBI-disease-linking", part="dev")
+
+
+def test_a_line_of_cometa_without_a_term_or_its_identifier_is_rejected(tmp_path: Path) -> None:
+    lines = ["ID\tTerm\tGeneral SNOMED ID", "0\theadaches\t900", "1\t\t900", "2\tsneezing\t", "", "3\tthe flu\t901"]
+    folder = tmp_path / "COMETA"
+    (folder / "splits" / "stratified_general").mkdir(parents=True)
+    (folder / "COMETA_id_sf_dictionary.txt").write_text("900||headache\n901||influenza\n", "utf-8")
+    file = folder / "splits" / "stratified_general" / "test.csv"
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    dataset = registry.task("COMETA").read(folder, {})
+    assert isinstance(dataset, ConceptDataset)
+    assert {item: (query.parts, query.concepts) for item, query in dataset.queries.items()} == {
+        "test.csv:2": (("headaches",), ("900",)),
+        "test.csv:6": (("the flu",), ("901",)),
+    }
+    assert [str(row) for row in dataset.rejected] == [f"test.csv:{line}: no Term or no General SNOMED ID" for line in (3, 4)]
+    file.write_text("Term\tSNOMED\nheadaches\t900\n", "utf-8")
+    with pytest.raises(DataMissingError, match=r"test\.csv:1: no columns Term and General SNOMED ID among "):
+        registry.task("COMETA").read(folder, {})
+
+
+def test_medmentions_queries_are_an_identifier_and_a_mention(tmp_path: Path) -> None:
+    (tmp_path / "dictionary.txt").write_text("C1||Velmar syndrome\nC2|C3||orvitis\nC4||velmar syndrome\n\n", "utf-8")
+    (tmp_path / "test_query.txt").write_text("C1||VELMAR\n\nno bars\nC3||orvitis, acute||more\nC9||--\n", "utf-8")
+    task = registry.task("MedMentions-linking")
+    dataset = task.read(tmp_path, {"punctuation": "removed"})
+    assert isinstance(dataset, ConceptDataset)
+    assert {item: (query.parts, query.concepts) for item, query in dataset.queries.items()} == {
+        "test_query.txt:1": (("velmar",), ("C1",)),
+        "test_query.txt:4": (("orvitis acute",), ("C3",)),
+    }
+    assert dict(zip(dataset.names, dataset.concepts, strict=True)) == {
+        "velmar syndrome": ("C1", "C4"),
+        "orvitis": ("C2", "C3"),
+    }
+    assert "1 repeated name(s) of dictionary.txt are one name with all their identifiers" in dataset.notes
+    assert "2 names of 4 concepts in the dictionary" in dataset.notes
+    assert [str(row) for row in dataset.rejected] == [
+        "test_query.txt:3: 1 field(s) by two bars where at least 2 are expected",
+        "test_query.txt:5: the mention '--' has no letter or digit",
+    ]
+    (tmp_path / "test_query.txt").write_text("no bars\n", "utf-8")
+    with pytest.raises(DataError, match=r"0 queries and 2 names in .*; the first rejected: test_query\.txt:1: 1 field"):
+        task.read(tmp_path, {})

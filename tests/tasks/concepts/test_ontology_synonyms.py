@@ -24,6 +24,7 @@ from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
 from medsenteval.tasks.concepts.concept_dataset import ConceptDataset
 from medsenteval.tasks.concepts.concept_evaluation import _thirds, evaluate_concepts, measures_of_ranks
+from medsenteval.words.concepts.concept_names import names_of_obo
 from tests.words.ontologies.test_umls import TEXT as MRCONSO
 from tests.words.terms.release import write_release
 
@@ -88,6 +89,22 @@ def test_names_are_merged_and_each_synonym_is_left_out_of_its_own_dictionary(fol
     assert list(dataset.queries) == ["X:2#1", "X:2#4"]
 
 
+def test_names_are_numbered_in_the_order_of_the_file(folder: Path) -> None:
+    found = names_of_obo(folder / "HPO" / "hp.obo")
+    assert [(name.concept, name.number, name.text, name.scope, name.wording) for name in found.names] == [
+        ("X:1", 0, "root", "preferred", "professional"),
+        ("X:2", 0, "red", "preferred", "professional"),
+        ("X:2", 1, "Crimson", "exact", "professional"),
+        ("X:2", 2, "CRIMSON", "exact", "professional"),
+        ("X:2", 3, "reddish", "related", "professional"),
+        ("X:2", 4, "colour of blood", "exact", "lay"),
+        ("X:3", 0, "scarlet", "preferred", "professional"),
+        ("X:3", 1, "crimson", "exact", "professional"),
+        ("X:3", 2, "Scarlet", "exact", "professional"),
+    ]
+    assert (found.version, found.depths) == ("7", {"X:1": 0, "X:2": 1, "X:3": 2})
+
+
 def test_related_synonyms_preferred_names_and_wordings_are_options(folder: Path) -> None:
     assert "X:2#3" in read(folder, synonyms="exact+related").queries
     preferred = read(folder, dictionary="preferred")
@@ -108,9 +125,12 @@ def test_frequencies_tell_rare_concepts_from_frequent_ones(folder: Path) -> None
     table = folder / "HPO" / "frequencies.tsv"
     table.write_text("X:2\t12\nX:3\t5\n", "utf-8")
     assert {query.traits["frequency"] for query in read(folder).queries.values()} == {12.0}
-    table.write_text("X:2\t12\nX:3\tmany\n", "utf-8")
-    with pytest.raises(DataError, match=r"frequencies\.tsv:2: .*an identifier, a tab and a count are expected"):
-        read(folder)
+    table.write_text("X:3\t0\n\nX:9\t1\n", "utf-8")
+    assert {query.traits["frequency"] for query in read(folder).queries.values()} == {0.0}
+    for wrong in ("X:3\tmany", "X:3", "X:3\t-1", "X:3\tinf"):
+        table.write_text(f"X:2\t12\n{wrong}\n", "utf-8")
+        with pytest.raises(DataError, match=r"frequencies\.tsv:2: .*an identifier, a tab and a count are expected"):
+            read(folder)
 
 
 def test_the_dictionary_is_part_of_the_signature_and_of_the_fingerprint(folder: Path) -> None:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from medsenteval import registry
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, CHANGES, KNOWLEDGE_ITEMS
+from medsenteval.errors import DataError
+from medsenteval.tasks.diagnostics.items import (
+    _FOLDER,
+    ABBREVIATION_ITEMS,
+    CHANGES,
+    KNOWLEDGE_ITEMS,
+    Change,
+    Inference,
+    read_items,
+)
 from medsenteval.tasks.diagnostics.wordlists import ABBREVIATIONS, FUNCTION_WORDS
 
 
@@ -61,3 +75,57 @@ def test_inferences_have_every_label_and_relation() -> None:
     for item in ABBREVIATION_ITEMS:
         short = item.item.rpartition("-")[0]
         assert item.expanded == item.premise.replace(short, ABBREVIATIONS[short])
+
+
+def test_the_items_are_those_of_their_tasks_versions(tmp_path: Path) -> None:
+    """Scores on other items do not compare: who changes an item gives its task another version, and changes this."""
+    made: dict[str, Sequence[Change | Inference]] = {
+        **{name: read_items(tmp_path, name, items)[0] for name, items in CHANGES.items()},
+        "Abbreviations": ABBREVIATION_ITEMS,
+        "MedicalKnowledge": KNOWLEDGE_ITEMS,
+    }
+    found = {
+        f"{name}@{registry.task(name).version}": hashlib.sha256(json.dumps(items).encode()).hexdigest()[:12]
+        for name, items in made.items()
+    }
+    assert found == {
+        "FunctionWords@1": "6f3b1397bca3",
+        "NegationFlip@1": "948c17e4d5ad",
+        "DrugSwap@1": "dbd12084c1e4",
+        "DoseSwap@1": "46d7c1a9c6d0",
+        "LateralitySwap@1": "b7c3db024b57",
+        "WordOrder@1": "8c05930d29b2",
+        "Typos@1": "48857f22eee2",
+        "CaseNoise@1": "d68394592332",
+        "Abbreviations@1": "8a974195888b",
+        "MedicalKnowledge@1": "3f49d811bb43",
+    }
+
+
+def test_own_items_take_the_place_of_the_bundled_ones(tmp_path: Path) -> None:
+    folder = tmp_path / _FOLDER
+    folder.mkdir()
+    bundled = CHANGES["Typos"]
+    assert read_items(tmp_path, "Typos", bundled) == (bundled, ())
+    (folder / "Typos.json").write_text(json.dumps([{"text": "a  b", "changed": "b a"}, {"id": 7, "text": "c", "changed": "d"}]))
+    assert read_items(tmp_path, "Typos", bundled) == ([Change("item 1", "a b", "b a"), Change("7", "c", "d")], (
+        f"{_FOLDER}/Typos.json",
+    ))  # fmt: skip
+    labels = ("entailment", "neutral")
+    (folder / "K.json").write_text(json.dumps([{"premise": "p", "hypothesis": "h", "label": "neutral", "relation": "r"}]))
+    assert read_items(tmp_path, "K", KNOWLEDGE_ITEMS, labels) == (
+        [Inference("item 1", "p", "h", "neutral", relation="r")],
+        (f"{_FOLDER}/K.json",),
+    )
+    assert read_items(tmp_path, "None", KNOWLEDGE_ITEMS, labels) == (KNOWLEDGE_ITEMS, ())
+    with pytest.raises(DataError, match=r"K\.json: item 1: unknown label 'neutral'; known: entailment"):
+        read_items(tmp_path, "K", KNOWLEDGE_ITEMS, labels[:1])
+    with pytest.raises(DataError, match="item 1: expanded must be texts; an item has premise, hypothesis, label, expanded"):
+        read_items(tmp_path, "K", ABBREVIATION_ITEMS, labels)
+    for content in ("[]", "{}", '[{"text": "a", "changed": "b"}, 3]'):
+        (folder / "Typos.json").write_text(content)
+        with pytest.raises(DataError, match="expected a list of objects, one an item, and at least one"):
+            read_items(tmp_path, "Typos", bundled)
+    (folder / "Typos.json").write_text('[{"text": "a", "changed": "b"}, {"text": " ", "changed": 3}]')
+    with pytest.raises(DataError, match="item 2: text, changed must be texts; an item has text, changed"):
+        read_items(tmp_path, "Typos", bundled)

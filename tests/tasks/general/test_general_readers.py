@@ -131,6 +131,24 @@ def test_quirks_of_the_real_files(write: Write) -> None:
     assert [row.line for row in benchmark.rejected] == [2]
 
 
+def test_sick_has_a_header_labels_and_scores(write: Write) -> None:
+    header = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+    parts = {"train": "7\ta\tb\t4.5\tNEUTRAL\n", "trial": "8\tc\td\t1\tENTAILMENT\n"}
+    files = {f"downstream/SICK/SICK_{part}.txt": header + rows for part, rows in parts.items()}
+    test = f"{header}9\te\tf\t5\tCONTRADICTION\n{header}10\tg\n9\te\tf\t5\tCONTRADICTION\n".replace("\n", "\r\n")
+    root = write({**files, "downstream/SICK/SICK_test_annotated.txt": test})
+    for name, targets in (
+        ("SICKEntailment", ["NEUTRAL", "ENTAILMENT", "CONTRADICTION"]),
+        ("SICKRelatedness", [4.5, 1.0, 5.0]),
+    ):
+        dataset = load(name, root)
+        columns = [split.scores if split.labels is None else split.labels for split in dataset.splits.values()]
+        found = [each for column in columns if column is not None for each in column.tolist()]
+        assert ([dataset.label_names[each] for each in found] if dataset.label_names else found) == targets
+        assert dataset.splits["test"].ids == ("pair 9",)
+        assert [(row.line, row.item) for row in dataset.rejected] == [(3, "pair pair_ID"), (4, ""), (5, "pair 9")]
+
+
 def test_probing_classes_come_from_the_training_rows(write: Write) -> None:
     rows = ["tr\tStill\ta", "tr\tstill\tb", "va\tstill\tc", "te\tStill\tx\td", "te\tnever\te", "zz\tstill\tf", "", "te\tstill"]
     root = write({"probing/word_content.txt": "\n".join(rows) + "\n"})

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Event
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from medsenteval.cli.main import main
-from medsenteval.contracts import Dataset, Embeddings, Split
+from medsenteval.contracts import Dataset, Embeddings, RejectedRow, Split
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataError, DataMissingError, ProbeError, SettingsError
@@ -21,9 +23,12 @@ from medsenteval.running.result_store import ResultStore
 from medsenteval.running.suite import Suite, evaluate
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
+from medsenteval.support.tables import table_of_columns
+from medsenteval.tasks.ner.corpus import table_sentences
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences, digits_as_zero
 from medsenteval.tasks.ner.tagging_evaluation import RUNS, _side_by_side, dictionary_tags
 from medsenteval.tasks.ner.word_table import PADDING, UNKNOWN, WordTable, capitals_of
+from medsenteval.tasks.reading.column_roles import TAGGING, Columns
 from medsenteval.words.tagging.tag_schemes import tag_names
 from tests.conftest import CountingEncoder
 from tests.words.tagging.conll import conlleval_counts
@@ -146,6 +151,39 @@ def test_tokens_are_the_first_and_tags_the_last_of_any_columns(corpus: Callable[
 def test_a_file_without_sentences_is_an_error(corpus: Callable[..., Path], content: str) -> None:
     with pytest.raises(DataError, match=r"AnatEM: no readable sentence in .*train\.tsv; expected lines of token TAB tag"):
         read(corpus(content))
+
+
+def rows_of(columns: dict[str, list[Any]], classes: tuple[str, ...] = ()) -> tuple[dict[str, Any], list[str]]:
+    """Read a table as sentences, and return them by split with what was rejected."""
+    rejected: list[RejectedRow] = []
+    table = replace(table_of_columns("t", columns), classes={"tag": classes})
+    roles = Columns(TAGGING, {name: name for name in columns})
+    return dict(table_sentences("all", table, roles, rejected)), list(map(str, rejected))
+
+
+def test_a_tables_rows_of_tokens_are_parted_into_sentences() -> None:
+    tokens = {"token": ["a", "b", "c", "d", "e"], "tag": list("OOOOO")}
+    lines = [(number, f"{token}\tO") for number, token in enumerate("abcde", start=1)]
+    assert rows_of(tokens) == ({"all": [lines]}, [])
+    # A name stands on a sentence's first row, or on each of its rows; a new one begins a sentence.
+    for named in (["1", None, "2", None, None], ["1", "1", "2", "2", "2"]):
+        assert rows_of({**tokens, "sentence": named}) == ({"all": [lines[:2], lines[2:]]}, [])
+    numbered: dict[str, list[Any]] = {"token": ["a", "b", "c", "d"], "tag": [0, 1, 2, -1]}
+    assert rows_of(numbered, ("O", "B-X"))[0]["all"] == [[(1, "a\tO"), (2, "b\tB-X"), (3, "c\t2"), (4, "d\t-1")]]
+    parted = {**tokens, "split": ["train", "dev", "test", "train", "test"], "sentence": list("12345")}
+    assert rows_of(parted)[0] == {"train": [[lines[0]], [lines[3]]], "dev": [[lines[1]]], "test": [[lines[2]], [lines[4]]]}
+    with pytest.raises(DataError, match=r"t: row 2: column 'split': neither train, dev nor test"):
+        rows_of({**tokens, "split": ["train", "x", "test", "train", "test"]})
+
+
+def test_a_tables_rows_of_sentences_are_read_whole_or_rejected() -> None:
+    listed: dict[str, list[Any]] = {
+        "token": [["a", " b"], ["c"], [], ["d", "e f", None], ["g"]],
+        "tag": [["O", " B-X "], ["O", "O"], [], ["O", "O", "O"], [None]],
+    }
+    sentences, rejected = rows_of(listed)
+    assert sentences == {"all": [[(1, "a\tO"), (1, "b\tB-X")], [(4, "d\tO"), (4, "\tO"), (4, "\tO")], [(5, "g\t")]]}
+    assert rejected == [f"t:{row}: tokens and tags are not as many, or none" for row in (2, 3)]
 
 
 def test_jnlpba_without_its_train_file_says_where_to_get_it(write: Write) -> None:

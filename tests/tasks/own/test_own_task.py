@@ -22,6 +22,7 @@ from medsenteval.errors import DataError, DataMissingError, SettingsError, Unkno
 from medsenteval.report.privacy import access_of, texts_may_be_shown
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.suite_file import read_suite
+from medsenteval.support.tables import BLANK, Table
 from medsenteval.tasks.classification import evaluate_classification
 from tests.conftest import CountingEncoder
 
@@ -124,7 +125,7 @@ def test_name_hash_mapping_and_groups_are_in_the_signature_and_rows_of_a_group_s
 def test_no_text_is_in_results_and_none_in_the_report_unless_asked(
     counting: CountingEncoder, write: Write, tmp_path: Path
 ) -> None:
-    from medsenteval.report.page import PageOptions, build_page
+    from medsenteval.report.page_content import PageOptions, build_page
     from medsenteval.report.sections.disagreement import item_texts
 
     rows = [{**row, "note": f"SECRET{i} {row['note']}"} for i, row in enumerate(_notes())]
@@ -428,3 +429,32 @@ def test_workers_get_the_rows_themselves(write: Write) -> None:
     again = pickle.loads(pickle.dumps(task))
     assert again.own_data == task.own_data
     assert _dataset(again).fingerprint == _dataset(task).fingerprint
+
+
+def test_rows_of_a_table_are_taken_rejected_or_blank() -> None:
+    given: list[tuple[int, Any]] = [
+        (1, ("a", 0)), (2, BLANK), (3, "torn"), (4, ("b", 1)), (5, ("c", -1)), (6, ("d", 2)), (7, (None, 0)),
+        (8, ("e", "other")), (9, ("f", 0)), (10, ("g", 1)), (11, ("h", "other")),
+    ]  # fmt: skip
+    table = Table("t", ("text", "label"), lambda names: iter(given), classes={"label": ("sick", "well")})
+    dataset = _dataset(own_task(table))
+    split = dataset.splits["all"]
+    assert split.labels is not None
+    labels = [dataset.label_names[label] for label in split.labels.tolist()]
+    assert dict(zip(split.texts, labels, strict=True)) == {
+        "a": "sick", "b": "well", "e": "other", "f": "sick", "g": "well", "h": "other",
+    }  # fmt: skip
+    assert [str(row) for row in dataset.rejected] == [
+        "t:3: torn",
+        "t:5: column 'label': no label",
+        "t:6: column 'label': a number that is none of the file's classes",
+        "t:7: column 'text': empty",
+    ]
+
+
+def test_a_frame_with_a_column_name_twice_is_refused_with_the_name() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame([["a", "b", 1]], columns=["text", "text", "label"])
+    with pytest.raises(DataError, match="the columns 1 and 2 are both called 'text'"):
+        own_task(frame)

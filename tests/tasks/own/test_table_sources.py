@@ -13,6 +13,7 @@ from medsenteval import Settings, own_task, registry
 from medsenteval.contracts import Dataset, Task
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import DataError, DataMissingError
+from medsenteval.tasks.own.table_sources import table_in_memory
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 Hub = Callable[..., Path]
@@ -116,3 +117,29 @@ def test_what_is_neither_cached_nor_to_be_had_says_so(hub: Hub) -> None:
     for wrong in ("hf:name", "hf:o/n:a:b:c"):
         with pytest.raises(DataError, match="expected hf:OWNER/NAME"):
             own_task(wrong)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ([], "a list of data holds a dict for each row"),
+        ([1, 2], "a list of data holds a dict for each row"),
+        ([{"text": "a"}, 3], "a list of data holds a dict for each row"),
+        ((["a"], ["b"], ["c"]), "a tuple of data is"),
+        ((["a"], "b"), "a tuple of data is"),
+        ((["a"], 3), "a tuple of data is"),
+        (object(), "a object is no table; give a DataFrame, a list of dicts"),
+    ],
+)
+def test_what_is_no_table_in_memory_is_refused(source: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        table_in_memory(source)
+
+
+def test_a_table_in_memory_has_the_columns_of_all_its_rows() -> None:
+    rows: list[dict[Any, Any]] = [{"text": "a", 1: "x"}, {"text": "b", "more": 2.0}]
+    table = table_in_memory(rows)
+    assert table.columns == ("text", "1", "more")
+    assert list(table.pick(["more", "text"])) == [(1, (None, "a")), (2, (2.0, "b"))]
+    assert list(table_in_memory((["a", "b"], ("x", "y"))).pick(["label", "text"])) == [(1, ("x", "a")), (2, ("y", "b"))]
+    assert table_in_memory(table) is table

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.contracts import Dataset
+from medsenteval.contracts import Dataset, RejectedRow
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.registry import task
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from tests.support.test_files import docx
 
 Write = Callable[..., Path]
@@ -306,3 +307,71 @@ def test_a_header_row_is_called_a_header(write: Write) -> None:
         "a header row, not data: the column is called 'score'; take the line out",
         "the score 'label' is not a finite number",
     ]
+
+
+def test_clinicalsts_finds_the_pairs_beside_a_file_of_scores(write: Write) -> None:
+    named = {"n2c2_2019_test.txt": "a\tb\nc\td\n", "n2c2_test_gs.txt": "1\n4.5\n", "about_test.pdf": "x"}
+    dataset = read("ClinicalSTS", write(named))
+    split = dataset.splits["test"]
+    assert (split.texts, split.texts2) == (("a", "c"), ("b", "d"))
+    assert split.scores is not None
+    assert split.scores.tolist() == [1.0, 4.5]
+    assert dataset.edition == "n2c2-2019"
+    # The challenge's own names come first, and of two others none is preferred by chance.
+    official = {"clinicalSTS.test.txt": "e\tf\n", "other_test.txt": "x\ty\n", "clinicalSTS.test.gs.txt": "2\n"}
+    assert read("ClinicalSTS", write(official, "official")).splits["test"].texts == ("e",)
+
+
+@pytest.mark.parametrize(("rows", "edition"), [(370, ""), (371, "n2c2-2019"), (457, "n2c2-2019"), (458, "")])
+def test_clinicalsts_of_2019_is_known_by_its_size(write: Write, rows: int, edition: str) -> None:
+    assert read("ClinicalSTS", write({"clinicalSTS.test.txt": "a\tb\t1\n" * rows})).edition == edition
+
+
+def test_rows_are_added_whole_or_not_at_all() -> None:
+    file = Path("f.txt")
+    rejected: list[RejectedRow] = []
+    labelled, scored = SplitBuilder(("no", "yes"), rejected, True), SplitBuilder((), rejected, False)
+    assert labelled.add(file, 2, " a  b ", "c", label=" YES ", item="x", group="f") is True
+    assert labelled.add(file, 3, "a", "c", label="maybe") is False
+    assert labelled.add(file, 4, "a", None, label="no") is False
+    assert labelled.add(file, 5, "a", "c", label="no", item="x") is False
+    assert labelled.add(file, None, "", "c", label="no", group="g")
+    assert scored.add(file, 1, "a", score="1e1")
+    for wrong in ("1_0", "nan", "inf", "", None):
+        assert scored.add(file, 1, "a", score=wrong) is False
+    assert [str(row) for row in rejected] == [
+        "f.txt:3: unknown label 'maybe'; known: no, yes",
+        "f.txt:4: the second text is missing",
+        "f.txt:5: x: this id occurs before",
+        *(f"f.txt:1: the score {wrong!r} is not a finite number" for wrong in ("1_0", "nan", "inf", "", None)),
+    ]
+    assert (len(labelled), len(scored)) == (2, 1)
+    split = labelled.build()
+    assert (split.ids, split.texts, split.texts2) == (("x", "f.txt"), ("a b", ""), ("c", "c"))
+    assert (split.groups, split.scores) == (("f", "g"), None)
+    assert split.labels is not None
+    assert split.labels.tolist() == [1, 0]
+    other = scored.build()
+    assert (other.ids, other.texts2, other.labels, other.groups) == (("f.txt:1",), None, None, None)
+    assert other.scores is not None
+    assert other.scores.tolist() == [10.0]
+
+
+@pytest.mark.parametrize(
+    ("n", "said"),
+    [(0, "it is empty"), (5, "it holds 0, 1, 2, 3, 4"), (7, "it holds 0, 1, 2, 3, 4 and 2 more")],
+)
+def test_a_missing_file_is_named_with_what_is_there(write: Write, n: int, said: str) -> None:
+    folder = write({str(i): "" for i in range(n)} or {"x": ""})
+    if not n:
+        (folder / "x").unlink()
+    with pytest.raises(DataMissingError, match=rf"T: .* holds no file a or b; {said}$"):
+        DatasetBuilder("T", folder).require("a", "b")
+
+
+@pytest.mark.parametrize(("empty", "shown"), [(1, "f:0"), (3, "f:0, f:1, f:2"), (5, "f:0, f:1, f:2, ...")])
+def test_empty_texts_are_kept_and_the_first_three_named(empty: int, shown: str) -> None:
+    builder = DatasetBuilder("T", Path(), labels=("a",))
+    for line in range(6):
+        builder.split("all").add(Path("f"), line, "" if line < empty else "x", label="a")
+    assert builder.build().notes == (f"{empty} empty text(s) kept in all: {shown}",)
