@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from medsenteval.comparison.comparison_columns import GROUPS
+from medsenteval.comparison.significance import GROUPS
 from medsenteval.statistics import (
     Accuracies,
     F1Scores,

@@ -14,8 +14,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from medsenteval.report.html import render_page
-from medsenteval.report.page import PageOptions, build_page
+from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_html import render_page
 from medsenteval.support.text_table import text_table
 from tests.report.browser import find_chromium, launched, opened
 from tests.report.made_up import many_results

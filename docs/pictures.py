@@ -16,8 +16,8 @@ from PIL import Image, ImageChops
 
 from medsenteval.comparison.compare import compare_results
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.report.html import render_page
-from medsenteval.report.page import build_page
+from medsenteval.report.page_content import build_page
+from medsenteval.report.page_html import render_page
 from medsenteval.running.record import reference_results
 from tests.report.browser import launched, opened
 

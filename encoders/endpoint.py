@@ -129,14 +129,18 @@ class EndpointEncoder:
         found: dict[int, NDArray[np.float32]] = {}
         # A proxy could not reach this machine's own server.
         direct = {"http://": None, "https://": None} if self._is_local else None
-        verify = _trusted_certificates()
-        async with _httpx().AsyncClient(verify=verify, timeout=None, mounts=direct, follow_redirects=False) as client:
+        httpx, at_once = _httpx(), min(self._concurrency, len(batches))
+        # The library's own limit would let requests wait for a connection while their time runs.
+        limits, verify = httpx.Limits(max_connections=at_once), _trusted_certificates()
+        async with httpx.AsyncClient(
+            verify=verify, timeout=None, limits=limits, mounts=direct, follow_redirects=False
+        ) as client:
 
             async def work() -> None:
                 for number in numbers:
                     found[number] = await self._embed(client, batches[number])
 
-            workers = [asyncio.create_task(work()) for _ in range(self._concurrency)]
+            workers = [asyncio.create_task(work()) for _ in range(at_once)]
             try:
                 await asyncio.gather(*workers)
             finally:
@@ -165,6 +169,9 @@ class EndpointEncoder:
                 failure = _FailedRequestError(f"no answer within timeout={self._timeout:g} s", charged=True)
             except _FailedRequestError as error:
                 failure = error
+            except asyncio.CancelledError:
+                failure = _FailedRequestError("stopped under way", charged=True)
+                raise
             finally:
                 budget.give_back(at_most, lost=failure is not None and failure.charged)
             reason = str(failure)

@@ -82,10 +82,16 @@ class MissingExtraError(EncoderError, ImportError):
 
 def import_extra(name: str, needed_for: str, extra: str, package: str = "") -> Any:
     """Import a package that not every installation has, or say how to install it; its name may be another there."""
+    package = package or name
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingExtraError(needed_for, package or name, extra) from error
+        if isinstance(error, ModuleNotFoundError) and error.name in (name, name.partition(".")[0]):
+            raise MissingExtraError(needed_for, package, extra) from error
+        raise MissingExtraError(
+            f"{needed_for} needs the package {package!r}, which cannot be imported: {error}; "
+            f"pip install 'medsenteval[{extra}]' brings what it needs"
+        ) from error
 
 
 class BudgetError(MedSentEvalError, RuntimeError):

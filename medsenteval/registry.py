@@ -111,10 +111,12 @@ def task_names() -> tuple[str, ...]:
 
 def canonical_task_name(name: str) -> str:
     """Return a task's own name for this spelling of it, without importing the task."""
+    spellings = _task_spellings()
     for refused, reason in NOT_OFFERED.items():
-        if name_key(refused) == name_key(name):
+        # A plug-in may offer what we do not.
+        if name_key(refused) == name_key(name) and name_key(name) not in spellings:
             raise UnknownNameError(f"task {refused!r} is not offered: {reason}")
-    return resolve_name("task", name, _task_spellings(), also=_GROUPS)
+    return resolve_name("task", name, spellings, also=_GROUPS)
 
 
 def task(name: str) -> Task:

@@ -19,8 +19,8 @@ from medsenteval.embedding.pooling import POOLINGS
 from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
+from medsenteval.encoders.static.converted_vectors import VectorTable, open_vectors
 from medsenteval.encoders.static.tokens import TOKENIZERS
-from medsenteval.encoders.static.vector_files import VectorTable, open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.encoders.static.vectors import CASES
 from medsenteval.errors import EncoderError, import_extra

@@ -20,7 +20,7 @@ from medsenteval.embedding.pooling import POOLINGS
 from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.contextual.infersent import Reading, SentenceReader
 from medsenteval.encoders.model_files import check_choices
-from medsenteval.encoders.static.vector_files import open_vectors
+from medsenteval.encoders.static.converted_vectors import open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import DataError, EncoderError, SettingsError, import_extra
 from medsenteval.support.atomic_files import write_atomically

@@ -122,10 +122,7 @@ def _entries(settings: dict[str, Any]) -> Iterator[tuple[int, str, Any]]:
 
 
 def _leads_outside(name: str, folder: Path) -> bool:
-    try:
-        return os.path.exists(name) and not Path(os.path.abspath(name)).is_relative_to(os.path.abspath(folder))
-    except ValueError:  # a name that no file can have
-        return False
+    return os.path.exists(name) and not Path(os.path.abspath(name)).is_relative_to(os.path.abspath(folder))
 
 
 def _parts(index: Path, kind: str) -> list[Path]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import POOLINGS, pool_rows
+from medsenteval.encoders.static.converted_vectors import converted_folder, opened_vocabulary
 from medsenteval.encoders.static.tokens import TokenisedTexts
-from medsenteval.encoders.static.vector_files import converted_folder, opened_vocabulary
 from medsenteval.encoders.static.vectors import StaticEncoder
 from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
 from medsenteval.errors import EncoderError

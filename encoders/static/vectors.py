@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import common_directions, pool_rows, sif_weights, without_directions, zipf_probabilities
 from medsenteval.encoders.model_files import check_choices
+from medsenteval.encoders.static.converted_vectors import content_digest, open_vectors
 from medsenteval.encoders.static.tokens import TOKENIZERS, TokenisedTexts, TokenReader
-from medsenteval.encoders.static.vector_files import content_digest, open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
 from medsenteval.errors import EncoderError

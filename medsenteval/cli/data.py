@@ -144,11 +144,6 @@ def show(name: str, data: str | None, examples: int) -> None:
 
     found = manifest(name)
     root = data_root(data)
-    if not found.tasks:
-        from medsenteval.datasets.status import examine
-
-        _report(examine(found, root))
-        return
     for task in found.tasks:
         echo(describe_dataset(load_dataset(task, root, Settings(allow_incomplete=True)), examples))
 

@@ -33,7 +33,7 @@ def figures(
     """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
     from medsenteval.report.figures import check_formats, write_figures
     from medsenteval.report.loading import page_of, ready_folder
-    from medsenteval.report.page import PageOptions
+    from medsenteval.report.page_content import PageOptions
 
     kinds = tuple(dict.fromkeys(shared.names_in(formats.casefold())))
     check_formats(kinds)

@@ -50,9 +50,9 @@ def report(
     RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Texts
     are on the page only with --examples, and those of restricted data sets only with --include-restricted.
     """
-    from medsenteval.report.html import render_page
     from medsenteval.report.loading import page_of, ready_folder
-    from medsenteval.report.page import PageOptions
+    from medsenteval.report.page_content import PageOptions
+    from medsenteval.report.page_html import render_page
     from medsenteval.support.atomic_files import write_atomically
 
     ready_folder(output.parent)

@@ -95,8 +95,8 @@ def reproduce(
 def _draw(variances: Mapping[str, Sequence[float]], file: Path) -> None:
     """Write figure B.1 of Schulz and Juric 2020."""
     from medsenteval.errors import SettingsError
-    from medsenteval.report.charts import variance_plot
     from medsenteval.report.charts.figure_files import write_drawing
+    from medsenteval.report.charts.interval_chart import variance_plot
     from medsenteval.report.figures import check_formats
 
     check_formats([file.suffix.lstrip(".").casefold()])

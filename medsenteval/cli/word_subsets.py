@@ -54,8 +54,8 @@ def subsets(
     shared.say_cautions(used)
     shared.say_synthetic(used)
     if figure is not None:
-        from medsenteval.report.charts import subset_curves
         from medsenteval.report.charts.figure_files import write_drawing
+        from medsenteval.report.charts.word_subset_chart import subset_curves
 
         write_drawing(subset_curves(found, table.stem.replace("_", " ")), figure)
         echo(f"Figure: {figure}")

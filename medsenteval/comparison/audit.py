@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.comparison.compare import compare_results
-from medsenteval.comparison.comparison_columns import Column
+from medsenteval.comparison.significance import Column
 from medsenteval.contracts import Result, Scores
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.running.job_results import comparability, one_for_each_job
-from medsenteval.running.stored_jobs import StoredJob, reopen
+from medsenteval.running.rescoring import StoredJob, reopen
 from medsenteval.support.arrays import Floats, Singles
 from medsenteval.tasks.nearest_neighbours import evaluate_neighbours
 

@@ -16,9 +16,9 @@ from typing import Final
 import numpy as np
 
 from medsenteval import registry
-from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.pairing import align_items, weighted_score
 from medsenteval.comparison.published.numbers import PublishedNumber
+from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
 from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job

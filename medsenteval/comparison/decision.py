@@ -10,8 +10,8 @@ from statistics import median
 import numpy as np
 
 from medsenteval.comparison.compare import compare_results
-from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.published.numbers import published_numbers
+from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Result, Task
 from medsenteval.running.job_results import comparability
 from medsenteval.running.score_table import as_points

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from medsenteval.comparison.compare import compare_results
+from medsenteval.comparison.significance import NOISE_DECIMALS
 from medsenteval.contracts import Result
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.encoders.derived import PRECISIONS, CachedEncoder, DerivedEncoder
 from medsenteval.errors import DataMissingError, SettingsError
-from medsenteval.running.stored_jobs import StoredJob, reopen
+from medsenteval.running.rescoring import StoredJob, reopen
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,6 @@ def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int, seed: i
 
 
 def _beats(one: FrontierPoint, other: FrontierPoint) -> bool:
-    """Whether vectors are no larger, score no worse, and are better in one of the two."""
-    gains = (other.size - one.size, one.score - other.score)
+    """Whether vectors are no larger, score no worse but for rounding, and are better in one of the two."""
+    gains = (other.size - one.size, round(one.score - other.score, NOISE_DECIMALS))
     return min(gains) >= 0 and max(gains) > 0

@@ -18,8 +18,8 @@ import numpy as np
 
 from medsenteval import registry
 from medsenteval.comparison.common_pairs import common_pairs
+from medsenteval.comparison.published.differences import Cell, filled
 from medsenteval.comparison.published.numbers import PublishedNumber
-from medsenteval.comparison.reproduced_cells import Cell, filled
 from medsenteval.contracts import Encoder, Result
 from medsenteval.datasets.locate import locate
 from medsenteval.embedding.cache import EmbeddingCache

@@ -27,8 +27,8 @@ from medsenteval.comparison.medisim_plans import (
     run_sets,
     share_pairs,
 )
+from medsenteval.comparison.published.differences import Cell, Reproduction, filled
 from medsenteval.comparison.published.numbers import PublishedNumber, select_numbers
-from medsenteval.comparison.reproduced_cells import Cell, Reproduction, filled, simple_key
 from medsenteval.contracts import Result, Task
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.embedding.cache import EmbeddingCache
@@ -256,7 +256,7 @@ def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
     chosen = {}
     for name, value in wanted.items():
         for allowed in task.options.get(name, ()):
-            if simple_key(value).startswith(simple_key(allowed)):
+            if registry.name_key(value).startswith(registry.name_key(allowed)):
                 chosen[name] = allowed
                 break
         else:

@@ -148,7 +148,7 @@ def manifest(name: str) -> Manifest:
     spellings |= {registry.name_key(task): each.name for each in known.values() for task in each.task_names}
     with suppress(UnknownNameError, KeyError):  # an alias of a task that reads a data set
         spellings.setdefault(registry.name_key(name), spellings[registry.name_key(registry.canonical_task_name(name))])
-    return known[registry.resolve_name("data set", name, spellings)]
+    return known[registry.resolve_name("data set", name, spellings, f"`medsenteval data status` lists all {len(known)}")]
 
 
 def select(names: tuple[str, ...]) -> list[Manifest]:

@@ -165,9 +165,7 @@ def _ceiling(split: Split, numbers: NDArray[np.intp], impossible: int) -> float 
     if split.scores is None or len(split) < 2 or np.ptp(split.scores) == 0:
         return None
     # The mean score of each text is the function of it that correlates best (least squares).
-    size = int(numbers.max()) + 1
-    counts = np.bincount(numbers, minlength=size)
-    means = np.bincount(numbers, weights=split.scores, minlength=size) / np.maximum(counts, 1)
+    means = np.bincount(numbers, weights=split.scores) / np.maximum(np.bincount(numbers), 1)
     spread = float(np.std(means[numbers]))
     return spread / float(np.std(split.scores))
 

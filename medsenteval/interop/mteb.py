@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from medsenteval import registry
 from medsenteval.contracts import Dataset, Task
 from medsenteval.datasets.locate import data_root, load_dataset
+from medsenteval.embedding.embed import encode_batches
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.mteb_model import LANGUAGE, NO_IDENTITY, MtebEncoder, import_mteb, mteb_metadata
 from medsenteval.engine import evaluate_task
-from medsenteval.errors import SettingsError
+from medsenteval.errors import EncoderError, SettingsError
 from medsenteval.interop.mteb_results import metric_in_mteb, mteb_scores, name_in_mteb
 from medsenteval.settings import Settings
 from medsenteval.tasks.similarity import concatenate_splits
@@ -47,6 +48,8 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
     from mteb.models.model_meta import ScoringFunction
 
     ours = as_encoder(encoder, name)
+    if getattr(ours, "sees", {}).get("precision") == "int8":
+        raise EncoderError(f"{ours.name}: precision=int8 counts steps over all texts of a task, which mteb gives in parts")
     label = (name or ours.name).replace("/", "__")
     meta = ModelMeta.create_empty(
         overwrites={
@@ -67,7 +70,7 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
             kind = getattr(options.get("prompt_type"), "value", options.get("prompt_type")) or ""
             task = getattr(options.get("task_metadata"), "name", "")
             used = ours.for_use(task, kind) if hasattr(ours, "for_use") else ours
-            return np.concatenate([used.encode(texts[start : start + 128]) for start in range(0, len(texts), 128)])
+            return np.concatenate([part.rows for part in encode_batches(used, texts, 128, task or label)])
 
         def similarity(self, first: Any, second: Any) -> torch.Tensor:
             return _unit(first) @ _unit(second).T

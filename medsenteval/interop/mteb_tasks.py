@@ -176,14 +176,19 @@ def _interval(score: WeightedScore, value: float, settings: Settings) -> tuple[f
 
 
 def _best_constant(inner: Any) -> float:
-    """Return what the best constant answer scores: the share of the most frequent class for accuracy, else 0."""
-    if inner.metadata.main_score != "accuracy":
+    """Return what the best constant answer scores: for accuracy the share of the most frequent class, else 0.
+
+    Of pairs that are ranked all at once, every threshold takes all: the average precision is the share of the positive ones.
+    """
+    kind, name = inner.metadata.main_score.rpartition("_")[2], getattr(inner, "label_column_name", "label")
+    if kind not in ("accuracy", "ap"):
         return 0.0
     shares = []
     for _, _, data in _parts(inner):
-        if "label" in getattr(data, "column_names", ()):
-            counts = Counter(map(str, data["label"]))
-            shares.append(max(counts.values()) / counts.total())
+        if name in getattr(data, "column_names", ()):
+            # Some older sets of pairs have one row, with all labels in it.
+            counts = Counter(each for row in data[name] for each in (row if isinstance(row, list) else [row]))
+            shares.append((counts[1] if kind == "ap" else max(counts.values())) / counts.total())
     return float(np.mean(shares)) if shares else 0.0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,10 +65,3 @@ class Features:
         if self.right is None:
             return first
         return combined(self.combination, first, self.matrix[self.right[rows]])
-
-    def blocks(self, size: int, rows: Rows | None = None) -> Iterator[tuple[slice, Singles]]:
-        """Yield (positions, feature rows) over all rows, or over ``rows``, ``size`` at a time."""
-        count = self.n_rows if rows is None else len(rows)
-        for start in range(0, count, size):
-            positions = slice(start, min(start + size, count))
-            yield positions, self.take(positions if rows is None else rows[positions])

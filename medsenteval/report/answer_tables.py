@@ -206,7 +206,7 @@ def render_paired_gaps(pairs: Sequence[PairedGap], style: str = "text") -> str:
 
 def draw_gaps(gaps: Sequence[DomainGap], path: Path) -> None:
     """Draw the report's figure into a file: for each encoder and task a line from its counterparts' mean share to its own."""
-    from medsenteval.report.charts import gap_panels
+    from medsenteval.report.charts.domain_gap_chart import gap_panels
     from medsenteval.report.charts.figure_files import write_drawing
 
     write_drawing(gap_panels(gaps), path)

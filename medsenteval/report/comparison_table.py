@@ -11,9 +11,9 @@ from html import escape
 from typing import Final
 
 from medsenteval.comparison.compare import ranking, without_hope
-from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.decision import items_to_decide, smallest_shown
 from medsenteval.comparison.published.numbers import PublishedNumber
+from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import MARK_NOTES, training_note
 from medsenteval.errors import SettingsError
 from medsenteval.running.score_table import SYNTHETIC_WARNING

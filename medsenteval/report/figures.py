@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from medsenteval.comparison.significance import Column
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts import (
-    Drawing,
-    analogy_bars,
-    critical_difference_diagram,
-    gap_panels,
-    heat_map,
-    interval_plot,
-    subset_curves,
-)
+from medsenteval.report.charts.analogy_chart import analogy_bars
+from medsenteval.report.charts.critical_difference import critical_difference_diagram
+from medsenteval.report.charts.domain_gap_chart import gap_panels
+from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
-from medsenteval.report.charts.heat_map import HeatCell
-from medsenteval.report.charts.interval_chart import number
+from medsenteval.report.charts.heat_map import HeatCell, heat_map
+from medsenteval.report.charts.interval_chart import interval_plot, number
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.loading import ready_folder
-from medsenteval.report.page import Page, TaskView
+from medsenteval.report.page_content import Page
 from medsenteval.report.sections.headline import share_of
 from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.atomic_files import file_name_of
@@ -27,11 +24,14 @@ from medsenteval.support.atomic_files import file_name_of
 
 def named_figures(page: Page, width: float | None = None) -> Iterator[tuple[str, Drawing]]:
     """Yield every figure that the results allow, laid out for a width in pixels, with a name for its file."""
-    yield "heat-map", draw_heat_map(page, width)
+    if page.cells:
+        yield "heat-map", draw_heat_map(page, width)
     if isinstance(page.rank, FriedmanOutcome):
-        yield "critical-difference", draw_ranks(page, width)
-    for view in page.views:
-        yield f"intervals-{file_name_of(view.label)}", draw_intervals(view, width)
+        yield "critical-difference", critical_difference_diagram(page.comparison.encoders, page.rank, width)
+    for column in (view.column for view in page.views):
+        scores = dict(column.best_first())
+        drawing = interval_plot(column.label, column.metric, column.unit, column.baseline, scores, width)
+        yield f"intervals-{file_name_of(column.label)}", drawing
     if page.gaps:
         yield "domain-gap", gap_panels(page.gaps, width)
     for found in page.analogies:
@@ -62,29 +62,11 @@ def write_figures(page: Page, folder: Path, formats: Sequence[str], inches: floa
 def draw_heat_map(page: Page, width: float | None = None) -> Drawing:
     """Draw the first headline metric of each task for all encoders, in the order of the page."""
     columns = page.comparison.headline_columns()
-    rows: dict[str, list[HeatCell | None]] = {}
-    for encoder in page.comparison.encoders:
-        cells: list[HeatCell | None] = []
-        for column in columns:
-            score = column.scores.get(encoder)
-            if score is None:
-                cells.append(None)
-                continue
-            cells.append(HeatCell(number(score.value, column.unit), share_of(column, encoder) or 0.0))
-        rows[encoder] = cells
-    ordered = page.headline.order
+
+    def cell(column: Column, encoder: str) -> HeatCell | None:
+        score = column.scores.get(encoder)
+        return None if score is None else HeatCell(number(score.value, column.unit), share_of(column, encoder) or 0.0)
+
     titles = [f"{column.label} {column.metric}" for column in columns]
-    return heat_map(ordered, titles, [rows[encoder] for encoder in ordered], width)
-
-
-def draw_ranks(page: Page, width: float | None = None) -> Drawing:
-    """Draw the critical-difference diagram of three or more encoders."""
-    if not isinstance(page.rank, FriedmanOutcome):
-        raise SettingsError("a critical-difference diagram needs three encoders with two tasks in common")
-    return critical_difference_diagram(page.comparison.encoders, page.rank, width)
-
-
-def draw_intervals(view: TaskView, width: float | None = None) -> Drawing:
-    """Draw one task's scores with intervals, best first."""
-    column = view.column
-    return interval_plot(column.label, column.metric, column.unit, column.baseline, dict(column.best_first()), width)
+    encoders = page.headline.order
+    return heat_map(encoders, titles, [[cell(column, encoder) for column in columns] for encoder in encoders], width)

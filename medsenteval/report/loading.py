@@ -11,7 +11,7 @@ from medsenteval import registry
 from medsenteval.comparison.word_subsets import read_word_values
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
-from medsenteval.report.page import Page, PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions, build_page
 from medsenteval.running.record import note_on_the_record
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore, load_results, of_tasks

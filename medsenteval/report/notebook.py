@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from medsenteval.comparison.compare import compare_results
-from medsenteval.comparison.comparison_columns import Comparison
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals
+from medsenteval.comparison.significance import Comparison
 from medsenteval.contracts import Result
 from medsenteval.report.answer_tables import render_decisions
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.report.html import render_page
 from medsenteval.report.loading import ready_folder
-from medsenteval.report.page import PageOptions, build_page
+from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_html import render_page
 from medsenteval.running.results import Results, load_results
 from medsenteval.statistics.verdicts import RankInterval
 from medsenteval.support.atomic_files import write_atomically

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medsenteval.comparison.reproduced_cells import Cell, Reproduction
+from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.support.text_table import text_table
 

@@ -113,7 +113,9 @@ class Results:
         if not task and len(self.tasks) != 1:
             raise SettingsError(f"items() shows one task; name one of {', '.join(self.tasks)}")
         rows = []
-        results = told_apart(self._of_task(task or self.tasks[0]))
+        name = self._of_task(task or self.tasks[0])[0].task
+        # Named among all results, so that an encoder has the name that it has in to_dataframe().
+        results = [result for result in told_apart(self._results) if result.task == name]
         several = len(set(map(comparability, results))) > 1
         for result in results:
             names = dict(enumerate(result.label_names))

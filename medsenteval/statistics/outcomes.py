@@ -16,10 +16,6 @@ class Interval:
     method: str
     n: int
 
-    @property
-    def excludes_zero(self) -> bool:
-        return self.low > 0 or self.high < 0
-
 
 @dataclass(frozen=True)
 class Significance:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from medsenteval import evaluate
 from medsenteval.cli.main import main
 from medsenteval.comparison.audit import Spectrum, audit_results
-from medsenteval.comparison.frontier import compression_frontier, halved
+from medsenteval.comparison.frontier import FrontierPoint, _beats, compression_frontier, halved
 from medsenteval.contracts import Result
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, EncoderError, SettingsError
+from medsenteval.running.rescoring import reopen
 from medsenteval.running.result_store import ResultStore, load_results
-from medsenteval.running.stored_jobs import reopen
 
 DIMENSION, PAIRS = 24, 300
 
@@ -165,6 +165,13 @@ def test_the_frontier_begins_at_the_stored_score_bit_for_bit_and_calls_no_encode
     assert [each.calls for each in encoders] == calls
 
 
+@pytest.mark.parametrize(("gain", "dropped"), [(1e-8, True), (1e-5, False)])
+def test_larger_vectors_are_dropped_if_they_gain_by_rounding_only(gain: float, dropped: bool) -> None:
+    large = FrontierPoint(64, "float32", 256, 0.8 + gain, 0.0, 0.0, 0.0)
+    small = FrontierPoint(64, "int8", 64, 0.8, gain, 0.0, 0.0)
+    assert (_beats(small, large), _beats(large, small)) == (dropped, False)
+
+
 def test_the_frontier_of_chosen_dimensions_is_printed_and_drawn(
     audited: tuple[Path, list[FromTable]], results: list[Result]
 ) -> None:
@@ -191,3 +198,12 @@ def test_an_encoder_that_stands_for_the_cache_refuses_to_encode() -> None:
     derived = derived_from_cache("x", "model-1-first=64-unit-int8")
     assert (derived.source.identity, derived.identity) == ("model-1", "model-1-first=64-unit-int8")
     assert derived_from_cache("x", "vectors-unit-norm").source.identity == "vectors-unit-norm"
+
+
+def test_vectors_of_length_one_stay_as_they_are_and_others_get_it() -> None:
+    rows = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
+    unit = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    assert Spectrum(unit).unit_length() is unit
+    for scale in (0.5, 1.001, 1.9):
+        assert Spectrum(unit * np.float32(scale)).unit_length() == pytest.approx(unit, abs=1e-6)
+    assert Spectrum(np.zeros((2, 3), dtype=np.float32)).unit_length().tolist() == [[0.0] * 3] * 2

@@ -21,8 +21,8 @@ from medsenteval.contracts import Scores
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.probes import choose_backend
 from medsenteval.probes.features import Features
+from medsenteval.running.rescoring import StoredJob, reopen
 from medsenteval.running.result_store import load_results
-from medsenteval.running.stored_jobs import StoredJob, reopen
 from medsenteval.tasks.nearest_neighbours import neighbour_shares
 
 ROWS, DIMENSION, FOLDS = 160, 8, 4

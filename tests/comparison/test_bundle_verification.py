@@ -15,9 +15,11 @@ from medsenteval.cli.main import main
 from medsenteval.comparison.bundle_verification import recomputed_score, verify_bundle
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError
-from medsenteval.running.result_bundle import pack_results, read_bundle, without_texts
+from medsenteval.running import result_bundle
+from medsenteval.running.result_bundle import SUFFIX, pack_results, read_bundle, without_texts
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
+from tests.comparison.simulated import accuracy_result
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +141,18 @@ def test_a_bundle_that_unpacks_to_far_more_than_it_is_is_refused_unread(tmp_path
     assert bomb.stat().st_size < 1 << 20
     with pytest.raises(DataError, match="unpacks to more than 268,435,456 bytes"):
         read_bundle(bomb)
+
+
+def test_a_bundle_of_just_the_largest_size_is_read_and_has_no_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = pack_results([accuracy_result("RQE", "β", [0, 1] * 9, [0, 1] * 9)], tmp_path / "a" / "b" / f"x{SUFFIX}")
+    with zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+        assert {member.date_time for member in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        assert archive.read("bundle.json").decode().startswith('{\n "bundle": 2,\n "results": [')
+        assert '"encoder":"β"' in archive.read("RQE.jsonl").decode()
+    assert result_bundle._LARGEST == 256 * 1024**2
+    monkeypatch.setattr(result_bundle, "_LARGEST", size)
+    assert [result.encoder for result in read_bundle(path)] == ["β"]
+    monkeypatch.setattr(result_bundle, "_LARGEST", size - 1)
+    with pytest.raises(DataError, match=f"unpacks to more than {size - 1:,} bytes"):
+        read_bundle(path)

@@ -16,8 +16,8 @@ from medsenteval.cli.main import main
 from medsenteval.comparison.common_pairs import common_pairs
 from medsenteval.comparison.word_subsets import read_word_values, subset_scores
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
-from medsenteval.report.charts import subset_curves
 from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result
@@ -268,3 +268,17 @@ def test_a_run_shows_what_all_its_encoders_know(tmp_path: Path) -> None:
     stored_sizes = {result.encoder: result.n_test for result in ResultStore(tmp_path / "results").results()}
     assert stored_sizes["odd"] > len(kept)
     assert stored_sizes["few"] > len(kept)
+
+
+def test_the_fewest_pairs_and_groups_that_there_may_be() -> None:
+    rows = [(str(i), f"w{i}", f"w{i}", float(i), float(i * i % 7)) for i in range(9)]
+    values = {f"w{i}": float(i) for i in range(9)}
+    five, four = subset_scores([word_result("T", "one", rows)], values, limits=[4.0]).scores
+    assert (five.n, math.isnan(five.value), four.n, math.isnan(four.value)) == (5, False, 4, True)
+    assert subset_scores([word_result("T", "one", rows)], values, groups=2).limits == (4.0,)
+    with pytest.raises(SettingsError, match="groups is 1; at least 2"):
+        subset_scores([word_result("T", "one", rows)], values, groups=1)
+    three = [word_result("T", name, rows[:3]) for name in ("one", "two")]
+    assert [result.n_test for result in common_pairs(three, resamples=50)] == [3, 3]
+    with pytest.raises(DataError, match="at least 3 are needed"):
+        common_pairs([three[0], word_result("T", "two", rows[:3], unknown=["0"])], resamples=50)

@@ -18,8 +18,8 @@ from sklearn.metrics import f1_score
 
 from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results, ranking, without_hope
-from medsenteval.comparison.comparison_columns import Comparison
 from medsenteval.comparison.published.numbers import select_numbers
+from medsenteval.comparison.significance import Comparison, _letter
 from medsenteval.contracts import Metric
 from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
 from medsenteval.report.comparison_table import TableOptions, render_comparison
@@ -645,3 +645,15 @@ def test_analogies_are_tested_over_relations_as_they_are_scored() -> None:
     assert found.interval.estimate == pytest.approx(expected)
     assert expected > 0.5 > 0 > right["by relations"].mean() - right["by questions"].mean()
     assert (found.interval.n, column.beaten_by("by relations", 0.05)) == (11, ["by questions"])
+
+
+def test_a_column_says_how_its_scores_were_made() -> None:
+    gold = [0, 1] * 6
+    (probed,) = compare_results([accuracy_result("RQE", name, gold, gold) for name in "ab"], resamples=9).columns
+    assert (probed.protocol, probed.label, probed.headline, probed.n_common) == ("split, exact", "RQE", True, 12)
+    bare = [correlation_result("BIOSSES", name, range(6), [0, 2, 1, 3, 5, 4]) for name in "ab"]
+    assert [column.protocol for column in compare_results(bare, resamples=9).columns] == ["cosine"]
+
+
+def test_encoders_have_letters_beyond_the_alphabet() -> None:
+    assert [_letter(number) for number in (0, 1, 25, 26, 27, 701, 702)] == ["a", "b", "z", "aa", "ab", "zz", "aaa"]

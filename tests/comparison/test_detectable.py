@@ -13,8 +13,8 @@ from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import planned_differences, published_items, shown_differences, smallest_published
 from medsenteval.contracts import Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.report.html import render_page
-from medsenteval.report.page import build_page
+from medsenteval.report.page_content import build_page
+from medsenteval.report.page_html import render_page
 from medsenteval.running.job_results import comparability
 from medsenteval.running.score_table import detail_table
 from medsenteval.support.arrays import Counts

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from medsenteval import registry
 from medsenteval.cli.main import main
-from medsenteval.comparison.domain_gap import COUNTERPARTS, domain_gaps, paired_gaps
+from medsenteval.comparison.domain_gap import COUNTERPARTS, domain_gaps, paired_gaps, share_of_way
 from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, Metric, Result
 from medsenteval.errors import SettingsError
 from medsenteval.report.answer_tables import render_gaps
@@ -120,3 +120,12 @@ def test_the_command(tmp_path: Path) -> None:
     for arguments, message in ((["--pair", "glove"], "expected GENERAL,INDOMAIN"), (["--format", "x"], "it can be text")):
         wrong = CliRunner().invoke(main, ["gap", folder, *arguments])
         assert (wrong.exit_code, message in wrong.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("value", "baseline", "unit", "share"),
+    [(0.6, 0.2, "fraction", 0.5), (60.0, 20.0, "percent", 0.5), (0.1, 0.2, "fraction", -0.125), (1.0, 0.0, "fraction", 1.0),
+     (100.0, 100.0, "percent", 0.0), (1.0, 1.0, "fraction", 0.0)],
+)  # fmt: skip
+def test_the_share_of_the_way_to_a_perfect_score(value: float, baseline: float, unit: str, share: float) -> None:
+    assert share_of_way(value, baseline, unit) == pytest.approx(share)

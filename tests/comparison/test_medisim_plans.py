@@ -20,9 +20,9 @@ pytest.importorskip("rapidfuzz")
 
 from medsenteval.cli.main import main
 from medsenteval.comparison.medisim_plans import CATEGORY_TABLES, SET_TABLES, WORD_TABLES
+from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.comparison.published.numbers import published_numbers
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
-from medsenteval.comparison.reproduced_cells import Cell, Reproduction
 from medsenteval.report.reproduction_table import render_reproduction
 from medsenteval.similarity import MEASURES
 from medsenteval.statistics import bootstrap, correlations
@@ -211,7 +211,7 @@ def test_measures_of_one_row_are_counted_on_word_sets(data: Path) -> None:
     drawn = bootstrap(correlations("spearman", values, gold), resamples=10_000, rng=np.random.default_rng(1111))
     for (i, one), (j, two) in combinations(enumerate(MEASURES), 2):
         interval = drawn.difference(i, j, confidence=1 - 0.05 / 45, method="bca")
-        if interval.excludes_zero:
+        if interval.low > 0 or interval.high < 0:
             winner, loser = (one, two) if interval.estimate > 0 else (two, one)
             better[winner] += 1
             worse[loser] += 1

@@ -118,6 +118,9 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
     assert isinstance(cell, Cell)
     assert cell.encoders == ("a", "b", "c", "d")
     assert cell.association.coefficient == pytest.approx(stats.spearmanr([1, 2, 3, 4], [2, 3, 5, 4])[0])
+    path.write_text("encoder,x,y\na,1,1\nb,2,2.0000001\nc,3,2\nd,4,3\n", "utf-8")
+    (noisy,) = correlate_columns(read_score_table(path), ["x"], ["y"], "spearman")
+    assert noisy.association.coefficient == pytest.approx(stats.spearmanr([1, 2, 3, 4], [1, 2, 2, 3])[0], abs=1e-12)
     for text, message in {
         "encoder,x\n": "a line of column names and at least one encoder",
         "encoder,x\na,1,2\n": r"scores\.csv:2: 2 score\(s\) where 1",

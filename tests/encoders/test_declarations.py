@@ -13,8 +13,8 @@ from medsenteval.encoders.declarations import declared_tasks, read_declaration
 from medsenteval.encoders.recipes import describe, parse_recipes, recipes
 from medsenteval.errors import EncoderError, UnknownNameError
 from medsenteval.report.comparison_table import render_comparison
-from medsenteval.report.html import render_page
-from medsenteval.report.page import build_page
+from medsenteval.report.page_content import build_page
+from medsenteval.report.page_html import render_page
 from medsenteval.running.result_store import load_results
 from medsenteval.running.score_table import detail_table, score_table
 from tests.comparison.simulated import accuracy_result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from medsenteval import Settings, registry
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import embed_texts
-from medsenteval.encoders.derived import DerivedEncoder
+from medsenteval.encoders.derived import DerivedEncoder, DualEncoder
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.conftest import CountingEncoder
@@ -80,3 +81,34 @@ def test_parts_and_precisions_of_one_encoder_share_its_vectors(tmp_path: Path) -
 def test_a_precision_that_does_not_exist_is_refused() -> None:
     with pytest.raises(EncoderError, match="precision is 'int4'; it can be float32 or int8 or ubinary"):
         load_encoder("lexical,precision=int4")
+
+
+def test_a_copy_is_the_same_encoder_of_a_source_of_its_own() -> None:
+    derived = DerivedEncoder(CountingEncoder(), 3, True, "int8")
+    derived.name = "mine"
+    other = copy(derived)
+    assert (other.name, other.identity) == ("mine", derived.identity)
+    assert other.source is not derived.source
+    assert other.for_use("T", "query") is other
+    assert other.sees == {"precision": "int8"}
+    assert DerivedEncoder(CountingEncoder(), 3).sees == {}
+
+
+def test_a_dual_encoder_is_what_its_parts_are() -> None:
+    query, document = (DerivedEncoder(CountingEncoder(), width, precision="int8") for width in (3, 4))
+    texts = ["a", "b c", "d"]
+    for symmetric, part in (("query", query), ("document", document)):
+        dual = DualEncoder(query, document, symmetric)
+        assert (dual.name, dual.sees, dual.dimension) == (
+            "counting+counting",
+            {"precision": "int8"},
+            getattr(part, "dimension", None),
+        )
+        assert dual.identity == f"dual-{symmetric}({query.identity})({document.identity})"
+        assert np.array_equal(dual.encode(texts), part.encode(texts))
+        for role, wanted in (("", part), ("query", query), ("document", document)):
+            assert np.array_equal(dual.for_use("T", role).encode(texts), wanted.encode(texts))
+    assert not hasattr(DualEncoder(query, document), "token_budget")
+    nameless = CountingEncoder()
+    nameless.identity = ""
+    assert DualEncoder(query, nameless).identity == DualEncoder(nameless, query).identity == ""

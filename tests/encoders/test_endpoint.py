@@ -10,6 +10,7 @@ import http.server
 import json
 import os
 import pickle
+import random
 import re
 import signal
 import socket
@@ -88,6 +89,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -198,6 +200,20 @@ def test_rows_follow_the_texts_in_batches_of_bounded_size_and_number(server: Ser
     assert path == "/v1/embeddings"
     assert body.keys() == {"model", "input", "encoding_format"}
     assert (body["model"], body["encoding_format"]) == ("tiny", "float")
+
+
+def test_as_many_requests_are_under_way_as_were_asked_for(server: Server) -> None:
+    # One more than the HTTP library's own limit: it would wait for a connection until its time is over.
+    together = threading.Barrier(101, timeout=30)
+
+    def all_at_once(handler: Handler, body: dict[str, Any]) -> None:
+        together.wait()
+        good(handler, body)
+
+    server.answer = all_at_once
+    rows = server.load(",batch_size=1,concurrency=200,timeout=60,retries=0").encode(["a"] * 101)
+    assert rows == pytest.approx(np.tile(expected("a"), (101, 1)), abs=1e-7)
+    assert server.most_busy == 101
 
 
 def test_vectors_do_not_depend_on_neighbours_or_batch_size(server: Server) -> None:
@@ -550,6 +566,20 @@ def test_an_answer_that_never_came_is_taken_off_the_budget(server: Server) -> No
     assert (encoder.token_budget.used, encoder.token_budget.lost) == (2, 52)
 
 
+def test_a_request_that_is_stopped_under_way_is_taken_off_the_budget(server: Server) -> None:
+    over = threading.Event()
+
+    def silent(handler: Handler, _: dict[str, Any]) -> None:
+        over.wait(10)
+
+    server.script = [silent, status(400, "no such model")]
+    encoder = server.load(",batch_size=1,concurrency=2,timeout=60")
+    with pytest.raises(EncoderError, match="no such model"):
+        encoder.encode(["a", "b"])
+    over.set()
+    assert encoder.token_budget.lost == len("a") + 16  # the other one was refused, which costs nothing
+
+
 def test_tokens_are_part_of_the_result_and_a_budget_ends_the_run(server: Server, tmp_path: Path) -> None:
     server.answer = counting
     spec = f"endpoint:http://127.0.0.1:{server.server_address[1]}/v1#tiny,concurrency=2"
@@ -755,3 +785,80 @@ def test_retry_after_may_be_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "time", SimpleNamespace(time=lambda: 1_700_000_000.0))
     assert endpoint._asked_pause(formatdate(1_700_000_020, usegmt=True)) == 20
     assert endpoint._asked_pause(formatdate(1_699_999_980, usegmt=True)) == 0
+
+
+def test_by_default_requests_are_bounded_as_the_documentation_says(server: Server) -> None:
+    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    encoder = EndpointEncoder(url, "m")
+    bounds = (
+        encoder._batch_size,
+        encoder._concurrency,
+        encoder._timeout,
+        encoder._retries,
+        encoder._backoff,
+        encoder._max_wait,
+    )
+    assert bounds == (32, 4, 60.0, 5, 0.5, 60.0)
+    assert encoder.token_budget.most is None
+    for option, least in (
+        ("batch_size", "1"), ("concurrency", "1"), ("retries", "0"), ("dimensions", "1"), ("max_tokens", "1"),
+        ("timeout", "0.001"), ("backoff", "0"), ("max_wait", "0"),
+    ):  # fmt: skip
+        assert load_encoder(f"endpoint:{url}#m,{option}={least}").name == "m"
+        with pytest.raises(EncoderError, match=f"{option} is"):
+            load_encoder(f"endpoint:{url}#m,{option}=-1")
+    for option in ("batch_size", "concurrency", "dimensions", "max_tokens", "timeout"):
+        with pytest.raises(EncoderError, match=f"{option} is '0'"):
+            load_encoder(f"endpoint:{url}#m,{option}=0")
+
+
+def test_a_budget_counts_what_is_set_aside_used_and_lost() -> None:
+    together, own = TokenBudget(10), TokenBudget(8)
+    own.within = together
+    assert own.set_aside(6) is True
+    assert own.set_aside(3) is False  # the answer under way may leave room
+    own.give_back(6, lost=False)
+    own.count(2, "s")
+    assert own.set_aside(6) is True
+    own.give_back(6, lost=True)
+    assert (own.used, own.lost, together.used, together.lost) == (2, 6, 2, 6)
+    with pytest.raises(BudgetError, match="8 of max_tokens=8 tokens are used, and the next request could take up to 1 more"):
+        own.set_aside(1)
+    other = TokenBudget()
+    other.within = together
+    assert other.set_aside(2) is True
+    third = TokenBudget()
+    third.within = together
+    assert third.set_aside(1) is False  # of the common budget
+    other.give_back(2, lost=False)
+    assert third.set_aside(2) is True
+    for told in (True, -1, 1 << 53, "3", None, 2.0):
+        with pytest.raises(EncoderError, match="s: the server does not say how many tokens it used"):
+            TokenBudget(5).count(told, "s")
+        unbounded = TokenBudget()
+        unbounded.count(told, "s")
+        assert unbounded.used is None
+    unbounded.count((1 << 53) - 1, "s")
+    unbounded.count(0, "s")
+    assert unbounded.used == (1 << 53) - 1
+    assert pickle.loads(pickle.dumps(own)).most == 8
+
+
+def test_pauses_double_up_to_the_longest(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.script = [status(503)] * 4
+    drawn, pauses, sleep = [], [], asyncio.sleep
+
+    def uniform(low: float, high: float) -> float:
+        drawn.append((low, high))
+        return 1.0
+
+    async def asleep(seconds: float, *rest: Any) -> Any:
+        if seconds:
+            pauses.append(seconds)
+        return await sleep(0, *rest)
+
+    monkeypatch.setattr(random, "uniform", uniform)
+    monkeypatch.setattr(asyncio, "sleep", asleep)
+    assert len(server.load(",max_wait=0.05").encode(["a"])) == 1
+    assert drawn == [(0.5, 1.0)] * 4
+    assert pauses == pytest.approx([0.01, 0.02, 0.04, 0.05])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import medsenteval
 from medsenteval import Settings
 from medsenteval.encoders.adapt import as_encoder
+from medsenteval.encoders.mteb_model import MtebEncoder
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from medsenteval.running.result_store import ResultStore
@@ -195,6 +197,48 @@ def test_a_model_of_mtebs_is_told_by_its_weights(sentence_model: Callable[..., A
     assert whole.identity == again.identity != cut.identity
     assert whole.identity
     assert as_encoder(as_mteb_model(lambda texts: [[1.0]] * len(texts), "one")).identity == ""
+
+
+class Wrapped:
+    """A model as mteb wraps it."""
+
+    def __init__(self, name: str | None, revision: str | None, inner: Any = None, **settings: Any) -> None:
+        self.mteb_model_meta = SimpleNamespace(name=name, revision=revision)
+        self.model = inner
+        vars(self).update(settings)
+
+
+@needs_library
+def test_a_model_of_mtebs_has_an_identity_where_all_is_known(tmp_path: Path) -> None:
+    pytest.importorskip("mteb")
+    torch = pytest.importorskip("torch")
+
+    def identity(*parts: Any, **settings: Any) -> str:
+        return MtebEncoder(Wrapped(*parts, **settings)).identity
+
+    base = identity("owner/model", "r1")
+    assert base.startswith("mteb:owner/model@r1-")
+    assert len(base) == len("mteb:owner/model@r1-") + 32
+    assert identity("owner/model", "r1", device="cuda") == base
+    ones, twos = (torch.nn.Linear(2, 2) for _ in range(2))
+    for inner, value in ((ones, 1.0), (twos, 2.0)):
+        torch.nn.init.constant_(inner.weight, value)
+        torch.nn.init.zeros_(inner.bias)
+    others = [
+        identity("owner/model", "r2"), identity("owner/other", "r1"), identity("owner/model", "r1", prompt="query: "),
+        identity("owner/model", "r1", ones), identity("owner/model", "r1", twos),
+    ]  # fmt: skip
+    assert len({base, *others}) == 6
+    for revision in (None, "", "no-identity", "no_revision_available"):
+        assert identity("owner/model", revision, ones) == ""
+    for name in (None, "no_model_name/available", str(tmp_path)):
+        unnamed = MtebEncoder(Wrapped(name, "r1", ones))
+        assert (unnamed.name, unnamed.identity) == ("Wrapped", "")
+    assert MtebEncoder(Wrapped("owner/model", "r1"), "mine").name == "mine"
+    encoder = MtebEncoder(Wrapped("owner/model", "r1"))
+    assert encoder.for_use("T", "") is encoder
+    assert encoder.for_use("T", "query").identity == f"{base}-role=query"
+    assert MtebEncoder(Wrapped(None, None)).for_use("T", "query").identity == ""
 
 
 def test_a_name_is_given_to_anything(counting: CountingEncoder) -> None:

@@ -74,3 +74,12 @@ def test_names_that_no_yaml_holds_are_shown_as_text() -> None:
     block = model_card_block([replace(result, task=hostile, encoder=hostile, signature=hostile)])
     read = hub.ModelCard(block).data.eval_results
     assert {each.dataset_name for each in read} == {r'a\x1b[2J\x7f\x85\n- b: "c"\u2028---'}
+
+
+def test_letters_of_other_scripts_stay_as_they_are() -> None:
+    [result] = many_results(1, 1, n_items=60)
+    block = model_card_block([replace(result, encoder="β-model", signature="données|data=abc|encoder=β")])
+    assert '- name: "β-model"' in block
+    assert '"signature": "données|data=abc|encoder=β"' in block
+    assert block.startswith("---\nmodel-index:\n")
+    assert block.endswith("\n---\n")

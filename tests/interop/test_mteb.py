@@ -226,6 +226,19 @@ def test_a_model_of_mtebs_is_an_encoder_here() -> None:
 
 
 @needs_library
+def test_vectors_that_would_be_wrong_there_are_refused() -> None:
+    broken = as_mteb_model(lambda texts: [[float("nan"), 1.0] for _ in texts], "broken")
+    with pytest.raises(EncoderError, match="broken, batch 0: the encoder returned NaN or infinity in 2 of 2 rows"):
+        broken.encode([{"text": ["fever", "cough"]}])
+    # mteb hands over queries and documents, and our batches come one by one: each would have steps of its own.
+    with pytest.raises(EncoderError, match="precision=int8 counts steps over all texts of a task"):
+        as_mteb_model("lexical,precision=int8")
+    bits = as_mteb_model("lexical,precision=ubinary").encode([{"text": ["fever"] * 200}])
+    assert set(np.unique(bits)) == {-1, 1}
+    assert (bits == bits[0]).all()
+
+
+@needs_library
 def test_loading_by_name() -> None:
     encoder = registry.load_encoder("mteb:mteb/baseline-random-encoder")
     assert encoder.encode(["a", "b"]).shape[0] == 2

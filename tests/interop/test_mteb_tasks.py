@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import average_precision_score
 
 from medsenteval import registry
 from medsenteval.comparison.compare import compare_results
@@ -106,7 +107,10 @@ def test_paired_tests_take_mteb_tasks(retrieval: Any) -> None:
     assert found.interval.estimate == pytest.approx(one.metrics[0].value - other.metrics[0].value)
 
 
-@pytest.mark.parametrize(("name", "kept"), [("MockRetrievalTask", 4), ("MockSTSTask", 2), ("MockClassificationTask", 0)])
+MOCKS = (("MockRetrievalTask", 4), ("MockSTSTask", 2), ("MockClassificationTask", 0), ("MockPairClassificationTask", 0))
+
+
+@pytest.mark.parametrize(("name", "kept"), MOCKS)
 def test_mock_tasks_score_as_mteb_does(name: str, kept: int) -> None:
     from mteb import mocks
 
@@ -121,6 +125,10 @@ def test_mock_tasks_score_as_mteb_does(name: str, kept: int) -> None:
     assert len(result.items.get("id", ())) == kept
     metric = result.metrics[0]
     assert metric.low < metric.value
+    if name == "MockPairClassificationTask":
+        labels = [label for _, _, data in _parts(inner) for label in data["labels"]]
+        constant = average_precision_score(labels, np.zeros(len(labels)))
+        assert metric.baseline == pytest.approx(constant)
     if name == "MockSTSTask":
         assert (metric.low, metric.high) == (-1.0, 1.0)  # two pairs
     if name == "MockClassificationTask":

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from medsenteval.cli.main import main
 from medsenteval.datasets.locate import sample_root
-from medsenteval.report.html import render_page
-from medsenteval.report.page import PageOptions, build_page
+from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_html import render_page
 from medsenteval.running.result_schema import Failure
 from tests.report.browser import find_axe, find_chromium, launched, opened
 from tests.report.made_up import HOSTILE, analogy_result, hostile_results, many_results

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,15 +19,10 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
-from medsenteval.report.charts import (
-    analogy_bars,
-    critical_difference_diagram,
-    gap_panels,
-    heat_map,
-    interval_plot,
-    subset_curves,
-)
-from medsenteval.report.charts.critical_difference import cliques
+from medsenteval.report.charts import figure_files
+from medsenteval.report.charts.analogy_chart import analogy_bars
+from medsenteval.report.charts.critical_difference import cliques, critical_difference_diagram
+from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import (
     COLOURS,
     Circle,
@@ -41,9 +37,11 @@ from medsenteval.report.charts.drawing import (
     text_width,
 )
 from medsenteval.report.charts.figure_files import inline_svg, painted, svg_file, write_drawing
-from medsenteval.report.charts.heat_map import HeatCell, ramp_step
-from medsenteval.report.figures import draw_heat_map, draw_ranks, named_figures, write_figures
-from medsenteval.report.page import PageOptions, build_page
+from medsenteval.report.charts.heat_map import HeatCell, heat_map, ramp_step
+from medsenteval.report.charts.interval_chart import interval_plot
+from medsenteval.report.charts.word_subset_chart import subset_curves
+from medsenteval.report.figures import draw_heat_map, named_figures, write_figures
+from medsenteval.report.page_content import PageOptions, build_page
 from medsenteval.report.sections.relations import draw_comparison
 from medsenteval.statistics import friedman
 from tests.comparison.simulated import accuracy_result, simulated_result
@@ -138,7 +136,7 @@ def test_many_tasks_stand_in_bands() -> None:
 
 def test_text_on_every_step_can_be_read() -> None:
     """Contrast of WCAG AA, 4.5 : 1, for small text on each colour of the map, in light and in dark."""
-    from medsenteval.report.html import _DARK
+    from medsenteval.report.page_html import _DARK
 
     def luminance(colour: str) -> float:
         channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -174,6 +172,8 @@ def test_cliques_join_what_does_not_differ() -> None:
     assert cliques([1.0, 2.0, 3.0], 1.5) == [(0, 1), (1, 2)]
     assert cliques([1.0, 2.0, 3.0], 5.0) == [(0, 2)]
     assert cliques([1.0, 3.0], 1.0) == []
+    # What lies the critical difference apart differs.
+    assert cliques([1.0, 2.0], 1.0) == []
 
 
 @given(st.lists(st.floats(1, 10), min_size=2, max_size=12).map(sorted), st.floats(0.1, 9))
@@ -282,6 +282,42 @@ def test_png_and_pdf(tmp_path: Path) -> None:
     assert painted(drawing, "pdf") == pdf
 
 
+def test_every_shape_is_painted_where_and_as_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.colors import to_hex
+
+    taken: list[Any] = []
+
+    def take(figure: Any, kind: str, title: str) -> bytes:
+        taken.append(figure)
+        return b""
+
+    monkeypatch.setattr(figure_files, "saved", take)
+    shapes = (
+        *(Rectangle(1, 2, 30, 4, "accent"), Line(1, 2, 3, 4, "second", 2.0), Line(0, 0, 5, 5, dashed=True)),
+        *(Circle(5, 6, 3, "ink"), Circle(7, 8, 4, "line1", hollow=True)),
+        *(Text(9, 10, "a", anchor="middle", fill="muted", bold=True, angle=-90), Text(1, 1, "b", size=16)),
+    )
+    painted(Drawing(192, 96, "", "", shapes), "png")
+    (figure,) = taken
+    (axes,) = figure.axes
+    assert (tuple(figure.get_size_inches()), axes.get_position().bounds) == ((2, 1), (0, 0, 1, 1))
+    assert (axes.get_xlim(), axes.get_ylim(), axes.axison) == ((0, 192), (96, 0), False)
+    box, disc, ring = axes.patches
+    assert (box.get_bbox().bounds, box.get_linewidth(), to_hex(box.get_facecolor())) == ((1, 2, 30, 4), 0, COLOURS["accent"])
+    assert (disc.center, disc.radius, disc.get_linewidth(), to_hex(disc.get_facecolor())) == ((5, 6), 3, 0, COLOURS["ink"])
+    # Pixels are three quarters of a point.
+    assert (ring.radius, ring.get_linewidth(), to_hex(ring.get_facecolor())) == (4, 1.125, COLOURS["paper"])
+    assert to_hex(ring.get_edgecolor()) == COLOURS["line1"]
+    whole, dashed = axes.lines
+    assert (whole.get_xdata(), whole.get_ydata(), whole.get_linewidth()) == ((1, 3), (2, 4), 1.5)
+    assert (whole.get_color(), whole.is_dashed(), dashed.is_dashed()) == (COLOURS["second"], False, True)
+    first, second = axes.texts
+    assert (first.get_position(), first.get_ha(), first.get_rotation(), first.get_fontsize()) == ((9, 10), "center", 90, 9)
+    assert (first.get_weight(), second.get_weight(), second.get_fontsize()) == ("bold", "normal", 12)
+    assert (first.get_color(), second.get_parse_math()) == (COLOURS["muted"], False)
+    assert [part.get_zorder() for part in (box, whole, dashed, disc, ring, first, second)] == list(range(7))
+
+
 def test_png_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtraError, match=r"medsenteval\[report\]"):
@@ -326,8 +362,7 @@ def test_the_heat_map_turns_errors_round_and_shows_the_best_first() -> None:
     boxes = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
     assert boxes[0] == "good, SICKRelatedness mse: 0.200 (75% of the way)"
     assert boxes[1].startswith("bad, SICKRelatedness mse: 0.700 (13%")
-    with pytest.raises(SettingsError, match="three encoders"):
-        draw_ranks(page)
+    assert "critical-difference" not in dict(named_figures(page))
 
 
 def test_a_task_with_one_answer_has_no_way_to_go() -> None:

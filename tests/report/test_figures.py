@@ -6,6 +6,7 @@ Whoever changes a figure looks at the new file before committing it.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,19 +19,15 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
-from medsenteval.report.charts import (
-    Drawing,
-    analogy_bars,
-    critical_difference_diagram,
-    gap_panels,
-    heat_map,
-    interval_plot,
-    subset_curves,
-    variance_plot,
-)
+from medsenteval.report.charts.analogy_chart import analogy_bars
+from medsenteval.report.charts.critical_difference import critical_difference_diagram
+from medsenteval.report.charts.domain_gap_chart import gap_panels
+from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import svg_file
 from medsenteval.report.charts.frontier_chart import frontier_panels
-from medsenteval.report.charts.heat_map import HeatCell
+from medsenteval.report.charts.heat_map import HeatCell, heat_map
+from medsenteval.report.charts.interval_chart import interval_plot, variance_plot
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.statistics import FriedmanOutcome
 from tests.comparison.simulated import accuracy_result
 
@@ -56,6 +53,48 @@ def _ranks(width: float | None) -> Drawing:
     return critical_difference_diagram([LONG, "b", "c", "d", "lexical"], outcome, width)
 
 
+def _many_ranks(k: int, critical: float) -> Callable[[float | None], Drawing]:
+    def draw(width: float | None) -> Drawing:
+        ranks = np.linspace(1.5, k - 0.25, k)[::-1]
+        outcome = FriedmanOutcome(9.0, 0.03, 4.0, 0.02, ranks, critical, np.ones((k, k)), 0.05, 4, k)
+        return critical_difference_diagram([f"encoder-{number}" for number in range(k)], outcome, width)
+
+    return draw
+
+
+def _steps(width: float | None) -> Drawing:
+    shares = [-0.1, 0.0, 0.01, *(step / 9 + 0.001 for step in range(1, 9)), 0.999, 1.0]
+    names = [f"task-{number}" for number in range(len(shares) - 1)] + ["a task whose name is far too long for the map of all"]
+    return heat_map(["one"], names, [[HeatCell(f"{share:.2f}", share) for share in shares]], width)
+
+
+def _full_band(width: float | None) -> Drawing:
+    tasks = [f"task-{number}" for number in range(20)]
+    return heat_map(["one", LONG], tasks, [[HeatCell("1.0", 0.5)] * 20] * 2, width)
+
+
+def _at_the_edge(width: float | None) -> Drawing:
+    ends = {"one": (0.2, 0.1, 0.25), LONG: (0.1, 0.0, 0.2)}
+    scores = {name: Metric("spearman", *values, 0.3, "fraction", 9) for name, values in ends.items()}
+    return interval_plot("A task with quite a long name of its own, as users give", "spearman", "fraction", 0.3, scores, width)
+
+
+def _names_at_the_edge(width: float | None) -> Drawing:
+    """Names that are less than a pixel wider than what a line of each kind of figure holds."""
+    # Letters that are 12 and 3.6 pixels wide, in the smaller letters of relations 11 and 3.3.
+    names = {most: "中" * wide + "i" * slim for most, wide, slim in ((220, 4, 48), (200, 2, 49), (260, 3, 69))}
+    tall = {names[220]: Metric("acc", 70, 61, 78, 50, "percent", 9), "b": Metric("acc", 40, 30, 50, 50, "percent", 9)}
+    outcome = FriedmanOutcome(9.0, 0.03, 4.0, 0.02, np.array([1.0, 2.0, 3.0]), 1.1, np.ones((3, 3)), 0.05, 4, 3)
+    drawings = [
+        interval_plot("RQE", "acc", "percent", 50.0, tall, width),
+        heat_map([names[220]], ["中中" + "i" * 35, "中" * 4 + "i" * 98], [[HeatCell("1.0", 0.5)] * 2], width),
+        critical_difference_diagram([names[200], "b", "c"], outcome, width),
+        analogy_bars("BMASS", "acc", {"one": {names[260]: 0.5, "b": 0.25}}, width),
+    ]
+    across, down = max(each.width for each in drawings), sum(each.height for each in drawings)
+    return Drawing(across, down, "Names at the edge", "", tuple(shape for each in drawings for shape in each.shapes))
+
+
 def _gaps(width: float | None) -> Drawing:
     gold = [0, 1] * 20
 
@@ -79,6 +118,16 @@ def _subsets(width: float | None) -> Drawing:
     return subset_curves([Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made))], "frequency", width)
 
 
+def _many_subsets(width: float | None) -> Drawing:
+    found = []
+    for task, encoders in (("MayoSRS", 9), ("UMNSRS-sim", 10), ("Bio-SimLex", 2)):
+        places = [(encoder, subset) for encoder in range(encoders) for subset in range(4)]
+        made = [SubsetScore(f"encoder-{e}", s, 10 + e % 3, 0.1 * s - 0.05 * e, -0.6, 0.4) for e, s in places]
+        made[1] = SubsetScore("encoder-0", 1, 3, np.nan, np.nan, np.nan)
+        found.append(Subsets((5.0, 50.0, 1e6), (), 0, 0, task, "spearman", tuple(made)))
+    return subset_curves(found, "frequency in a corpus of abstracts", width)
+
+
 def _frontier(_: float | None) -> Drawing:
     points = [
         FrontierPoint(64, "float32", 256, 0.8, 0.0, 0.0, 0.0, True),
@@ -99,9 +148,20 @@ FIGURES: Final[dict[str, Callable[[float | None], Drawing]]] = {
     "heat-map": _heat_map,
     "intervals": _intervals,
     "critical-difference": _ranks,
+    "heat-map-steps": _steps,
+    "heat-map-full-band": _full_band,
+    "intervals-at-the-edge": _at_the_edge,
+    "critical-difference-of-7": _many_ranks(7, 2.0),
+    "critical-difference-of-8": _many_ranks(8, 9.5),
+    "critical-difference-of-12": _many_ranks(12, 3.0),
+    "critical-difference-of-13": _many_ranks(13, 0.5),
+    "critical-difference-of-24": _many_ranks(24, 5.0),
+    "critical-difference-of-25": _many_ranks(25, 60.0),
+    "names-at-the-edge": _names_at_the_edge,
     "domain-gap": _gaps,
     "analogies": _analogies,
     "subsets": _subsets,
+    "subsets-of-many": _many_subsets,
     "frontier": _frontier,
     "variances": _variances,
 }
@@ -134,4 +194,5 @@ def test_a_figure_is_drawn_as_its_file_shows(name: str, width: float | None) -> 
 
 if __name__ == "__main__":
     for name, width in LAID_OUT:
-        place(name, width).write_text(drawn(name, width), "utf-8")
+        if name in sys.argv or len(sys.argv) == 1:
+            place(name, width).write_text(drawn(name, width), "utf-8")

@@ -119,3 +119,14 @@ def test_a_decision_from_the_other_side() -> None:
     (one, other) = (there.interval, back.interval)
     assert (other.estimate, other.low, other.high) == pytest.approx((-one.estimate, -one.high, -one.low))
     assert (back.first, back.second) == (there.second, there.first)
+
+
+def test_the_one_that_wins_more_is_named_first_though_its_rank_is_no_better() -> None:
+    # On one task a is better by far, on two b is by a little: a has the larger share of the way, b wins more often.
+    shares = {"RQE": (0.99, 0.5), "PICO": (0.7, 0.8), "MR": (0.7, 0.8)}
+    results = [answers(t, e, s, i) for i, (t, both) in enumerate(shares.items()) for e, s in zip("ab", both, strict=True)]
+    comparison = compare_results(results, resamples=2000)
+    found = headline(comparison, decide(comparison, 1.0, power=False), {})
+    assert found.order == ("b", "a")
+    assert str(found).startswith("b beats a on 2 of 3 tasks (it loses 1); clearest on ")
+    assert [each.verdict for each in found.pair] == ["worse", "better", "better"]

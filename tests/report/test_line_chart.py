@@ -11,11 +11,11 @@ import pytest
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import subset_scores
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts import subset_curves
 from medsenteval.report.charts.drawing import Circle, Drawing, Line, Rectangle, Text
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.learning_curve_table import curve_points, draw_curves
 from medsenteval.report.sections import relations
 from medsenteval.report.sections.relations import draw_comparison, draw_metrics

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from medsenteval.comparison.compare import compare_results
-from medsenteval.comparison.comparison_columns import Comparison
+from medsenteval.comparison.significance import Comparison
 from medsenteval.errors import SettingsError
 from medsenteval.report.comparison_table import Markup, TableOptions, render_comparison, render_table
 from tests.report.made_up import many_results

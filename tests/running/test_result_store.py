@@ -13,6 +13,8 @@ from click.testing import CliRunner
 import medsenteval
 from medsenteval import Settings
 from medsenteval.cli.main import main
+from medsenteval.errors import DataMissingError
+from medsenteval.running import record
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore, StoreError, load_results
 from tests.comparison.simulated import accuracy_result
@@ -137,3 +139,37 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be written"), store.locked(*job):
         pass
     assert precious.read_text() == "mine"
+
+
+def test_estimates_look_at_the_three_latest_of_the_encoder_and_of_the_task(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    tasks = ("RQE", "MedNLI", "TREC", "MR", "CR")
+    for number, (encoder, task) in enumerate((encoder, task) for encoder in ("one", "two", "three", "four") for task in tasks):
+        os.utime(store.save(accuracy_result(task, encoder, GOLD, GOLD)), (number, number))
+    store.save(Failure("RQE", "one", "x", "no memory", "MemoryError"))
+    found = [(result.encoder, result.task) for result in store.latest_like("one", "RQE")]
+    assert found == [("one", "TREC"), ("one", "MR"), ("one", "CR"), ("two", "RQE"), ("three", "RQE"), ("four", "RQE")]
+
+
+def test_a_stored_file_can_be_read_by_people(tmp_path: Path) -> None:
+    text = ResultStore(tmp_path).save(accuracy_result("RQE", "β", GOLD, GOLD, notes=("naïve",))).read_text("utf-8")
+    assert text.startswith('{\n "')
+    assert '"naïve"' in text
+    assert '"encoder": "β"' in text
+
+
+def test_copies_of_a_result_count_once_and_other_scores_do_not_vanish(tmp_path: Path) -> None:
+    one, other = (accuracy_result("RQE", "one", GOLD, answers) for answers in (GOLD, 1 - GOLD))
+    for number, result in enumerate((one, one, other)):
+        ResultStore(tmp_path / str(number)).save(result)
+    found = load_results([str(tmp_path / str(number)) for number in range(3)], tmp_path)
+    assert [result.metrics[0].value for result in found] == [100.0, 0.0]
+
+
+def test_whoever_has_made_the_record_again_may_ask_for_it_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stored = accuracy_result("RQE", "one", GOLD, GOLD)
+    monkeypatch.setattr(record, "_record", lambda: (stored,))
+    assert load_results(["reference"], tmp_path, reference=True) == [stored]
+    ResultStore(tmp_path).save(accuracy_result("MedNLI", "one", GOLD, GOLD))
+    with pytest.raises(DataMissingError, match=r"it has none of these tasks, but, on real data: RQE$"):
+        load_results([], tmp_path, reference=True)

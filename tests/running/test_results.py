@@ -14,6 +14,7 @@ import pytest
 import medsenteval
 from medsenteval.errors import DataMissingError, MissingExtraError, SettingsError, UnknownNameError
 from medsenteval.report.notebook import Compared
+from medsenteval.running.result_store import ResultStore
 from medsenteval.running.results import Results
 from medsenteval.settings import Settings
 from tests.comparison.simulated import accuracy_result
@@ -79,6 +80,22 @@ def test_frames_tell_encoders_of_one_name_and_protocols_apart() -> None:
     assert len(items) == 3 * len(GOLD)
     assert not items.duplicated(["encoder", "protocol", "seed", "id"]).any()
     assert "protocol" not in Results([small, large]).items().columns
+
+
+def test_an_encoder_has_one_name_in_all_frames() -> None:
+    good, bad = ("good", GOLD), ("bad", 1 - GOLD)
+    several = Results(
+        [
+            replace(accuracy_result(task, "one", GOLD, answers), encoder_identity=identity)
+            for task, order in (("RQE", (good, bad)), ("BioASQ", (bad, good)))
+            for identity, answers in order
+        ]
+    )
+    scores = several.to_dataframe().set_index(["task", "encoder"])["value"]
+    for task in several.tasks:
+        items = several.items(task)
+        shares = (items["gold"] == items["predicted"]).groupby(items["encoder"]).mean()
+        assert (100 * shares).to_dict() == scores[task].to_dict()
 
 
 def test_items_score_as_the_result_does(results: Results) -> None:
@@ -165,6 +182,18 @@ def test_a_comparison_as_an_object() -> None:
     assert row["difference"] == pytest.approx(expected)
     assert row["low"] < row["difference"] < row["high"] < 0
     assert "better" in repr(found)
+    assert found._repr_markdown_().startswith("|  | Encoder | Size | RQE |")
+
+
+def test_stored_results_are_compared_by_the_name_of_their_folder(tmp_path: Path) -> None:
+    made = [accuracy_result("RQE", name, GOLD, GOLD) for name in ("one", "two")]
+    for result in made:
+        ResultStore(tmp_path).save(result)
+    assert str(medsenteval.compare(tmp_path, resamples=100)) == str(medsenteval.compare(made, resamples=100))
+    stored = medsenteval.load_results(tmp_path)
+    assert (stored.keys(), list(stored), len(stored)) == (["RQE"], ["RQE"], 2)
+    assert "RQE" in stored
+    assert "rqe" not in stored
 
 
 PUBLIC = [name for name in medsenteval.__all__ if name not in ("__version__", "engine", "registry", "utils")]

@@ -54,11 +54,8 @@ def interval_plot(
     middle = max(half, min((axis.start + axis.end) / 2, room - half))
     shapes.append(Text(middle, bottom + 34, said, anchor="middle", fill="muted", size=11))
     best = max(scores.items(), key=lambda pair: pair[1].value)
-    constant = "" if math.isnan(baseline) else f" the constant answer scores {number(baseline, unit)},"
-    described = (
-        f"{metric} of {len(scores)} encoders with intervals;{constant} "
-        f"the highest is {best[0]} with {number(best[1].value, unit)}."
-    )
+    shown = "intervals;" if math.isnan(baseline) else f"95 % intervals; the constant answer scores {number(baseline, unit)},"
+    described = f"{metric} of {len(scores)} encoders with {shown} the highest is {best[0]} with {number(best[1].value, unit)}."
     return Drawing(axis.end + _SCORE, bottom + 44, f"{title}: {metric} with intervals", described, tuple(shapes))
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from medsenteval.comparison.pairing import align_items
 from medsenteval.contracts import Dataset, Result
-from medsenteval.running.stored_jobs import read_again
+from medsenteval.running.rescoring import read_again
 
 
 @dataclass(frozen=True)

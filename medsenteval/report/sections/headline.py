@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import share_of_way
+from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.statistics.verdicts import RankInterval
 
 #: As many names stand in the sentence; more are counted.

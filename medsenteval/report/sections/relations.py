@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.report.charts import analogy_bars
+from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.figure_files import write_drawing
 
 _LABELS: Final = {"acc": "relaxed accuracy", "map": "MAP", "mrr": "MRR"}

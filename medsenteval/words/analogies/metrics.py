@@ -41,10 +41,6 @@ class Measures:
         found: Floats = getattr(self, metric)
         return found
 
-    def take(self, rows: Rows) -> Measures:
-        """Return the metrics of these questions, repetitions allowed; ranks stay those of all answers."""
-        return Measures(self.acc[rows], self.map[rows], self.mrr[rows], self.ranks)
-
 
 @dataclass(frozen=True)
 class Summary:

@@ -446,3 +446,14 @@ def test_files_that_flair_wrote_give_flairs_own_vectors(tmp_path: Path) -> None:
     reference.embed(sentences)
     expected = np.array([sentence.embedding.detach().cpu().numpy() for sentence in sentences])
     assert load_encoder(f"flair:{files[0]}+{files[1]}").encode(texts) == pytest.approx(expected, abs=1e-5)
+
+
+def test_no_texts_have_no_rows_and_parameters_are_tensors(folder: Path, tmp_path: Path) -> None:
+    encoder: Any = load_encoder(f"flair:{folder / 'forward.pt'}")
+    none = encoder.encode_tokens([])
+    assert (len(none), none.values.shape, none.offsets.tolist(), none.known.shape) == (0, (0, 0), [0], (0,))
+    assert encoder.encode([]).shape == (0, encoder.dimension)
+    state = make_state(True)
+    state["state_dict"] = {key: torch.nn.Parameter(value) for key, value in state["state_dict"].items()}
+    same = load_encoder(f"flair:{save(state, tmp_path / 'parameters.pt')}")
+    assert np.array_equal(same.encode(["fever"]), encoder.encode(["fever"]))

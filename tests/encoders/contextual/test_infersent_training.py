@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,6 +53,35 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+def test_by_default_it_is_trained_as_conneau_et_al_did() -> None:
+    """Their train_nli.py: SGD at 0.1, decayed by 0.99, divided by 5, until 1e-5, gradients cut at a norm of 5."""
+    chosen = InferSentTraining()
+    assert (chosen.hidden, chosen.classifier_hidden, chosen.nonlinear, chosen.dropout) == (2048, 512, False, 0.0)
+    assert (chosen.epochs, chosen.batch_size, chosen.learning_rate, chosen.decay) == (20, 64, 0.1, 0.99)
+    assert (chosen.shrink, chosen.minimum_learning_rate, chosen.maximum_gradient) == (5.0, 1e-5, 5.0)
+    assert (chosen.pooling, chosen.seed, chosen.device) == ("max", 1234, "auto")
+    for name in ("hidden", "classifier_hidden", "epochs", "batch_size", "learning_rate", "decay", "maximum_gradient"):
+        one: dict[str, Any] = {name: 1}
+        assert getattr(replace(chosen, **one), name) == 1
+        with pytest.raises(SettingsError, match=f"{name} is 0; it must be above 0"):
+            replace(chosen, **{**one, name: 0})
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+def test_a_sentence_of_no_words_is_the_zero_vector(pooling: str) -> None:
+    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
+
+    encoder = SentenceEncoder(3, 2, pooling)
+    words = torch.arange(9.0).reshape(3, 3)
+    with torch.no_grad():
+        rows = encoder(words, [2, 0, 1])
+        assert torch.allclose(rows[0], encoder(words[:2], [2])[0])
+        assert torch.allclose(rows[2], encoder(words[2:], [1])[0])
+        assert (rows[1] == 0).all()
+        assert rows[0].abs().sum() > 0
+        assert encoder(words[:0], [0, 0]).tolist() == [[0.0] * 4] * 2
 
 
 def few(dataset: Dataset) -> tuple[Split, Split]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from medsenteval.encoders.contextual.model_folder import _leads_outside, _safetensors_fault, find_model
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.conftest import lazily, pipes
@@ -349,3 +350,51 @@ def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path, name: str) -> None:
     with pipes(folder / name) as opened, pytest.raises(EncoderError, match=f"{name} is missing or no file"):
         load_encoder(f"sentence-transformers:{folder}")
     assert opened == []
+
+
+def test_a_model_of_the_hub_is_fixed_to_its_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    asked = []
+
+    def download(argument: str, allow_patterns: list[str]) -> str:
+        asked.append((argument, allow_patterns))
+        return str(tmp_path / "models--o--n" / "0123abc")
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    found = find_model("owner/name", "transformers")
+    assert found == (tmp_path / "models--o--n" / "0123abc", "owner/name", {"revision": "0123abc"})
+    assert asked == [("owner/name", ["*.json"])]
+    assert find_model(str(tmp_path), "transformers") == (tmp_path, str(tmp_path), {})
+    for wrong in ("a/b/c", "./absent", "~/absent", "/absent", "a b"):
+        with pytest.raises(EncoderError, match=r"there is no folder .*, and it cannot be the ID of a model hub"):
+            find_model(wrong, "transformers")
+    (tmp_path / "file").touch()
+    with pytest.raises(EncoderError, match="is a file; expected is the folder"):
+        find_model(str(tmp_path / "file"), "transformers")
+    with pytest.raises(EncoderError, match="transformers needs a model: transformers:ID or transformers:PATH"):
+        find_model("", "transformers")
+
+
+def test_a_safetensors_file_is_judged_by_its_header(tmp_path: Path) -> None:
+    file = tmp_path / "x.safetensors"
+    header = json.dumps({"__metadata__": {}, "a": {"data_offsets": [0, 4]}, "b": {"data_offsets": [4, 12]}}).encode()
+    whole = len(header).to_bytes(8, "little") + header + bytes(12)
+    for content, fault in [
+        (whole, ""),
+        (whole[:-1], f"it has {len(whole) - 1} bytes where its header promises {len(whole)}"),
+        (whole + b"x", f"it has {len(whole) + 1} bytes where its header promises {len(whole)}"),
+        ((2).to_bytes(8, "little") + b"{}", ""),
+        ((3).to_bytes(8, "little") + b"{}", "its 10 bytes cannot hold the header of 3 bytes that it announces"),
+        ((2).to_bytes(8, "little") + b"[]", "its header is not that of safetensors ('list' object has no attribute 'items')"),
+        ((3).to_bytes(8, "little") + b"{,}", "its header is not that of safetensors (Expecting property name"),
+    ]:
+        file.write_bytes(content)
+        assert _safetensors_fault(file)[: len(fault) or 9] == fault
+
+
+def test_a_name_that_no_file_can_have_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "own.txt").touch()
+    (tmp_path / "other.txt").touch()
+    names = ["a\0b", str(tmp_path / "absent"), str(tmp_path / "model" / "own.txt"), str(tmp_path / "other.txt")]
+    assert [_leads_outside(name, tmp_path / "model") for name in names] == [False, False, False, True]

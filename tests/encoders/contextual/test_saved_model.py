@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from medsenteval.encoders.contextual.saved_model import _assets, _is_plain
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.encoders.contextual.test_use import TEXTS, WORDS, expected_rows, save_tf1, save_tf2
@@ -232,6 +233,40 @@ def test_a_vocabulary_outside_the_folder_is_not_read(tf: Any, tmp_path: Path, ma
     folder = change(make(tf, tmp_path / "in" / "model"), rename_asset)
     with pytest.raises(EncoderError, match=r"secret\.txt, which is not in"):
         load_encoder(f"use:{folder}")
+
+
+@pytest.mark.parametrize("name", ["/etc/words.txt", "a/../../b", "..", "a\\b", "c:words.txt"])
+def test_no_name_of_a_vocabulary_leads_out_of_its_folder(tf: Any, name: str) -> None:
+    from tensorflow.core.protobuf import meta_graph_pb2
+
+    graph = meta_graph_pb2.MetaGraphDef()
+    for inside in ("words.txt", "a/b..txt", name):
+        asset = graph.asset_file_def.add()
+        asset.filename, asset.tensor_info.name = inside, f"{inside}:0"
+    with pytest.raises(EncoderError, match=rf"the graph has the vocabulary {re.escape(name)}, which is not in its folder"):
+        _assets(graph, "the graph")
+    del graph.asset_file_def[-1]
+    assert _assets(graph, "the graph") == {"words.txt", "a/b..txt"}
+    assert not graph.collection_def
+
+
+def test_a_files_name_is_an_argument_an_asset_or_a_constant_without_folders(tf: Any) -> None:
+    nodes = tf.compat.v1.GraphDef().node
+    for name, operation, inputs in [
+        *(("held", "Placeholder", []), ("joined", "StringJoin", ["held"]), ("asset", "StringJoin", [])),
+        *(("same", "Identity", ["held:0"]), ("default", "PlaceholderWithDefault", ["same"]), ("nothing", "Identity", [])),
+        *((f"step{i}", "Identity", [f"step{i + 1}"]) for i in range(12)),
+    ]:
+        nodes.add(name=name, op=operation, input=inputs)
+    for name, text in (("plain", b"words.txt"), ("path", b"a/b"), ("drive", b"a\\b")):
+        nodes.add(name=name, op="Const").attr["value"].tensor.string_val.append(text)
+    produced = {node.name: node for node in nodes}
+    verdicts = {
+        name: _is_plain(name, produced, frozenset({"asset"}))
+        for name in (*produced, "argument", "argument:0", "", "^held", "^argument")
+    }
+    plain = {"held", "asset", "same", "default", "plain", "argument", "argument:0"}
+    assert {name for name, is_plain in verdicts.items() if is_plain} == {*plain, *(f"step{i}" for i in range(3, 12))}
 
 
 def test_a_vocabulary_named_by_a_constant_is_not_read(tf: Any, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from medsenteval.datasets.locate import load_dataset
+from medsenteval.encoders.contextual import sentence_transformer
+from medsenteval.encoders.contextual.lazy_model import LazyModel
+from medsenteval.encoders.contextual.sentence_transformer import SentenceTransformerEncoder
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder, task
 from medsenteval.settings import Settings
@@ -456,3 +460,19 @@ def test_other_backends_are_asked_for_by_name_and_known_by_their_files(tmp_path:
 def test_options_that_do_not_go_together_are_refused_before_anything_is_read(options: str, reason: str, tiny: Path) -> None:
     with pytest.raises(EncoderError, match=reason):
         load_encoder(f"sentence-transformers:{tiny},{options}")
+
+
+def test_tokens_are_not_counted_where_nothing_is_cut() -> None:
+    for max_length, tokenizer in ((None, object()), (5, None)):
+        encoder = SentenceTransformerEncoder.__new__(SentenceTransformerEncoder)
+        encoder._lazy = LazyModel.loaded(SimpleNamespace(tokenizer=tokenizer), {"max_length": max_length})
+        assert encoder.token_counts(["a b", "c"]) == [0, 0]
+
+
+@needs_library
+def test_a_backend_without_its_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = save_model(tmp_path / "model")
+    for missing, named in (("onnxruntime", "onnxruntime"), ("optimum", "optimum"), ("optimum.onnxruntime", "optimum")):
+        monkeypatch.setattr(sentence_transformer, "find_spec", lambda name, missing=missing: None if name == missing else name)
+        with pytest.raises(MissingExtraError, match=rf"backend=onnx.*{named}"):
+            load_encoder(f"sentence-transformers:{folder},backend=onnx")

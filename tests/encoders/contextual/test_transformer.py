@@ -11,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,9 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.pooling import pool
-from medsenteval.encoders.contextual.checkpoint import Prompts, count_tokens, without_tensorflow
+from medsenteval.encoders.contextual.checkpoint import Prompts, choose_device, count_tokens, without_tensorflow
 from medsenteval.encoders.contextual.lazy_model import LazyModel
-from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder
+from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder, _apply_case, _layer_numbers
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict, hash_tokenizer
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
@@ -319,6 +320,20 @@ def test_the_end_of_text_stands_behind_each_text_cut_or_not(gpt2: Path, bert: Pa
     assert encoder.identity != cached(gpt2, ",max_length=10,pooling=last").identity
     with pytest.raises(EncoderError, match="no end-of-text token"):
         load_encoder(f"transformers:{bert},end=yes")
+
+
+def test_the_end_of_text_is_of_the_first_segment(bert: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bert"
+    shutil.copytree(bert, folder)
+    file = folder / "tokenizer_config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text("utf-8")), "eos_token": "[SEP]"}), "utf-8")
+    encoder = load_encoder(f"transformers:{folder},pooling=last,end=yes")
+    vocabulary = (bert / "vocab.txt").read_text("utf-8").split("\n")
+    ids = [vocabulary.index(piece) for piece in ("[CLS]", "fever", "[SEP]", "[SEP]")]
+    model = transformers.BertModel.from_pretrained(bert).eval()
+    with torch.no_grad():
+        expected = model(torch.tensor([ids]), token_type_ids=torch.zeros(1, 4, dtype=torch.long)).last_hidden_state[0, -1]
+    assert encoder.encode(["fever"])[0] == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 def test_prompts_stand_before_texts_and_tokens_are_counted_before_they_are_cut(bert: Path) -> None:
@@ -664,3 +679,52 @@ def test_a_tokeniser_without_a_compiled_backend_counts_its_tokens_uncut() -> Non
         return {"input_ids": [[0, *range(len(text.split())), 1][: 2 if truncation else None] for text in texts]}
 
     assert count_tokens(plain, ["chest pain", "", "no chest pain"]) == [4, 2, 5]
+
+
+def test_auto_is_the_first_device_that_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for cuda, mac, options, found in [
+        (True, True, {}, "cuda"),
+        (False, True, {}, "mps"),
+        (False, True, {"mps": False}, "cpu"),
+        (False, False, {}, "cpu"),
+    ]:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda cuda=cuda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda mac=mac: mac)
+        assert choose_device("auto", **options) == found
+    assert choose_device("cpu") == "cpu"
+    with pytest.raises(EncoderError, match="device is 'nowhere', which cannot be used here"):
+        choose_device("nowhere")
+
+
+@pytest.mark.parametrize(
+    ("backend", "case", "lowered"),
+    [
+        (None, "checkpoint", False),
+        (None, "lower", True),
+        (None, "exact", None),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "Lowercase"}'), "exact", None),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "NFC"}'), "exact", False),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "NFC"}'), "lower", True),
+        (SimpleNamespace(normalizer=SimpleNamespace(lowercase=None)), "lower", False),
+        (SimpleNamespace(normalizer=SimpleNamespace(lowercase=None)), "exact", False),
+    ],
+)
+def test_texts_are_lower_cased_where_the_tokeniser_cannot_be_told_to(backend: Any, case: str, lowered: bool | None) -> None:
+    tokenizer = SimpleNamespace(backend_tokenizer=backend)
+    if lowered is None:
+        with pytest.raises(EncoderError, match="here: case is 'exact', but the letter case of a SimpleNamespace"):
+            _apply_case(tokenizer, case, "here")
+        return
+    assert _apply_case(tokenizer, case, "here") is lowered
+    if backend is not None and backend.normalizer is not None:
+        assert backend.normalizer.lowercase is (case == "lower")
+
+
+@pytest.mark.parametrize(
+    ("layer", "numbers"), [("last", (4,)), ("first", (1,)), ("0", (0,)), ("-1", (4,)), ("-5+2", (0, 2)), ("4+last", (4, 4))]
+)
+def test_layers_are_counted_from_the_embeddings(layer: str, numbers: tuple[int, ...]) -> None:
+    assert _layer_numbers(layer, 4, "here") == numbers
+    for wrong in ("5", "-6", "1+7"):
+        with pytest.raises(EncoderError, match=rf"here: layer is {wrong.split('+')[-1]}, but the model has 4 layers"):
+            _layer_numbers(wrong, 4, "here")

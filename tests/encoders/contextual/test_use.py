@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from medsenteval.encoders.contextual import use
+from medsenteval.encoders.contextual.saved_model import _is_whole_protobuf, _tags
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 
@@ -259,3 +261,36 @@ def test_an_address_is_resolved_by_tensorflow_hub(tf2: Path, monkeypatch: pytest
     assert encoder.identity == load_encoder(f"use:{tf2}").identity
     with pytest.raises(EncoderError, match="no such model"):
         load_encoder("use:https://tfhub.dev/absent/1")
+
+
+@pytest.mark.parametrize(
+    ("content", "is_whole"),
+    [
+        (b"\x08\x01\x12\x00", True),
+        (b"\x12\x02ab\x12\x00", True),
+        (b"\x08\x81\x01\x12\x00", True),  # a number of two bytes
+        (b"\x12\x81\x01" + bytes(129), True),
+        (b"\x12\x81\x01" + bytes(128), False),
+        (b"\x12\x81\x01" + bytes(130), False),
+        (b"\x08\x01", False),  # no graph
+        (b"\x12\x02a", False),
+        (b"\x12\xff", False),  # a number without its end
+        (b"\x12", False),
+        (b"\x1a\x00", False),
+        (b"", False),
+    ],
+)
+def test_a_saved_model_ends_where_its_fields_end(tmp_path: Path, content: bytes, is_whole: bool) -> None:
+    (tmp_path / "saved_model.pb").write_bytes(content)
+    assert _is_whole_protobuf(tmp_path / "saved_model.pb") is is_whole
+
+
+@pytest.mark.parametrize(
+    ("tags", "chosen"), [([["train"]], None), ([["train"], []], []), ([["serve"], ["train"]], ["serve"]), ([["serve"], []], [])]
+)
+def test_the_graph_for_inference_is_chosen(tags: list[list[str]], chosen: list[str] | None) -> None:
+    graphs = [SimpleNamespace(meta_info_def=SimpleNamespace(tags=each)) for each in tags]
+    assert _tags(SimpleNamespace(meta_graphs=graphs), "here") == chosen
+    odd = [SimpleNamespace(meta_info_def=SimpleNamespace(tags=[each])) for each in ("a", "b")]
+    with pytest.raises(EncoderError, match=r"here has the tags .*; expected is one without tags or tagged 'serve'"):
+        _tags(SimpleNamespace(meta_graphs=odd), "here")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import struct
 from collections.abc import Callable
@@ -13,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medsenteval.encoders.static.fasttext import subwords
+from medsenteval.encoders.static import fasttext
+from medsenteval.encoders.static.fasttext import _read_dictionary, subwords
 from medsenteval.encoders.static.word_index import as_bytes
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
@@ -162,8 +164,9 @@ def test_wrong_and_cut_files_are_named_at_once(tiny: Path, tmp_path: Path) -> No
         (content[:30], "ends within its description"),
         (content[:130], "ends at word"),
         (content[: at_matrix + 100], "ends within its matrix"),
-        (content[:-1], "bytes were expected"),
-        (content + b"x", "bytes were expected"),
+        (content[:-1], f"{len(content)} bytes were expected, it has {len(content) - 1}; is the download complete"),
+        (content + b"x", f"{len(content)} bytes were expected, it has {len(content) + 1}"),
+        (b"{", "does not begin as a fastText .bin model does; expected"),
         (content[:4] + struct.pack("<i", 13) + content[8:], "version 13"),
         (sent2vec, "BioSentVec"),
         (quantised, "quantised"),
@@ -180,3 +183,69 @@ def test_wrong_and_cut_files_are_named_at_once(tiny: Path, tmp_path: Path) -> No
     ]:
         with pytest.raises(EncoderError, match=message):
             load_encoder(spec)
+
+
+class Dripping(io.BytesIO):
+    """A file of which each reading brings three bytes only."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(3)
+
+
+@pytest.mark.parametrize("words", [[b"heart", b"", b"x" * 20], [b"", b"a"], []])
+@pytest.mark.parametrize("stream", [io.BytesIO, Dripping])
+def test_a_dictionary_is_read_in_any_pieces_and_no_byte_too_far(words: list[bytes], stream: type[io.BytesIO]) -> None:
+    content = b"head" + b"".join(word + b"\0" + struct.pack("<qb", 7, 0) for word in words) + b"matrix"
+    file = stream(content)
+    file.seek(4)
+    assert _read_dictionary(Path("model.bin"), file, len(words)) == words
+    assert content[file.tell() :] == b"matrix"
+    file.seek(4)
+    with pytest.raises(EncoderError, match=rf"ends at word {len(words) + 1} of the {len(words) + 2}"):
+        _read_dictionary(Path("model.bin"), file, len(words) + 2)
+
+
+@pytest.mark.parametrize(("version", "kind", "has_ngrams"), [(11, 3, False), (12, 3, True), (11, 2, True)])
+def test_supervised_models_of_the_first_versions_have_no_ngrams(
+    tiny: Path, tmp_path: Path, version: int, kind: int, has_ngrams: bool
+) -> None:
+    content = tiny.read_bytes()
+    path = tmp_path / "model.bin"
+    path.write_bytes(content[:4] + struct.pack("<i", version) + content[8:36] + struct.pack("<i", kind) + content[40:])
+    encoder = load_encoder(f"fasttext:{path},tokenizer=whitespace")
+    assert encoder.encode(["hearts"]).any() == has_ngrams
+    assert encoder.encode(["heart"]).any()
+
+
+def handmade(words: list[str], *, buckets: int, longest: int, rows: int) -> bytes:
+    """A model of two dimensions whose row i is (i, -i), as fastText writes it."""
+    head = struct.pack("<ii", 793712314, 12) + struct.pack("<12id", 2, 5, 5, 1, 5, 1, 1, 2, buckets, 1, longest, 0, 1e-4)
+    dictionary = struct.pack("<iiiqq", len(words), len(words), 0, 9, -1)
+    dictionary += b"".join(word.encode() + b"\0" + struct.pack("<qb", 1, 0) for word in words)
+    matrix: bytes = (np.arange(rows, dtype="<f4")[:, None] * np.array([1, -1], dtype="<f4")).tobytes()
+    return head + dictionary + struct.pack("<?qq", False, rows, 2) + matrix + struct.pack("<?qq", False, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("buckets", "longest", "rows", "fits"),
+    [(0, 0, 3, True), (5, 0, 3, True), (0, 3, 3, True), (5, 1, 8, True), (5, 1, 7, False), (5, 0, 2, False)],
+)
+def test_a_matrix_has_a_row_for_each_word_and_bucket(tmp_path: Path, buckets: int, longest: int, rows: int, fits: bool) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(handmade(["aa", "bb", "cc"], buckets=buckets, longest=longest, rows=rows))
+    if fits:
+        encoder = load_encoder(f"fasttext:{path}")
+        if not buckets or not longest:
+            assert encoder.encode(["bb", "cc", "cc bb", "dd"]).tolist() == [[1, -1], [2, -2], [1.5, -1.5], [0, 0]]
+    else:
+        with pytest.raises(EncoderError, match=rf"its matrix is {rows} x 2 for 3 words of 2 dimensions"):
+            load_encoder(f"fasttext:{path}")
+
+
+def test_more_distinct_words_than_a_block_keep_their_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(handmade([f"w{i}" for i in range(7)], buckets=0, longest=0, rows=7))
+    for size in (1, 2, 3, 100):
+        monkeypatch.setattr(fasttext, "_WORDS_A_BLOCK", size)
+        encoder = load_encoder(f"fasttext:{path}")
+        assert encoder.encode([f"w{i} w{i} none" for i in range(7)]).tolist() == [[i, -i] for i in range(7)]

@@ -103,6 +103,9 @@ def test_broken_models_are_named(tmp_path: Path) -> None:
     refused(f"model2vec:{folder}", r"model\.safetensors: cannot be read.*is the download complete")
     write_model(folder, embeddings=np.ones((3, 5), np.float32))
     refused(f"model2vec:{folder}", "3 rows for the tokeniser's 7 tokens")
+    write_model(folder, weights=np.ones(6, dtype=np.float32))
+    refused(f"model2vec:{folder}", "7 rows and 6 weights for the tokeniser's 7 tokens")
+    write_model(folder, embeddings=np.eye(3, dtype=np.float32))
     write_model(folder, mapping=np.array([0, 1, 2, 3, 4, 5, 99]))
     refused(f"model2vec:{folder}", "names rows beyond the 7")
     for mapping in (np.zeros(7, np.float32), np.zeros((7, 1), np.int32), np.zeros(0, np.int32)):
@@ -128,3 +131,11 @@ def test_a_tokeniser_that_fails_while_it_encodes_is_named(tmp_path: Path) -> Non
     (folder / "tokenizer.json").write_text(json.dumps(description))
     with pytest.raises(EncoderError, match=r"the tokeniser of m fails: .*Missing \[UNK\] token"):
         load_encoder(f"model2vec:{folder}").encode(["unknown"])
+
+
+def test_known_tokens_are_counted_before_they_are_cut(tmp_path: Path) -> None:
+    encoder: Any = load_encoder(f"model2vec:{write_model(tmp_path / 'm')},max_length=2")
+    assert encoder.token_counts(["heart attack .", "", "heart nothing blocker", "heart . " * 30]) == [3, 0, 3, 60]
+    assert encoder.sees == {"max_length": 2, "pooling": "mean", "dtype": "float32", "prompt": ""}
+    assert load_encoder(f"model2vec:{tmp_path / 'm'}").sees["max_length"] == 512  # type: ignore[attr-defined]
+    assert load_encoder(f"model2vec:{tmp_path / 'm'},max_length=none").sees["max_length"] is None  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,11 @@ from hypothesis import strategies as st
 
 from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.cache import CacheError, cache_folder
-from medsenteval.encoders.static import vector_files
+from medsenteval.encoders.static import converted_vectors, vector_formats
+from medsenteval.encoders.static.converted_vectors import open_vectors
 from medsenteval.encoders.static.tokens import TOKENIZERS
-from medsenteval.encoders.static.vector_files import open_vectors
-from medsenteval.encoders.static.vector_formats import FileOptions
-from medsenteval.encoders.static.vectors import WordVectorEncoder, from_table, load
+from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
+from medsenteval.encoders.static.vectors import Frequencies, WordVectorEncoder, from_table, load
 from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
@@ -377,7 +378,7 @@ def test_opening_maps_the_words_and_reads_none(write: Write, monkeypatch: pytest
     path = write({"v.bin": content}) / "v.bin"
     open_vectors(path)
     with monkeypatch.context() as patch:
-        patch.setattr(vector_files, "read_vectors", None)
+        patch.setattr(converted_vectors, "read_vectors", None)
         patch.setattr(Vocabulary, "in_bytes", None)
         table = open_vectors(path)
     letters = table.row_of._parts[0]
@@ -579,3 +580,133 @@ def test_a_converted_copy_that_others_can_change_is_not_trusted(tmp_path: Path, 
     copy.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(CacheError, match="links inside the cache are not followed"):
         load_encoder(f"vectors:{source}")
+
+
+# Files in blocks of any size
+
+
+def blocks_of(path: Path) -> list[tuple[list[str], list[list[float]]]]:
+    return [([word.decode() for word in words], rows.tolist()) for words, rows in read_vectors(path, FileOptions())]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+def test_a_word2vec_binary_is_read_in_blocks(write: Write, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(vector_formats, "_LINES_A_BLOCK", size)
+    words = {"a": [1.0, 2.0, 3.0], "": [4.0, 5.0, 6.0], "d": [7.0, 8.0, 9.0], "e": [0.0, 0.0, 0.5]}
+    path = write({"v.bin": word2vec_binary(words, b"")}) / "v.bin"
+    blocks = blocks_of(path)
+    assert [len(found) for found, _ in blocks] == [size] * (4 // size) + [4 % size] * bool(4 % size)
+    assert [word for found, _ in blocks for word in found] == list(words)
+    assert [row for _, rows in blocks for row in rows] == list(words.values())
+    words["e"][1] = math.nan
+    path.write_bytes(word2vec_binary(words, b"\n"))
+    with pytest.raises(EncoderError, match=r"the vector of word 4 is not finite; is the dimension really 3\?"):
+        blocks_of(path)
+    path.write_bytes(word2vec_binary(words, b"")[:-1])
+    with pytest.raises(EncoderError, match="ends within the vector of word 4 of the 4 it promises"):
+        blocks_of(path)
+
+
+@pytest.mark.parametrize("size", [4, 6, 7, 30])
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_text_is_read_in_blocks_of_whole_lines(write: Write, monkeypatch: pytest.MonkeyPatch, size: int, end: str) -> None:
+    monkeypatch.setattr(vector_formats, "_BYTES_A_BLOCK", size)
+    path = write({"v.txt": f"a 1\nb 2\n\nc 3{end}"}) / "v.txt"
+    blocks = blocks_of(path)
+    assert [word for words, _ in blocks for word in words] == ["a", "b", "c"]
+    assert [row for _, rows in blocks for row in rows] == [[1.0], [2.0], [3.0]]
+    path.write_text("a 1\nb 2\nc x\n")
+    with pytest.raises(EncoderError, match=r"v\.txt:3: expected a word and 1 finite numbers separated by blanks, got 'c x'"):
+        blocks_of(path)
+    path.write_text("a 1\nb 2\n" + "c" * 3 * size)
+    with pytest.raises(EncoderError, match=rf"v\.txt:3: a line of more than {size} bytes"):
+        blocks_of(path)
+
+
+@pytest.mark.parametrize(("near", "refused"), [(0.09, False), (0.11, True)])
+def test_a_layout_is_refused_where_the_other_agrees_better_by_a_tenth(
+    write: Write, monkeypatch: pytest.MonkeyPatch, near: float, refused: bool
+) -> None:
+    files, *_ = glove_binary("blocks", n_words=10)
+    path = write(files) / "vectors.bin"
+    said = iter([0.5, 0.5 + near])
+    monkeypatch.setattr("scipy.stats.spearmanr", lambda *_: SimpleNamespace(statistic=next(said)))
+    if refused:
+        with pytest.raises(EncoderError, match=r"a rank correlation of 0\.50, but of 0\.61 with layout=adjacent"):
+            load_encoder(f"vectors:{path},layout=blocks")
+    else:
+        assert load_encoder(f"vectors:{path},layout=blocks").encode(["word1"]).shape == (1, 4)
+
+
+def test_few_or_equal_counts_say_nothing_about_a_layout(write: Write) -> None:
+    files, *_ = glove_binary("blocks", n_words=9)
+    assert load_encoder(f"vectors:{write(files) / 'vectors.bin'},layout=adjacent").encode(["word1"]).any()
+    files, *_ = glove_binary("blocks", n_words=12)
+    files["vocab.txt"] = "".join(f"word{i} 7\n" for i in range(12))
+    assert load_encoder(f"vectors:{write(files, 'equal') / 'vectors.bin'},layout=adjacent").encode(["word1"]).any()
+
+
+def test_sif_by_default_weighs_by_a_thousandth_and_removes_one_component(write: Write) -> None:
+    path = write({"v.txt": GLOVE}) / "v.txt"
+    plain, said = (load_encoder(f"vectors:{path},pooling=sif{more}") for more in ("", ",sif_a=0.001,sif_components=1"))
+    table = open_vectors(path)
+    direct = WordVectorEncoder("v", table.row_of, table.matrix, source=table.sha256[:32], pooling="sif")
+    assert plain.identity == said.identity == direct.identity
+    assert plain.identity.endswith("-sif-0.001-zipf-1")
+    for options in ("sif_components=3", "sif_components=0"):
+        assert load_encoder(f"vectors:{path},pooling=sif,{options}").identity.endswith(options[-1])
+    for wrong in ("sif_components=4", "sif_components=-1", "sif_a=0", "sif_a=inf"):
+        with pytest.raises(EncoderError, match="expected a positive number, and at most the dimension 3"):
+            load_encoder(f"vectors:{path},pooling=sif,{wrong}")
+
+
+def test_frequencies_are_words_and_counts(tmp_path: Path) -> None:
+    path = tmp_path / "counts.txt"
+    path.write_text("\ufeffheart 3\n\nof\t1\nheart 2\nnew york 0\nzero 4\n", "utf-8")
+    found = Frequencies.read(path)
+    assert found.counts == {"heart": 5, "of": 1, "new york": 0, "zero": 4}
+    assert found.probabilities(["Heart", "of", "absent", "new york"]).tolist() == [0.5, 0.1, 0, 0]
+    for content, message in [
+        ("heart 3\nof -1\n", r"counts\.txt:2: expected 'word count', got 'of -1'"),
+        ("heart inf\n", "counts.txt:1: expected"),
+        ("heart nan\n", "counts.txt:1: expected"),
+        ("3\n", "counts.txt:1: expected"),
+        ("heart 0\n", "no counts in it"),
+        ("", "no counts in it"),
+    ]:
+        path.write_text(content, "utf-8")
+        with pytest.raises(EncoderError, match=message):
+            Frequencies.read(path)
+
+
+def test_of_two_processes_that_convert_at_once_the_second_discards_its_copy(write: Write) -> None:
+    path = write({"v.txt": GLOVE}) / "v.txt"
+    made: list[Path] = []
+
+    def convert(scratch: Path) -> dict[str, Any]:
+        (scratch / "rows").write_text("second")
+        if made:  # what another process did meanwhile
+            made[0].mkdir(parents=True)
+            (made[0] / "rows").write_text("first")
+            (made[0] / "meta.json").write_text('{"made": "first"}')
+        return {"made": "second"}
+
+    first, meta = converted_vectors.converted_folder(path, "x", "v", convert, [])
+    assert meta == {"source": str(path), "made": "second"}
+    shutil.rmtree(first)
+    made.append(first)
+    again, meta = converted_vectors.converted_folder(path, "x", "v", convert, [])
+    assert (again, meta, (again / "rows").read_text()) == (first, {"made": "first"}, "first")
+    assert [each.name for each in first.parent.iterdir()] == [first.name]
+    (first / "meta.json").unlink()
+    made.clear()
+    with pytest.raises(EncoderError, match=r"v\.txt: cannot be converted in "):
+        converted_vectors.converted_folder(path, "x", "v", convert, [])
+    assert [each.name for each in first.parent.iterdir()] == [first.name]
+
+
+def test_the_first_word_of_a_binary_may_be_empty(write: Write) -> None:
+    words = {"": [1.0, 2.0, 0.1], "a": [3.0, 4.0, 0.1]}
+    path = write({"v.bin": word2vec_binary(words, b"")}) / "v.bin"
+    ((found, rows),) = blocks_of(path)
+    assert (found, np.round(rows, 5).tolist()) == (list(words), list(words.values()))

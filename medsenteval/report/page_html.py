@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from medsenteval.comparison.compare import without_hope
 from medsenteval.comparison.decision import Decision
-from medsenteval.errors import MissingExtraError
-from medsenteval.report.charts import analogy_bars, gap_panels, subset_curves
-from medsenteval.report.charts.drawing import COLOURS, Drawing, clean
+from medsenteval.report.charts.drawing import COLOURS, clean
 from medsenteval.report.charts.figure_files import inline_svg
-from medsenteval.report.figures import draw_intervals, draw_ranks
-from medsenteval.report.page import Page
+from medsenteval.report.charts.interval_chart import number
+from medsenteval.report.figures import named_figures
+from medsenteval.report.page_content import Page, group_of, short
 from medsenteval.statistics import FriedmanOutcome, Significance
+from medsenteval.support.atomic_files import file_name_of
 
 #: Columns of the table of scores that go side by side on a printed page.
 _PRINTED_COLUMNS: Final = 12
@@ -46,15 +46,10 @@ _DARK: Final = {
 
 def render_page(page: Page) -> str:
     """Return the page as HTML; every name and text in it is escaped, and its own style and script are the only ones allowed."""
-    try:
-        from jinja2 import Environment, FunctionLoader, StrictUndefined
-        from markupsafe import Markup
-    except ImportError as error:
-        raise MissingExtraError("the report page", "jinja2", "report") from error
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+    from markupsafe import Markup
 
-    def chart(drawing: Drawing, name: str) -> Markup:
-        return Markup(inline_svg(drawing, name))
-
+    figures = dict(named_figures(page))
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -71,13 +66,12 @@ def render_page(page: Page) -> str:
     return environment.get_template("page.html").render(
         page=page,
         comparison=page.comparison,
-        letters=page.letters,
-        chart=chart,
-        draw_ranks=draw_ranks,
-        draw_intervals=draw_intervals,
-        gap_panels=gap_panels,
-        analogy_bars=analogy_bars,
-        subset_curves=subset_curves,
+        letters=page.comparison.letters(),
+        group_of=group_of,
+        number=number,
+        short=short,
+        chart=lambda name, id: Markup(inline_svg(figures[name], id)),
+        file_name_of=file_name_of,
         friedman=page.rank if isinstance(page.rank, FriedmanOutcome) else None,
         wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
         without_hope=without_hope(page.rank, page.comparison.level),

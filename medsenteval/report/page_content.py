@@ -14,9 +14,9 @@ from typing import Any
 from medsenteval import __version__
 from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.comparison.compare import compare_results, ranking
-from medsenteval.comparison.comparison_columns import Column, Comparison
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals, smallest_shown
 from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
+from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.comparison.word_subsets import Subsets, subset_scores
 from medsenteval.contracts import Metric, Result, training_note
 from medsenteval.datasets.locate import data_root
@@ -76,74 +76,29 @@ class Cell:
     share: float
 
 
-@dataclass(frozen=True)
-class TableColumn:
-    """A headline metric of a task: the cells of the encoders that have it, and the constant answer's score."""
-
-    label: str
-    metric: str
-    group: str
-    view: str
-    descending: bool
-    baseline: str
-    digits: int
-    cells: Mapping[str, Cell]
-
-
-@dataclass(frozen=True)
-class ScoreRow:
-    """One score of one encoder in the view of a task."""
-
-    encoder: str
-    metric: str
-    score: str
-    low: str
-    high: str
-    baseline: str
-    n: int
-
-
-@dataclass(frozen=True)
-class Job:
-    """One stored result: what it cost and the signature that repeats it."""
-
-    encoder: str
-    seed: int
-    seconds: float
-    signature: str
-
-
 @dataclass(frozen=True, eq=False)
 class TaskView:
-    """Everything about one task under one protocol."""
+    """Everything about one task under one protocol: its metrics, and ``column``, the one that stands for it."""
 
     name: str
-    label: str
-    task: str
-    group: str
-    access: str
-    protocol: str
-    n_train: int
-    n_test: int
-    synthetic: bool
     column: Column
+    columns: tuple[Column, ...]
+    results: tuple[Result, ...]
+    access: str
     smallest: str
-    scores: tuple[ScoreRow, ...]
-    jobs: tuple[Job, ...]
     notes: tuple[str, ...]
-    labels: tuple[str, ...]
     confusion: Mapping[str, list[list[int]]]
     disagreement: Disagreement | None
 
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """All that a report shows, in plain values."""
+    """All that a report shows, before any mark-up; ``cells`` has the columns of the table of scores."""
 
     options: PageOptions
     comparison: Comparison
     groups: tuple[str, ...]
-    columns: tuple[TableColumn, ...]
+    cells: Mapping[Column, Mapping[str, Cell]]
     views: tuple[TaskView, ...]
     rank: FriedmanOutcome | Significance | str
     headline: Headline
@@ -159,8 +114,9 @@ class Page:
     version: str = __version__
 
     @property
-    def letters(self) -> dict[str, str]:
-        return self.comparison.letters()
+    def anchors(self) -> dict[str, str]:
+        """The name of the view of each column, by the column's key."""
+        return {view.column.key: view.name for view in self.views}
 
     @property
     def training(self) -> str:
@@ -183,18 +139,20 @@ class Page:
             pairs.setdefault((found.task, found.metric), []).append([*row, VERDICTS.index(found.verdict)])
         with_matrices = [view for view in self.views if view.confusion]
         return {
-            "confusion": {v.name: {"labels": list(v.labels), "matrices": dict(v.confusion)} for v in with_matrices},
+            "confusion": {
+                v.name: {"labels": list(v.results[0].label_names), "matrices": dict(v.confusion)} for v in with_matrices
+            },
             "encoders": list(self.comparison.encoders),
             "verdicts": list(VERDICTS),
             "columns": [
                 {
                     "label": c.label,
                     "metric": c.metric,
-                    "digits": c.digits,
-                    "view": c.view,
+                    "digits": _digits(c.unit),
+                    "view": self.anchors[c.key],
                     "pairs": pairs.get((c.label, c.metric), []),
                 }
-                for c in self.columns
+                for c in self.cells
             ],
             "tables": {style: render_comparison(self.comparison, style) for style in ("markdown", "latex", "csv")},
         }
@@ -217,16 +175,20 @@ def build_page(
     # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
     named, _ = one_for_each_job(results)
     named.sort(key=lambda result: (_place(result.task), comparison.encoders.index(result.encoder)))
-    views = _views(named, comparison, options)
-    view_of = {view.column.key: view.name for view in views}
-    shown = [column for column in comparison.columns if column.headline]
+    by_key: dict[str, list[Result]] = {}
+    for result in named:
+        by_key.setdefault(comparability(result), []).append(result)
+    views = tuple(
+        _view(f"task-{place}", column, by_key[column.key], comparison, options)
+        for place, column in enumerate(_first_columns(comparison))
+    )
     subsets, without = _subsets(named, word_values)
     decisions = decide(comparison, options.rope, power=False)
     return Page(
         options=options,
         comparison=comparison,
-        groups=tuple(dict.fromkeys(view.group for view in views)),
-        columns=tuple(_table_column(column, shown, comparison, view_of[column.key]) for column in shown),
+        groups=tuple(dict.fromkeys(group_of(view.column.task) for view in views)),
+        cells={column: _cells(column, comparison) for column in comparison.columns if column.headline},
         views=views,
         rank=ranking(comparison),
         headline=headline(comparison, decisions, ranks_with_intervals(comparison, seed=options.seed)),
@@ -261,26 +223,25 @@ def group_of(task: str) -> str:
     return next((group for group, table in TASK_GROUPS.items() if task in table), "other")
 
 
-def _table_column(column: Column, shown: Sequence[Column], comparison: Comparison, view: str) -> TableColumn:
+def _digits(unit: str) -> int:
+    return 1 if unit == "percent" else 3
+
+
+def short(value: float, unit: str) -> str:
+    """Return a score as the table of scores shows it, with fewer digits of percentages than elsewhere."""
+    return f"{value:.{_digits(unit)}f}"
+
+
+def _cells(column: Column, comparison: Comparison) -> dict[str, Cell]:
     best = column.best()
-    digits = 1 if column.unit == "percent" else 3
     cells = {}
     for encoder, score in column.scores.items():
+        value, low, high = (short(end, column.unit) for end in (score.value, score.low, score.high))
         beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
-        ends = [f"{value:.{digits}f}" for value in (score.value, score.low, score.high)]
-        ends[0] += column.marks(encoder)
         share = share_of(column, encoder) or 0.0
-        cells[encoder] = Cell(ends[0], score.value, ends[1], ends[2], beats, encoder in best, _mark(column, score), share)
-    return TableColumn(
-        label=column.label,
-        metric=column.metric,
-        group=group_of(column.task),
-        view=view,
-        descending=column.higher_is_better,
-        baseline=f"{column.baseline:.{digits}f}",
-        digits=digits,
-        cells=cells,
-    )
+        text = value + column.marks(encoder)
+        cells[encoder] = Cell(text, score.value, low, high, beats, encoder in best, _mark(column, score), share)
+    return cells
 
 
 def _mark(column: Column, score: Metric) -> str:
@@ -292,16 +253,6 @@ def _mark(column: Column, score: Metric) -> str:
         return "!"
     nearest = score.low if column.higher_is_better else score.high
     return "" if sign * (nearest - column.baseline) > 0 else "?"
-
-
-def _views(results: Sequence[Result], comparison: Comparison, options: PageOptions) -> tuple[TaskView, ...]:
-    by_key: dict[str, list[Result]] = {}
-    for result in results:
-        by_key.setdefault(comparability(result), []).append(result)
-    views = []
-    for place, column in enumerate(_first_columns(comparison)):
-        views.append(_view(f"task-{place}", column, by_key[column.key], comparison, options))
-    return tuple(views)
 
 
 def _first_columns(comparison: Comparison) -> list[Column]:
@@ -318,39 +269,18 @@ def _view(name: str, column: Column, results: Sequence[Result], comparison: Comp
     chosen |= {result.encoder: result for result in results if result.seed == one_seed}
     chosen = {encoder: chosen[encoder] for encoder in comparison.encoders if encoder in chosen}
     matrices = {encoder: matrix for encoder, result in chosen.items() if (matrix := confusion_matrix(result)) is not None}
-    first = results[0]
-    rows = [
-        _score_row(encoder, each, score)
-        for each in comparison.columns
-        if each.key == column.key
-        for encoder, score in each.best_first()
-    ]
     notes = dict.fromkeys(public_note(note, may_be_shown) for result in results for note in result.notes)
     return TaskView(
         name=name,
-        label=column.label,
-        task=column.task,
-        group=group_of(column.task),
-        access=access_of(column.task),
-        protocol=column.protocol,
-        n_train=first.n_train,
-        n_test=first.n_test,
-        synthetic=any(result.synthetic for result in results),
         column=column,
+        columns=tuple(each for each in comparison.columns if each.key == column.key),
+        results=tuple(results),
+        access=access_of(column.task),
         smallest="" if (found := smallest_shown(column, comparison.level)) is None else number(found, column.unit),
-        scores=tuple(rows),
-        jobs=tuple(Job(r.encoder, r.seed, sum(r.timings.values()), r.signature) for r in results),
         notes=tuple(notes),
-        labels=first.label_names,
         confusion=matrices,
         disagreement=_disagreement(chosen, column, options, may_be_shown),
     )
-
-
-def _score_row(encoder: str, column: Column, score: Metric) -> ScoreRow:
-    value, low, high, baseline = (number(x, column.unit) for x in (score.value, score.low, score.high, score.baseline))
-    value += column.marks(encoder)
-    return ScoreRow(encoder, column.metric, value, low, high, baseline, score.n)
 
 
 def _disagreement(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Result
+from medsenteval.registry import name_key
 from medsenteval.settings import Settings
 
 
@@ -64,11 +64,6 @@ class Reproduction:
     variances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def simple_key(text: str) -> str:
-    """Return a name without case, blanks and punctuation."""
-    return re.sub(r"[\W_]+", "", text).casefold()
-
-
 def filled(cell: Cell, result: Result) -> Cell:
     """Add our number to a cell."""
     cell = replace(cell, remark="; ".join([*filter(None, [cell.remark]), *result.cautions]))
@@ -76,9 +71,9 @@ def filled(cell: Cell, result: Result) -> Cell:
     rounding = 0.5 * 10.0**-decimals * (cell.number.value / float(cell.number.printed) if float(cell.number.printed) else 1.0)
     if cell.relation:
         relations = result.senteval.get("relations", {})
-        wanted = {simple_key(cell.relation), simple_key(cell.relation.partition(" ")[2])}
+        wanted = {name_key(cell.relation), name_key(cell.relation.partition(" ")[2])}
         # BMASS's files put the kind of relation before its name: "RO: has_tradename".
-        spellings = {label: {simple_key(label), simple_key(label.rpartition(":")[2])} for label in relations}
+        spellings = {label: {name_key(label), name_key(label.rpartition(":")[2])} for label in relations}
         matching = [values for label, values in relations.items() if spellings[label] & wanted and cell.metric in values]
         if len(matching) != 1:
             return replace(cell, missing=(f"the relation {cell.relation} is not in our results",))

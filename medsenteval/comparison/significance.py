@@ -18,6 +18,8 @@ from medsenteval.support.arrays import Floats
 
 #: Of more items than this, several at a time are left out: the standard error is known well enough.
 GROUPS: Final = 1_000
+#: Scores that are equal to so many decimals differ by the rounding of sums only, as those of one model through two loaders.
+NOISE_DECIMALS: Final = 6
 #: Metrics of which a lower value is better.
 LOWER_IS_BETTER: Final = frozenset({"mse", "category_error", "overlap"})
 
@@ -118,7 +120,7 @@ class Column:
         top = math.inf
         for encoder, (value, n) in sorted(scores.items(), key=lambda pair: pair[1][0], reverse=self.higher_is_better):
             whole = 100.0 if self.unit == "percent" else 1 - top * top if _is_correlation(self.metric) else 1.0
-            if abs(value - top) > max(0.5 * whole / max(n, 1), 1e-6):
+            if abs(value - top) > max(0.5 * whole / max(n, 1), 10.0**-NOISE_DECIMALS):
                 top = value
             values[encoder] = top
         return values

@@ -13,8 +13,8 @@ from sklearn.metrics import confusion_matrix as reference_matrix
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Metric
 from medsenteval.errors import SettingsError
-from medsenteval.report.page import PageOptions, build_page
-from medsenteval.report.sections.disagreement import MOST_CLASSES, confusion_matrix, find_disagreements
+from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.sections.disagreement import confusion_matrix, find_disagreements
 from medsenteval.report.sections.relations import relation_scores
 from medsenteval.running.result_schema import Failure
 from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result
@@ -27,13 +27,13 @@ def test_cells_are_the_comparison() -> None:
     results = many_results(4, 10, n_items=150)
     page = build_page(results, options=QUICK)
     comparison = compare_results(results, resamples=300)
-    ours = {(column.label, column.metric): column for column in page.columns}
+    ours = {(column.label, column.metric): cells for column, cells in page.cells.items()}
     assert page.comparison.encoders == comparison.encoders
     letters = comparison.letters()
     for column in comparison.columns:
         shown = ours[column.label, column.metric]
         for encoder, metric in column.scores.items():
-            cell = shown.cells[encoder]
+            cell = shown[encoder]
             assert cell.value == metric.value
             assert cell.best == (encoder in column.best())
             spelled = {letter for text in cell.beats for letter in _spelled(text)}
@@ -50,16 +50,16 @@ def test_long_runs_of_letters_are_shortened() -> None:
     gold = np.zeros(200, dtype=int)
     predicted = [np.array([0] * right + [1] * (200 - right)) for right in (190, 60, 57, 40, 30)]
     results = [accuracy_result("RQE", f"e{i}", gold, answer) for i, answer in enumerate(predicted)]
-    (column,) = build_page(results, options=QUICK).columns
-    assert column.cells["e0"].beats == ("b–e",)
-    assert column.cells["e1"].beats == ("d", "e")
+    (cells,) = build_page(results, options=QUICK).cells.values()
+    assert cells["e0"].beats == ("b–e",)
+    assert cells["e1"].beats == ("d", "e")
 
 
 def test_tasks_stand_in_the_order_of_the_catalogue_and_encoders_as_given() -> None:
     gold = [0, 1] * 10
     made = [accuracy_result(task, name, gold, gold) for name in ("z", "a") for task in ("Mine", "MR", "RQE", "MedNLI")]
     page = build_page(made, options=QUICK)
-    assert [view.task for view in page.views] == ["MedNLI", "RQE", "MR", "Mine"]
+    assert [view.column.task for view in page.views] == ["MedNLI", "RQE", "MR", "Mine"]
     assert page.groups == ("sentence", "general", "other")
     assert page.comparison.encoders == ("z", "a")
     assert page.views[-1].access == "unknown"
@@ -74,10 +74,10 @@ def test_marks_where_lower_is_better() -> None:
     page = build_page(
         [result("bad", 0.9, 0.8, 1), result("fair", 0.7, 0.6, 0.85), result("good", 0.2, 0.1, 0.3)], options=QUICK
     )
-    (column,) = page.columns
-    assert {name: cell.mark for name, cell in column.cells.items()} == {"bad": "!", "fair": "?", "good": ""}
-    assert not column.descending
-    assert [row.encoder for row in page.views[0].scores] == ["good", "fair", "bad"]
+    ((column, cells),) = page.cells.items()
+    assert {name: cell.mark for name, cell in cells.items()} == {"bad": "!", "fair": "?", "good": ""}
+    assert not column.higher_is_better
+    assert [name for name, _ in page.views[0].columns[0].best_first()] == ["good", "fair", "bad"]
 
 
 def test_seeds_and_protocols() -> None:
@@ -90,9 +90,9 @@ def test_seeds_and_protocols() -> None:
         accuracy_result("RQE", "two", gold, gold, seed=1, how="RQE@1|kfold-5|exact|seed=1|data=abc"),
     ]
     page = build_page(results, options=QUICK)
-    assert [view.label for view in page.views] == ["RQE [1]", "RQE [2]"]
-    assert [(job.encoder, job.seed) for job in page.views[0].jobs] == [("one", 1), ("one", 2), ("two", 1)]
-    assert page.columns[0].cells["one"].value == pytest.approx((100 + 100 * 31 / 40) / 2)
+    assert [view.column.label for view in page.views] == ["RQE [1]", "RQE [2]"]
+    assert [(job.encoder, job.seed) for job in page.views[0].results] == [("one", 1), ("one", 2), ("two", 1)]
+    assert next(iter(page.cells.values()))["one"].value == pytest.approx((100 + 100 * 31 / 40) / 2)
     found = page.views[0].disagreement
     assert found is not None
     # The first seed of both: one is right on all items, two on all but nine.
@@ -105,8 +105,11 @@ def test_confusion_against_scikit_learn() -> None:
     result = accuracy_result("TREC", "one", gold, predicted, label_names=("a", "b", "c", "d"))
     assert confusion_matrix(result) == reference_matrix(gold, predicted).tolist()
     assert confusion_matrix(accuracy_result("TREC", "one", gold, predicted)) is None
-    many = tuple(map(str, range(MOST_CLASSES + 1)))
-    assert confusion_matrix(accuracy_result("TREC", "one", gold, predicted, label_names=many)) is None
+    for n, shown in ((1, False), (2, True), (30, True), (31, False)):
+        labels = tuple(map(str, range(n)))
+        matrix = confusion_matrix(accuracy_result("TREC", "one", gold % n, predicted % n, label_names=labels))
+        assert (matrix is not None) == shown, n
+        assert matrix is None or [len(row) for row in matrix] == [n] * n
     assert confusion_matrix(simulated_result("TREC", "one", [], {"id": ["1"]}, label_names=("a", "b"))) is None
 
 
@@ -165,6 +168,20 @@ def test_disagreement_of_values_and_of_entities() -> None:
     assert found is not None
     assert [answer.text for answer in found.items[0].answers] == ["0-1:Gene", "none"]
     assert (found.all_right, found.split) == (1, 1)
+
+
+def test_ten_items_are_shown_that_differ_most_the_first_of_equal_ones_first() -> None:
+    gold = [0] * 40
+    results = {name: accuracy_result("RQE", name, gold, [i % 2] * 40, label_names=("x", "y")) for i, name in enumerate("ab")}
+    found = find_disagreements(results, "acc")
+    assert found is not None
+    assert [item.id for item in found.items] == [str(i) for i in range(10)]
+    numbers = {
+        name: correlation_result("BIOSSES", name, range(40), [i * (-1) ** p for i in range(40)]) for p, name in enumerate("ab")
+    }
+    shown = find_disagreements(numbers, "pearson")
+    assert shown is not None
+    assert [item.id for item in shown.items] == ["0", "39", "1", "38", "2", "37", "3", "36", "4", "35"]
 
 
 def test_nothing_to_disagree_on() -> None:

@@ -14,12 +14,14 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from medsenteval.datasets.locate import sample_root
 from medsenteval.engine import SE
 from medsenteval.errors import SettingsError, UnknownNameError
-from medsenteval.interop import senteval as interop
+from medsenteval.interop import upstream_senteval as interop
+from medsenteval.interop.upstream_senteval import _f1
 from medsenteval.settings import SentEvalParams
 
 PARAMS = {"task_path": str(sample_root()), "usepytorch": False, "kfold": 3, "seed": 1111, "classifier": {"nhid": 0}}
@@ -119,6 +121,7 @@ def upstream(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setitem(sys.modules, name, module)
 
 
+@pytest.mark.slow
 def test_upstreams_classifiers_on_our_tasks_equal_our_engine(upstream: None) -> None:
     seen: list[str] = []
 
@@ -183,3 +186,10 @@ def test_a_missing_upstream_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "senteval", None)
     with pytest.raises(SettingsError, match="put a clone of facebookresearch/SentEval"):
         interop.engine(PARAMS, letters)
+
+
+def test_f1_is_scikit_learns_in_percent() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        gold, predicted = rng.random((2, 40)) < 0.4
+        assert _f1(gold, predicted) == round(100 * f1_score(gold, predicted), 2)

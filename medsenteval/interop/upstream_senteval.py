@@ -1,6 +1,6 @@
 """Our tasks inside upstream SentEval: our readers and features, its engine, its classifiers, its validation.
 
-    from medsenteval.interop.senteval import engine
+    from medsenteval.interop.upstream_senteval import engine
 
     se = engine(params, batcher, prepare)          # upstream's senteval.engine.SE with more tasks
     se.eval(["MR", "MedNLI", "RQE", "BIOSSES"])    # upstream's own names are upstream's own tasks
@@ -215,7 +215,7 @@ def _labels(split: Split) -> NDArray[np.int64]:
 
 
 def _f1(gold: NDArray[np.bool_], predicted: NDArray[np.bool_]) -> float:
-    cells = [np.sum(gold & predicted), np.sum(~gold & predicted), np.sum(gold & ~predicted), np.sum(~gold & ~predicted)]
+    cells = [np.sum(gold & predicted), np.sum(~gold & predicted), np.sum(gold & ~predicted)]
     return round(100 * float(f1_from_counts(np.array(cells, dtype=np.float64))), 2)
 
 
