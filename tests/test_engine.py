@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ import pytest
 from scipy import stats
 
 import medsenteval
+from medsenteval.contracts import Embeddings
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.encoders.adapt import as_encoder
-from medsenteval.engine import evaluate_task
+from medsenteval.engine import _similarity_name, _what_was_seen, evaluate_task
 from medsenteval.errors import DataMissingError, EncoderError, SettingsError, UnknownNameError
 from medsenteval.registry import task
 from medsenteval.settings import SentEvalParams, Settings
@@ -283,3 +286,53 @@ def test_an_encoder_without_a_vocabulary_is_scored_and_not_marked() -> None:
     dataset = load_dataset(biosses, sample_root(), Settings())
     result = evaluate_task(biosses, dataset, as_encoder(lambda texts: np.array([[len(t), 1.0] for t in texts])), Settings())
     assert "‡" not in result.marks
+
+
+def seen(*parts: tuple[list[int] | None, dict[str, Any]], encoder: Any = None) -> dict[str, Any]:
+    """Say what an encoder saw of texts with so many tokens."""
+    counts = [None if tokens is None else np.array(tokens, dtype=np.uint32) for tokens, _ in parts]
+    embedded = [Embeddings(np.ones((2, 3), dtype=np.float32), {}, tokens=each) for each in counts]
+    return _what_was_seen(encoder, embedded, [said for _, said in parts])
+
+
+def test_what_an_encoder_saw_of_texts_is_counted() -> None:
+    assert seen(([3, 5, 9, 4], {"max_length": 4, "prompt": "p"})) == {
+        "max_length": 4, "prompt": "p", "bytes_per_vector": 12, "texts_cut": 2, "texts_cut_share": 0.5,
+        "tokens_lost_share": 6 / 21,
+    }  # fmt: skip
+    assert seen(([3, 4], {"max_length": 4}))["texts_cut"] == 0
+    for tokens, limit in (([0, 0], 4), (None, 4), ([3, 9], None)):
+        assert "texts_cut" not in seen((tokens, {"max_length": limit}))
+    both = seen(([3, 5], {"max_length": 4, "prompt": "q"}), ([7, 20], {"max_length": 16, "prompt": "d"}))
+    assert both == {
+        "prompt": "", "query_prompt": "q", "document_prompt": "d", "query_max_length": 4, "document_max_length": 16,
+        "bytes_per_vector": 12, "texts_cut": 2, "texts_cut_share": 0.5, "tokens_lost_share": 5 / 35,
+    }  # fmt: skip
+    assert seen((None, {}), encoder=SimpleNamespace(bytes_per_vector=lambda width: width))["bytes_per_vector"] == 3
+
+
+@pytest.mark.parametrize(("told", "refused"), [({}, False), ({"tokens": 0.05}, False), ({"tokens": 0.049}, True)])
+def test_an_encoder_that_knows_less_than_a_twentieth_is_refused(told: dict[str, float], refused: bool) -> None:
+    encoder: Any = SimpleNamespace(name="mine", coverage=lambda texts: told)
+    if refused:
+        with pytest.raises(EncoderError, match=r"T: mine knows 4\.9% of the words in the texts, and below 5% a score would"):
+            medsenteval.engine.known_share(encoder, ["a"], "T")
+    else:
+        assert medsenteval.engine.known_share(encoder, ["a"], "T") == told
+    silent: Any = SimpleNamespace(name="mine")
+    assert medsenteval.engine.known_share(silent, ["a"], "T") == {}
+
+
+def test_an_own_similarity_is_named_with_a_hash_of_its_code() -> None:
+    def one(u: Any, v: Any) -> float:
+        return float(u @ v)
+
+    first = _similarity_name(one)
+    assert re.fullmatch(r"test_an_own_similarity_is_named_with_a_hash_of_its_code\.<locals>\.one [0-9a-f]{8}", first)
+
+    def one(u: Any, v: Any) -> float:  # type: ignore[no-redef]
+        return float(u @ v) + 1
+
+    assert _similarity_name(one).split()[0] == first.split()[0]
+    assert _similarity_name(one) != first
+    assert _similarity_name(max) == "max"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -29,6 +32,14 @@ def test_an_unknown_name_suggests_and_is_an_assertion_error_as_in_senteval() -> 
     assert isinstance(caught.value, AssertionError)
     with pytest.raises(UnknownNameError, match="no encoder is called 'lexikal'; did you mean 'lexical'"):
         registry.load_encoder("lexikal")
+
+
+def test_a_plug_in_may_offer_a_task_that_we_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnknownNameError, match="is not offered"):
+        registry.task("ImageCaptionRetrieval")
+    plug_in = EntryPoint("ImageCaptionRetrieval", "medsenteval.tasks.sentence.mednli:TASK", "medsenteval.tasks")
+    monkeypatch.setattr(registry, "_plugins", lambda group: {plug_in.name: plug_in})
+    assert registry.task("imagecaption-retrieval") is registry.task("MedNLI")
 
 
 def test_a_path_without_its_kind_says_which_kinds_there_are(tmp_path: Path) -> None:
@@ -87,3 +98,37 @@ def test_importing_is_light() -> None:
         "print(*{'numpy', 'torch', 'tensorflow', 'transformers', 'sklearn', 'scipy'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split() == []
+
+
+def test_names_are_listed_where_they_are_few_and_counted_where_they_are_many() -> None:
+    few, many = ({f"n{i:02}": f"N{i:02}" for i in range(n)} for n in (20, 21))
+    assert registry.resolve_name("thing", " n-03 ", few) == "N03"
+    with pytest.raises(UnknownNameError, match=r"^no thing is called 'zzz'; Known: N00, N01, .*, N19$"):
+        registry.resolve_name("thing", "zzz", few)
+    with pytest.raises(UnknownNameError, match=r"^no thing is called 'zzz'; `medsenteval things` lists all 21$"):
+        registry.resolve_name("thing", "zzz", many)
+    with pytest.raises(UnknownNameError, match=r"'n0'; did you mean '(N0\d|N\d0)' or '(N0\d|N\d0)' or '(N0\d|N\d0)'\? All$"):
+        registry.resolve_name("thing", "n0", many, "All")
+    assert registry.same_names("A", ["a", "A", "b"]) == ["A"]
+    assert registry.same_names("B", ["a", "A", "b"]) == ["b"]
+    assert registry.same_names("a", ["A", "á"]) == ["A"]
+
+
+@pytest.mark.parametrize(
+    ("selection", "is_table"),
+    [
+        ("MR", False), ([], False), ((), False), (["MR"], False), (("MR", "CR"), False), ([{"text": "a"}], True),
+        (([1], [2]), True), ([[1], [2]], False), ({"text": ["a"]}, True), ((Path("a.csv"),), False),
+        (SimpleNamespace(columns=[]), True), (SimpleNamespace(column_names=[]), True), (SimpleNamespace(), False),
+    ],
+)  # fmt: skip
+def test_data_itself_is_told_from_names_of_tasks(selection: Any, is_table: bool) -> None:
+    assert registry._is_table(selection) is is_table
+
+
+def test_options_that_were_added_are_read_again() -> None:
+    options = {"prompt": 'a, "b"=c\\\n\td', "case": "lower", "empty": ""}
+    spec = registry.add_options("vectors:x.txt", options)
+    assert spec == 'vectors:x.txt,prompt="a, \\"b\\"=c\\\\\\n\\td",case=lower,empty='
+    assert registry.parse_encoder_spec(spec) == ("vectors", "x.txt", options)
+    assert registry.parse_encoder_spec('lexical,name="') == ("lexical", "", {"name": '"'})

@@ -8,19 +8,28 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
 from medsenteval.cli.commands import COMMAND_GROUPS, COMMANDS
+from medsenteval.cli.figures import _inches as figure_inches
 from medsenteval.cli.main import main
+from medsenteval.cli.terms import _statistics_table
+from medsenteval.datasets import locate
 from medsenteval.datasets.locate import sample_root
+from medsenteval.errors import SettingsError
 from medsenteval.running.result_store import ResultStore
 from tests.conftest import REPOSITORY
 from tests.report.made_up import many_results
 
+#: The group of commands is imported under the module's own name, too.
+main_module = sys.modules["medsenteval.cli.main"]
 Write = Callable[..., Path]
 
 
@@ -107,6 +116,8 @@ def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: W
      (["run", "--only-missing", "--retry-failed"], "--only-missing excludes --retry-failed"),
      (["run", "--no-such-option"], "No such option"),
      (["run", "-t", "nothing-like-it"], "`medsenteval tasks` lists all"),
+     (["reproduce", "medsenteval-3", "-e", "GloVe_840B"], "expected ROW=SPECIFICATION"),
+     (["reproduce", "medsenteval-3", "-e", "GloVe_840B="], "expected ROW=SPECIFICATION"),
      (["jump"], "No such command 'jump'. `medsenteval --help` lists them."),
      (["comparee"], "Did you mean compare or"),
      (["pub"], "Did you mean published?")],
@@ -297,3 +308,109 @@ def test_a_suite_file_names_the_executor(tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").rglob("BIOSSES.*.json"))) == 1
     suite.write_text('executor = "everywhere"\n')
     assert medsenteval("run", str(suite)).exit_code == 2
+
+
+def raising(error: BaseException) -> Callable[..., object]:
+    def fail(*_: object, **__: object) -> object:
+        raise error
+
+    return fail
+
+
+def test_what_the_machine_refuses_is_one_line_and_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locate, "data_root", raising(OSError(28, "No space left on device", "/full/x")))
+    outcome = medsenteval("data", "status", "RQE")
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr == "Error: /full/x: No space left on device; free some space, or name another place\n"
+    monkeypatch.setattr(locate, "data_root", raising(OSError("no file to blame")))
+    with pytest.raises(OSError, match="no file to blame"):
+        medsenteval("data", "status", "RQE")
+    for given, said in (("", "files are written whole or not at all, and the same command goes on"), ("enough", "enough")):
+        monkeypatch.setattr(locate, "data_root", raising(KeyboardInterrupt(given) if given else KeyboardInterrupt()))
+        outcome = medsenteval("data", "status", "RQE")
+        assert (outcome.exit_code, outcome.stderr) == (130, f"\nInterrupted: {said}\n")
+
+
+def test_an_interrupt_does_not_wait_for_threads_that_nothing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended: list[int] = []
+    monkeypatch.setattr(main_module, "_PATIENCE", 0.01)
+    monkeypatch.setattr(os, "_exit", ended.append)
+    main_module._end_threads()
+    assert ended == []
+    release = threading.Event()
+    busy = [threading.Thread(target=release.wait, args=(60,), daemon=daemon) for daemon in (True, False)]
+    for thread in busy:
+        thread.start()
+    try:
+        main_module._end_threads()
+    finally:
+        release.set()
+        for thread in busy:
+            thread.join()
+    assert ended == [130]
+
+
+def test_warnings_of_others_are_shown_as_python_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(*_: object) -> object:
+        warnings.warn("a library is old", FutureWarning, stacklevel=1)
+        raise SettingsError("the end")
+
+    monkeypatch.setattr(locate, "data_root", warn)
+    outcome = medsenteval("data", "status", "RQE")
+    first, *_, last = outcome.stderr.splitlines()
+    assert (first.partition(": ")[2], last, outcome.stdout) == ("FutureWarning: a library is old", "Error: the end", "")
+
+
+def test_commands_can_be_completed_and_widths_named() -> None:
+    assert main.list_commands(click.Context(main)) == sorted(COMMANDS)
+    assert [figure_inches(width) for width in ("column", "page", "2.5", "100")] == [3.3, 6.9, 2.5, 100.0]
+    for width in ("wide", "2.4", "100.1", ""):
+        with pytest.raises(SettingsError, match="it can be column, page, or a number of inches from 2"):
+            figure_inches(width)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ([], {"progress": None, "force": False, "retry_failed": False, "executor": "in-process", "budget": None}),
+        (["--progress"], {"progress": True}),
+        (["--quiet"], {"progress": False}),
+        (["--quiet", "--progress"], {"progress": False}),
+        (["--force"], {"force": True, "retry_failed": False}),
+        (["--retry-failed"], {"force": False, "retry_failed": True}),
+        (["--no-cache"], {"cache": None}),
+        (["-x", "processes:2"], {"executor": "processes:2"}),
+    ],
+)
+def test_options_of_a_run_reach_it(options: list[str], told: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def suite(*_: object, **named: object) -> object:
+        given.update(named)
+        raise SettingsError("enough")
+
+    monkeypatch.setattr("medsenteval.running.suite.Suite", suite)
+    assert medsenteval("run", "-t", "BIOSSES", *options).exit_code == 2
+    assert {name: given[name] for name in told} == told
+
+
+def test_sets_of_terms_stand_beside_the_published_numbers_of_pairs() -> None:
+    sizes = {"positive": {"n": 3, "mean": 1.0}, "random": {"n": 3, "mean": 2.5}}
+    rows = [
+        {"kind": "FSN_SYN", "difficulty": "easy", **sizes},
+        {"kind": "SYN_SYN", "difficulty": "all", **sizes, "levenshtein": {"n": 1100, "mean": 4.126}},
+        {"kind": "odd", "difficulty": "hard", "positive": {"n": 2, "mean": 1.0}},
+    ]
+    statistics = {"sets": rows, "terms": 1234, "multiword_terms": 0.5, "unpaired": {"x": 2000}}
+    assert _statistics_table(statistics, published=True).splitlines() == [
+        "Set            Pairs  Positive  Random  Levenshtein  Published pairs",
+        "-------  ----  -----  --------  ------  -----------  ---------------",
+        "FSN_SYN  easy      6      1.00    2.50            -           78,466",
+        "SYN_SYN  all   1,103      1.00    2.50         4.13          726,158",
+        "odd      hard      2      1.00       -            -                -",
+        "Mean Levenshtein distance, ignoring case, of similar pairs and of dissimilar pairs of each strategy.",
+        "Published: release 20190131; any other release gives other numbers.",
+        "1,234 terms, 50% of several words.",
+        "x: 2,000 term(s) found no partner",
+    ]
+    assert "Published" not in _statistics_table(statistics, published=False)

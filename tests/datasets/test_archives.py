@@ -15,6 +15,7 @@ from typing import Literal
 
 import pytest
 
+from medsenteval.datasets import archives
 from medsenteval.datasets.archives import Limits, archive_kind, unpack
 from medsenteval.errors import DataError
 from tests.conftest import needs_libarchive
@@ -201,3 +202,30 @@ def test_a_damaged_rar_is_refused(archive: Write, tmp_path: Path) -> None:
     for magic in (b"Rar!\x1a\x07\0", b"Rar!\x1a\x07\x01\0"):
         with pytest.raises(DataError, match=r"a\.bin: cannot be unpacked: .*fetch it again, or unpack it by hand"):
             unpack(archive(magic + b"nonsense" * 20), tmp_path / "out")
+
+
+def test_what_just_reaches_a_limit_is_unpacked(archive: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Limits() == Limits(total_bytes=8 * 1024**3, members=200_000, ratio=300.0, depth=3)
+    many = archive(make_zip({f"{i}.txt": b"x" for i in range(5)}))
+    assert len(unpack(many, tmp_path / "five", Limits(members=5))) == 5
+    with pytest.raises(DataError, match="more than 4 members"):
+        unpack(many, tmp_path / "four", Limits(members=4))
+    large = archive(gzip.compress(bytes(5000)))
+    assert unpack(large, tmp_path / "all", Limits(total_bytes=5000))[0].stat().st_size == 5000
+    with pytest.raises(DataError, match="more than 4,999 bytes"):
+        unpack(large, tmp_path / "less", Limits(total_bytes=4999))
+    # What is small is no bomb, whatever its ratio; beyond that the ratio is asked.
+    ratio = 5000 / large.stat().st_size
+    assert unpack(large, tmp_path / "harmless", Limits(ratio=1.0))
+    monkeypatch.setattr(archives, "_HARMLESS", 5000)
+    assert unpack(large, tmp_path / "still harmless", Limits(ratio=1.0))
+    monkeypatch.setattr(archives, "_HARMLESS", 4999)
+    assert unpack(large, tmp_path / "just", Limits(ratio=ratio))
+    with pytest.raises(DataError, match="as only bombs do"):
+        unpack(large, tmp_path / "bomb", Limits(ratio=ratio * 0.999))
+    assert unpack(archive(make_zip({"n" * 240: b"x", "a b/ c": b"y"})), tmp_path / "names")
+    for name in ("n" * 241, "é" * 121):
+        with pytest.raises(DataError, match="more than 240 bytes"):
+            unpack(archive(make_zip({name: b"x"})), tmp_path / name[:3])
+    with pytest.raises(DataError, match="outside of its folder"):
+        unpack(archive(make_zip({"a\x1f": b"x"})), tmp_path / "control")

@@ -77,6 +77,11 @@ def test_a_bundle_is_the_same_bytes_each_time_and_gives_the_same_data(bundle: Pa
     assert not list(root.glob(".preparing*"))
 
 
+def test_members_have_no_date_of_their_own(bundle: Path) -> None:
+    with zipfile.ZipFile(bundle) as archive:
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
 def test_damage_and_lies_are_noticed_before_anything_is_written(bundle: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     name = "data/RQE/RQE_Test_302_pairs_AMIA2016.xml"

@@ -320,3 +320,35 @@ def test_a_part_file_of_nobody_is_not_continued(server: Server, tmp_path: Path) 
     (tmp_path / ".file.bin.part.json").write_text('{"url": "http://elsewhere/", "validator": ""}')
     assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
     assert [wanted for _, wanted in server.requests] == ["", ""]
+
+
+def test_patience_without_settings_and_no_pause_beyond_a_minute(server: Server, tmp_path: Path) -> None:
+    assert FetchSettings() == FetchSettings(timeout=30.0, attempts=4, pause=1.0, longest_pause=60.0, largest=8 * 1024**3)
+    url = server.serve("/file.bin", Page(CONTENT, errors=[500] * 9))
+    pauses: list[float] = []
+    with pytest.raises(DataError, match="9 times"):
+        fetch(download(url), tmp_path, settings=FetchSettings(attempts=9, pause=1.5), sleep=pauses.append)
+    assert pauses == [1.5, 3.0, 6.0, 12.0, 24.0, 48.0, 60.0, 60.0]
+
+
+def test_a_file_of_just_the_largest_size_is_stored(server: Server, tmp_path: Path) -> None:
+    for length in (True, False):
+        url = server.serve(f"/{length}", Page(CONTENT, length=length))
+        largest = FetchSettings(timeout=5, attempts=1, largest=len(CONTENT))
+        got = fetch(download(url, size=len(CONTENT)), tmp_path / str(length), settings=largest)
+        assert (got.size, got.sha256, got.url, got.resumed) == (len(CONTENT), DIGEST, url, False)
+        smaller = FetchSettings(timeout=5, attempts=1, largest=len(CONTENT) - 1)
+        with pytest.raises(DataError, match=r"serves another file: 300,000 bytes$|sends more than the 299,999 bytes"):
+            fetch(download(url), tmp_path / f"{length} again", settings=smaller)
+
+
+PASSING, LASTING = (408, 425, 429, 500, 502, 503, 504), (401, 403, 404, 410, 501)
+
+
+@pytest.mark.parametrize("code", [*PASSING, *LASTING])
+def test_some_errors_pass_and_others_stay(server: Server, tmp_path: Path, code: int) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, errors=[code] * 2))
+    twice, said = FetchSettings(timeout=5, attempts=2, pause=0.0), list[str]()
+    with pytest.raises(DataError, match=f"answers {code} "):
+        fetch(download(url), tmp_path, settings=twice, announce=said.append)
+    assert len(said) == (2 if code in PASSING else 1)

@@ -13,6 +13,7 @@ import pytest
 from medsenteval.contracts import Encoder
 from medsenteval.datasets.locate import data_root, load_dataset, locate, sample_root
 from medsenteval.datasets.manifest import manifest, manifests
+from medsenteval.datasets.status import examine
 from medsenteval.engine import signature_of
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.registry import select_tasks, task, task_names
@@ -95,6 +96,15 @@ def test_a_set_far_from_its_published_size_or_with_many_rejected_rows_is_not_rea
         assert not load_dataset(task("CitationSA"), root, Settings(limit=10)).incomplete
     allowed = load_dataset(task("CitationSA"), root, AS_IT_IS)
     assert (len(allowed), allowed.incomplete) == (rows, bool(complaint))
+
+
+def test_what_differs_is_said_once(write: Write) -> None:
+    found = examine(manifests()["CitationSA"], write(citations(4_100, 50)))
+    assert found.differences == (
+        "all has 4,100 rows, 4,182 are published",
+        "50 row(s) rejected, the first: train.txt:4101: unknown label 'odd'; known: positive, neutral, negative",
+    )
+    assert (found.notes, found.problem, found.n_rejected, dict(found.counts)) == ((), "", 50, {"all": 4_100})
 
 
 def test_the_signature_says_that_a_set_was_incomplete(write: Write, counting: Encoder) -> None:

@@ -10,10 +10,11 @@ import pytest
 
 from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.datasets import manifest as manifest_module
+from medsenteval.datasets import recognise
 from medsenteval.datasets.convert import _CONVERSIONS
 from medsenteval.datasets.manifest import manifest, manifests, select
 from medsenteval.datasets.recognise import file_digest
-from medsenteval.errors import UnknownNameError
+from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.support.toml_files import packaged_toml
 
 ACCESS = ("open", "registration", "credentialed", "on request", "lost")
@@ -76,6 +77,8 @@ def test_names_are_found_in_any_spelling_and_by_alias() -> None:
     assert manifest("bio simlex").name == "Bio-SimLex"
     assert manifest("ClinicalSA").name == "VaccineSA"
     assert manifest("SICKRelatedness").name == "SICK"
+    with pytest.raises(UnknownNameError, match=r"is called 'zzz'; `medsenteval data status` lists all \d+$"):
+        manifest("zzz")
     with pytest.raises(UnknownNameError, match=r"no data set is called 'BIOSES'; did you mean 'BIOSSES'"):
         manifest("BIOSES")
 
@@ -90,3 +93,19 @@ def test_every_hash_in_a_manifest_is_that_of_a_real_file(realdata: Path) -> None
     assert hashes <= listed
     assert len(hashes) > 80
     assert file_digest(realdata / "biosses/BIOSSES-Dataset.rar") == manifest("BIOSSES").downloads[0].sha256
+
+
+def test_a_folder_of_too_many_files_is_refused_and_the_beginning_of_a_file_tells_what_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", ".hidden", "__MACOSX/c"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(bytes(300_000))
+    monkeypatch.setattr(recognise, "_MOST_FILES", 2)
+    found = list(recognise.candidates_below(tmp_path))
+    assert [(each.name, each.given) for each in found] == [(f"{tmp_path.name}/{name}", False) for name in "ab"]
+    assert (len(found[0].head), found[0].size) == (262_144, 300_000)
+    assert [(each.name, each.given) for each in recognise.candidates_below(tmp_path / "a")] == [("a", True)]
+    (tmp_path / "c").write_bytes(b"")
+    with pytest.raises(DataError, match="more than 2 files"):
+        list(recognise.candidates_below(tmp_path))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from medsenteval.cli.main import main
 from medsenteval.contracts import Dataset, Split
 from medsenteval.datasets import near_duplicates as module
+from medsenteval.datasets.description import describe_dataset
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.datasets.near_duplicates import near_duplicates, word_set
 from medsenteval.datasets.quality import describe_quality, examine_quality
@@ -138,3 +139,37 @@ def test_the_report_is_printed_beside_scores_and_by_itself(tmp_path: Path) -> No
     assert outcome.exit_code == 0
     assert "RQE: train: 400 rows" in outcome.stdout
     assert "Jaccard similarity of 0.8" in outcome.stdout
+
+
+def test_examples_are_spread_over_a_split_and_cut_beyond_a_hundred_letters() -> None:
+    texts = ["a" * 100, "b" * 101, "c", "d", "e"]
+    data = Dataset("x", {"train": split(texts, [0, 1, 1, 1, 1]), "test": split([], [])}, label_names=("no", "yes"))
+    said = describe_dataset(data, 3).splitlines()
+    assert said[said.index("Examples of train:") + 1 :] == [f"  r0 [no] {'a' * 100}", "  r2 [yes] c", "  r4 [yes] e"]
+    assert f"  r1 [yes] {'b' * 97}..." in describe_dataset(data, 9)
+    assert "Examples" not in describe_dataset(data, 0)
+    assert any(line.split()[:6] == ["train", "5", "1", "1", "1", "5"] and line.endswith("80.00 % accuracy") for line in said)
+
+
+def test_pairs_of_texts_that_are_equal_or_empty_are_counted() -> None:
+    pairs = split(["A", "b", "", "d"], [0, 1, 0, 1], ["a", "c", "", "D"])
+    (found,) = examine_quality(Dataset("x", {"train": pairs})).splits
+    assert (found.n_empty, found.n_equal_sides, found.n_near, found.n_repeated) == (2, 3, 0, 0)
+    assert (found.ceiling, found.example) == (100.0, "")
+    (said,) = describe_quality(examine_quality(Dataset("x", {"train": pairs})))
+    assert said == "train: 4 rows; 2 empty text(s); 3 pair(s) of twice the same text"
+
+
+def test_a_split_of_one_score_or_of_none_has_no_ceiling() -> None:
+    for scores in ([1.0], [2.0, 2.0], []):
+        texts = tuple("abc"[: len(scores)])
+        part = Split(ids=texts, texts=texts, texts2=texts, scores=np.array(scores))
+        assert examine_quality(Dataset("x", {"all": part})).splits[0].ceiling is None
+    assert examine_quality(Dataset("x", {"all": split([], [])})).splits[0].ceiling is None
+
+
+def test_quick_reports_look_for_equal_texts_alone_and_subsets_are_not_training_data() -> None:
+    data = {"train": split([LONG], [0]), "test": split([f"{LONG} more", LONG], [0, 0])}
+    assert [each.n_near for each in examine_quality(Dataset("x", data)).across] == [1]
+    assert [(each.n_near, each.n_exact) for each in examine_quality(Dataset("x", data), near=False).across] == [(0, 1)]
+    assert examine_quality(Dataset("x", {"a": data["train"], "b": data["test"]})).across == ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner, Result
@@ -88,3 +90,20 @@ def test_absent_extras_are_notes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_module_runs_as_a_command() -> None:
     done = subprocess.run([sys.executable, "-m", "medsenteval", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("medsenteval, version ") or done.stdout.startswith("python -m medsenteval, version ")
+
+
+@pytest.mark.parametrize(("free", "severity"), [(2e9, "ok"), (1.999e9, "problem")])
+def test_two_gigabytes_must_be_free(free: float, severity: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(os.environ["MEDSENTEVAL_CACHE"]) / "encoded" / "x"
+    folder.mkdir(parents=True)
+    (folder / "rows").write_bytes(bytes(3_000_000))
+    monkeypatch.setattr("medsenteval.doctor.installation.shutil.disk_usage", lambda place: SimpleNamespace(free=free))
+    found = installation._cache_folder()
+    assert (found.severity, found.found.partition(": ")[2]) == (severity, "3 MB used, 2.0 GB free")
+
+
+def test_tensorflow_may_be_the_one_for_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installation, "_version", lambda package: "2.1" if package == "tensorflow-cpu" else "")
+    found = {finding.subject: finding for finding in installation._optional()}
+    assert found["[use]"].found == "tensorflow 2.1: the Universal Sentence Encoder"
+    assert [subject for subject, finding in found.items() if finding.severity == "ok"] == ["[use]"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medsenteval import registry
-from medsenteval.doctor.encoder import PROBE_TEXTS, examine_encoder
+from medsenteval.doctor.encoder import PROBE_TEXTS, _batches, _determinism, _relative_gap, _speed, examine_encoder
 from medsenteval.doctor.findings import Finding, describe, worst
 
 Encode = Callable[[Sequence[str]], Any]
@@ -176,3 +176,62 @@ def test_findings_are_described_with_their_advice() -> None:
     text = describe([Finding("a", "ok", "fine"), Finding("longer", "problem", "bad", "mend it")])
     assert text == "ok      a       fine\nPROBLEM longer  bad\n                -> mend it"
     assert worst([]) == "ok"
+
+
+def test_vectors_of_another_size_for_the_same_text_differ_beyond_measure() -> None:
+    rows = np.array([[3.0, 4.0], [0.0, 0.0]])
+    assert _relative_gap(rows, rows[:, :1]) == float("inf")
+    assert _relative_gap(rows, rows * 1.5) == pytest.approx(1 / 3)
+    assert _relative_gap(rows, rows) == 0.0
+
+
+def test_an_encoder_that_breaks_while_it_is_looked_at_is_a_problem() -> None:
+    calls: list[int] = []
+
+    def sometimes(texts: Sequence[str]) -> Any:
+        calls.append(len(texts))
+        return healthy(texts) if len(calls) == 1 else healthy(texts)[:-1]
+
+    found = examine_encoder(Patient(sometimes))
+    assert worst(found) == "problem"
+    broken = [finding.found for finding in found if (finding.subject, finding.severity) == ("vectors", "problem")]
+    assert broken[0] == "doctor: the encoder returned shape (7, 8) for 8 texts; expected (8, dimension)"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.04, "about 3,200 texts a second; the ten tasks without PICO would take about 81 s"),
+        (0.0443, "about 2,889 texts a second; the ten tasks without PICO would take about 90 s"),
+        (0.04432, "about 2,888 texts a second; the ten tasks without PICO would take about 2 minutes"),
+        (2.6584, "about 48 texts a second; the ten tasks without PICO would take about 90 minutes"),
+        (2.6586, "about 48 texts a second; the ten tasks without PICO would take about 1.5 hours"),
+    ],
+)
+def test_the_speed_is_said_as_time_for_all_tasks(seconds: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([10.0, 10.0 + seconds])
+    monkeypatch.setattr("medsenteval.doctor.encoder.time.perf_counter", lambda: next(clock))
+    encoded: list[str] = []
+
+    def encode(texts: Sequence[str]) -> Any:
+        encoded.extend(texts)
+
+    (found,) = _speed(Patient(encode), np.zeros((1, 1), dtype=np.float32))
+    assert (found.subject, found.severity, found.found) == ("speed", "ok", said)
+    assert (len(encoded), len(set(encoded))) == (128, 128)
+
+
+@pytest.mark.parametrize(("gap", "severity"), [(0.0, "ok"), (5e-7, "note"), (2e-6, "problem"), (0.5, "problem")])
+def test_how_far_a_second_call_may_be(gap: float, severity: str) -> None:
+    rows = np.full((len(PROBE_TEXTS), 2), 1.0, dtype=np.float32)
+    (found,) = _determinism(Patient(lambda texts: rows * np.float32(1 + gap)), rows)
+    assert found.severity == severity
+
+
+@pytest.mark.parametrize(("gap", "severity"), [(0.0, "ok"), (8e-5, "ok"), (2e-4, "problem")])
+def test_how_far_a_vector_may_depend_on_its_neighbours(gap: float, severity: str) -> None:
+    def encode(texts: Sequence[str]) -> Any:
+        return np.full((len(texts), 2), 1.0 + gap * (len(texts) == 1), dtype=np.float32)
+
+    (found,) = _batches(Patient(encode), encode(PROBE_TEXTS))
+    assert found.severity == severity

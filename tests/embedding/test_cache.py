@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.contracts import Embeddings
 from medsenteval.embedding import embed as embedding
-from medsenteval.embedding.cache import CacheError, CacheWarning, EmbeddingCache, VectorStore
+from medsenteval.embedding.cache import CacheError, CacheWarning, EmbeddingCache, VectorStore, _Block
 from medsenteval.embedding.embed import embed_texts, in_order
 from medsenteval.errors import EncoderError
 from tests.conftest import CountingEncoder
@@ -485,3 +485,33 @@ def test_the_cache_is_made_for_its_user_alone(tmp_path: Path) -> None:
     encoder = CountingEncoder()
     embed(cache, encoder, TEXTS[:10])
     assert encoded(encoder) == 0
+
+
+@pytest.mark.parametrize(
+    ("at", "rows", "columns", "texts", "tokens", "sound"),
+    [
+        (0, 1, 1, 1, 1, True),
+        (2**60 - 4, 2, 2**31 - 1, 2, 2, True),
+        (-4, 1, 1, 1, 1, False),
+        (2**60, 1, 1, 1, 1, False),
+        (0, 0, 1, 0, 0, False),
+        (0, 1, 0, 1, 1, False),
+        (0, 1, 2**31, 1, 1, False),
+        (0, 2, 1, 2, 1, False),
+        (0, 1, 1, 0, 1, False),
+    ],
+)
+def test_a_record_is_read_only_where_its_numbers_can_be(
+    tmp_path: Path, at: int, rows: int, columns: int, texts: int, tokens: int, sound: bool
+) -> None:
+    path = tmp_path / "block-000000"
+    path.write_bytes(f"{at} {rows} {columns} digest\n".encode() + b"h" * 16 * texts + bytes(4 * tokens))
+    block = _Block.read(path)
+    assert (block is not None) == sound
+    if block is not None:
+        assert (block.at, block.rows, block.columns, block.digest) == (at, rows, columns, "digest")
+        assert (block.texts, block.tokens.tolist()) == (b"h" * 16 * rows, [0] * rows)
+        assert block.size == 4 * rows * columns
+    path.write_bytes(b"1 2\n")
+    assert _Block.read(path) is None
+    assert _Block.read(tmp_path / "absent") is None

@@ -22,13 +22,13 @@ from medsenteval.errors import MedSentEvalError
 from medsenteval.interop.model_card import model_card_block
 from medsenteval.interop.mteb_results import export_results, read_mteb_folder, to_mteb
 from medsenteval.report.comparison_table import FORMATS, render_comparison
-from medsenteval.report.html import render_page
 from medsenteval.report.learning_curve_table import curve_points, render_curves
-from medsenteval.report.page import PageOptions, build_page
+from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_html import render_page
 from medsenteval.running.plan import estimate_job, in_words
+from medsenteval.running.rescoring import read_again
 from medsenteval.running.result_store import ResultStore, load_results
 from medsenteval.running.score_table import detail_table, score_table
-from medsenteval.running.stored_jobs import read_again
 from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result
 from tests.fuzz.mutating import mutate
 from tests.fuzz.reader import Reader, as_json

@@ -7,6 +7,7 @@ adds the tests that pass to those that a folder knows; ``tests_of`` returns them
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -71,17 +72,29 @@ def tests_of(folder: Path, file: Path, lines: range) -> Iterator[tuple[str, floa
     """Yield tests with the seconds that they take: those that run one of the lines, then those that run others of the file.
 
     The latter are there for what runs once, while a module is imported or a cache is filled. A file of compiled functions, in
-    which no test is seen to run a line, is judged by the tests of the files that import it.
+    which hardly a test is seen to run a line, is judged by the tests of the files that name it, too.
     """
     seconds, here = _seconds(folder), _by_line(folder, file)
     first = {test for line in lines for test in here.get(line, ())}
     near = first.union(*here.values())
-    if not near:
+    if not near or "@compiled_loop" in (REPOSITORY / file).read_text("utf-8"):
         name = re.compile(rf"\b{file.stem}\b")
         users = [path for room in ROOMS for path in (REPOSITORY / room).rglob("*.py") if name.search(path.read_text("utf-8"))]
         near = near.union(*(tests for path in users for tests in _by_line(folder, path.relative_to(REPOSITORY)).values()))
-    for test in sorted(near, key=lambda test: (test not in first, seconds[test], test)):
+        files = {test.partition("::")[0] for test in seconds}
+        naming = {each for each in files if name.search((REPOSITORY / each).read_text("utf-8"))}
+        near = near.union(test for test in seconds if test.partition("::")[0] in naming)
+    # What runs while a module is imported is noted for the tests that happened to import it first, and concerns all others too.
+    called = _in_functions(file, lines)
+    for test in sorted(near, key=lambda test: (called and test not in first, seconds[test], test)):
         yield test, seconds[test]
+
+
+def _in_functions(file: Path, lines: range) -> bool:
+    """Say whether one of these lines is in the body of a function."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(ast.parse((REPOSITORY / file).read_text("utf-8"))) if isinstance(node, functions)]
+    return any(body[0].lineno <= lines[-1] and lines[0] <= (body[-1].end_lineno or 0) for body in bodies)
 
 
 @cache

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from medsenteval.errors import ProbeError
 from medsenteval.probes.features import Features
-from medsenteval.probes.protocols import Outcome, run_kfold, run_nested, run_split, stratified_folds
+from medsenteval.probes.protocols import Outcome, _grouped_assignment, run_kfold, run_nested, run_split, stratified_folds
 from medsenteval.probes.scikit import ScikitBackend
 
 Matrix = NDArray[np.float32]
@@ -156,3 +156,11 @@ def test_impossible_folds_are_explained() -> None:
         stratified_folds(np.array([0, 0, 1, 1]), 5, 1)
     with pytest.raises(ProbeError, match="5 groups or more, there are 2"):
         stratified_folds(np.arange(20) % 2, 5, 1, np.arange(20) % 2)
+
+
+def test_an_assignment_that_is_kept_cannot_be_changed() -> None:
+    labels, groups = np.arange(24) % 2, np.arange(24) // 2
+    kept = _grouped_assignment(labels.astype(np.int64).tobytes(), groups.astype(np.intp).tobytes(), 3, 1)
+    assert kept.flags.writeable is False
+    folds = stratified_folds(labels, 3, 1, groups)
+    assert [np.flatnonzero(kept == fold).tolist() for fold in range(3)] == [rows.tolist() for _, rows in folds]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from medsenteval.errors import MissingExtraError, ProbeError
+from medsenteval.probes import relatedness
 from medsenteval.probes.features import Features
 from medsenteval.probes.relatedness import fit_ridge, fit_softmax, two_point_targets
 
@@ -115,3 +117,19 @@ def test_without_torch_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     train, dev, test = SPLIT
     with pytest.raises(MissingExtraError, match="regression=ridge"):
         fit_softmax(features, train, scores[train], dev, scores[dev], test, seed=1)
+
+
+@pytest.mark.parametrize(("gains", "passes"), [([], 4), ([0.1, 0.2, 0.2, 0.3], 7), (range(2000), 1001)])
+def test_training_ends_after_four_checks_without_gain_or_a_thousand_passes(
+    gains: Sequence[float], passes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SentEval checks after every 50 passes, here after each; the one under way at the thousandth is finished."""
+    pytest.importorskip("torch")
+    assert relatedness._PASSES_A_CHECK == 50
+    monkeypatch.setattr(relatedness, "_PASSES_A_CHECK", 1)
+    told = iter(gains)
+    monkeypatch.setattr(relatedness, "correlation", lambda *_: (next(told, -1.0), 0.0))
+    rows, scores = np.arange(4), np.array([1.0, 2.0, 3.0, 4.0])
+    fit = fit_softmax(Features.from_array(np.eye(4)), rows, scores, rows, scores, rows, seed=1, with_torch=False)
+    assert fit.details == {"passes": float(passes)}
+    assert fit.dev_pearson == max(list(gains)[:1001], default=-1.0)

@@ -137,3 +137,45 @@ def test_a_run_over_a_damaged_result_does_its_job_again(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert run().reused == 1
+
+
+def nested(depth: int) -> dict[str, Any]:
+    inner: Any = 1.0
+    for _ in range(depth):
+        inner = {"a": inner}
+    return {"a": inner}
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "sound"),
+    [
+        (("dimension",), 2**63 - 1, True),
+        (("dimension",), 2**63, False),
+        (("seed",), 0, True),
+        (("metrics", 0, "low"), -(2**63), True),
+        (("metrics", 0, "low"), -(2**63) - 1, False),
+        (("metrics", 0, "low"), 2**63 - 1, True),
+        (("metrics", 0, "low"), 2**63, False),
+        (("timings", "encode"), 0, True),
+        (("items", "predicted"), [2] * 12, True),
+        (("items", "predicted"), [3] * 12, False),
+        (("details",), nested(18), True),
+        (("details",), nested(19), False),
+    ],
+)
+def test_values_at_the_ends_of_what_may_be(where: tuple[Any, ...], value: Any, sound: bool) -> None:
+    stored: Any = json.loads(json.dumps(RESULTS["classes"].to_json()))
+    changed = json.dumps({**stored, where[0]: value} if len(where) == 1 else replaced(stored, where, value))
+    if sound:
+        assert parse_outcome(changed).task == stored["task"]
+    else:
+        with pytest.raises(DataError, match=where[0]):
+            parse_outcome(changed)
+
+
+def test_a_wrong_value_is_shown_in_forty_letters() -> None:
+    stored: Any = json.loads(json.dumps(RESULTS["classes"].to_json()))
+    with pytest.raises(DataError, match=f"expected, not '{'x' * 39}$"):
+        parse_outcome(json.dumps({**stored, "dimension": "x" * 99}))
+    with pytest.raises(DataError, match="not a list of other things"):
+        parse_outcome(json.dumps({**stored, "dimension": ["x" * 99]}))

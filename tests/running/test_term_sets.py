@@ -20,8 +20,10 @@ from medsenteval.errors import DataError, EncoderError, SettingsError, UnknownNa
 from medsenteval.registry import load_encoder
 from medsenteval.report.term_tables import measure_table, outcome_table
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_sets import _sample, encode_terms, evaluate_sets, task_for
+from medsenteval.running.term_sets import _accuracy_metric, _auc_metric, _sample, encode_terms, evaluate_sets, task_for
 from medsenteval.settings import Settings
+from medsenteval.statistics import share_interval
+from medsenteval.words.terms.pair_separability import score_separability
 from medsenteval.words.terms.sets import SetName, TermSet, build_sets, read_sets
 from tests.conftest import CountingEncoder
 from tests.similarity.test_measures import pair_by_pair
@@ -224,3 +226,21 @@ def test_a_limited_set_has_both_labels_and_of_an_odd_number_one_more_that_is_sim
     rows = _sample(similar, 7, seed=1)
     assert [int(np.sum(rows < 30)), int(np.sum(rows >= 30))] == [4, 3]
     assert rows.tolist() == sorted(set(rows.tolist()))
+
+
+def test_accuracy_and_auc_have_intervals_of_shares() -> None:
+    correct = np.array([True] * 15 + [False] * 5)
+    found = _accuracy_metric("acc", correct, 0.6)
+    low, high = share_interval(0.75, 20, confidence=0.95)
+    assert (found.value, found.low, found.high) == pytest.approx((75.0, 100 * low, 100 * high))
+    assert (found.name, found.baseline, found.unit, found.n) == ("acc", 60.0, "percent", 20)
+    values = np.array([*np.arange(15.0), 3.5, 7.5, 1.5, 2.5, 0.5])
+    score = score_separability(values, correct, folds=2, seed=1)
+    auc = _auc_metric(score, correct)
+    expected = share_interval(score.auc, score.auc * (1 - score.auc) / score.auc_error**2, confidence=0.95)
+    assert (auc.value, auc.low, auc.high, auc.baseline, auc.n) == pytest.approx((score.auc, *expected, 0.5, 20))
+    # Without an error the smaller class counts.
+    perfect = score_separability(correct.astype(float), correct, folds=2, seed=1)
+    assert perfect.auc_error == 0
+    assert _auc_metric(perfect, correct).low == pytest.approx(share_interval(1.0, 5, confidence=0.95)[0])
+    assert _auc_metric(perfect, ~correct).n == 20

@@ -11,6 +11,8 @@ from scipy import stats
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics import agreement_with_others, krippendorff_alpha, pairwise_agreement
+from medsenteval.statistics.agreement import rater_agreement
+from medsenteval.support.arrays import Floats
 from tests.conftest import examples
 
 NAN = np.nan
@@ -77,3 +79,36 @@ def test_what_cannot_be_measured_is_refused() -> None:
         pairwise_agreement([[np.inf, 1.0], [1.0, 2.0]])
     with pytest.raises(SettingsError, match="enough items in common"):
         pairwise_agreement([[1.0, 2.0], [1.0, 2.0]])
+
+
+def test_three_items_in_common_are_enough_and_two_are_not() -> None:
+    ratings = np.array([[1.0, 2.0, 3.0, np.nan], [2.0, 1.0, 3.0, 4.0]])
+    assert pairwise_agreement(ratings) == pytest.approx(0.5)
+    assert agreement_with_others(ratings) == pytest.approx(0.5)
+    assert rater_agreement(ratings).tolist() == pytest.approx([0.5, 0.5])
+    ratings[0, 2] = np.nan
+    for measure in (pairwise_agreement, agreement_with_others):
+        with pytest.raises(SettingsError, match="enough items in common"):
+            measure(ratings)
+    assert np.isnan(rater_agreement(ratings)).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_averages_with_many_missing_ratings_are_those_written_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ratings = rng.integers(0, 7, (5, 30)).astype(float)
+    ratings[rng.random((5, 30)) < 0.4] = NAN
+
+    def rho(one: Floats, other: Floats) -> float:
+        both = ~np.isnan(one) & ~np.isnan(other)
+        return float(stats.spearmanr(one[both], other[both])[0])
+
+    pairs = np.array([[rho(ratings[i], ratings[j]) if i != j else NAN for j in range(5)] for i in range(5)])
+    assert pairwise_agreement(ratings) == pytest.approx(np.nanmean(pairs))
+    assert rater_agreement(ratings) == pytest.approx(np.nanmean(pairs, axis=1))
+    others = [np.delete(ratings, i, 0) for i in range(5)]
+    means = [
+        np.array([np.mean(column[~np.isnan(column)]) if not np.isnan(column).all() else NAN for column in rest.T])
+        for rest in others
+    ]
+    assert agreement_with_others(ratings) == pytest.approx(np.mean([rho(*each) for each in zip(ratings, means, strict=True)]))

@@ -68,3 +68,18 @@ def test_too_little_to_correlate_is_refused() -> None:
         associate([1.0, 2.0, np.nan], [1.0, 2.0, 3.0])
     with pytest.raises(SettingsError, match="it can be pearson or spearman"):
         associate([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], "kendall")
+
+
+def test_a_hundred_thousand_orders_are_drawn_beyond_ten_points() -> None:
+    found = associate(range(12), range(12))
+    assert not found.complete
+    assert found.permutation_p == pytest.approx(1 / 100_001, rel=1e-9)
+    assert not associate(range(11), range(11), resamples=10).complete
+    # A column that does not vary correlates as strongly in every order.
+    assert associate(range(12), [1.0] * 12, resamples=50).permutation_p == 1.0
+
+
+def test_five_points_have_an_interval_and_four_have_none() -> None:
+    four, five = (associate([1.0, 2, 3, 4, 9][:n], [1.0, 3, 2, 4, 5][:n]) for n in (4, 5))
+    assert np.isnan([four.low, four.high]).all()
+    assert not np.isnan([five.low, five.high, *four.leave_one_out]).any()

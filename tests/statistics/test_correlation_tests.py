@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -114,3 +115,28 @@ def test_impossible_correlations_are_refused() -> None:
         fisher_interval(1.2, 30)
     with pytest.raises(SettingsError, match="it can be pearson"):
         fisher_interval(0.2, 30, kind="tau")  # type: ignore[arg-type]
+
+
+def test_the_fewest_items_that_each_test_takes() -> None:
+    calls: list[tuple[int, Callable[[int], object]]] = [
+        (5, lambda n: fisher_interval(0.5, n)),
+        (4, lambda n: compare_independent(0.5, n, 0.4, 50)),
+        (4, lambda n: compare_independent(0.5, 50, 0.4, n)),
+        (4, lambda n: williams_test(0.5, 0.4, 0.3, n)),
+        (4, lambda n: steiger_test(0.5, 0.4, 0.3, n)),
+        (4, lambda n: steiger_disjoint_test(0.5, 0.4, 0.3, 0.2, 0.3, 0.2, n)),
+    ]
+    for fewest, call in calls:
+        assert call(fewest) is not None
+        with pytest.raises(SettingsError, match=f"needs at least {fewest}"):
+            call(fewest - 1)
+
+
+def test_correlations_that_are_impossible_by_less_than_one_are_refused() -> None:
+    for test in (williams_test, steiger_test):
+        with pytest.raises(SettingsError, match=r"the correlations 0\.9, 0\.1, 0\.9 together"):
+            test(0.9, 0.1, 0.9, 50)
+    assert fisher_interval(0.5, 30).confidence == 0.95
+    for r in (1.001, -1.001):
+        with pytest.raises(SettingsError, match="is no correlation"):
+            fisher_interval(r, 30)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from scipy.stats import multinomial, norm
 
 from benchmarks.decisions import simulated_power
 from medsenteval.errors import SettingsError
 from medsenteval.statistics import correlations, mcnemar_p_values
 from medsenteval.statistics.power import (
+    _fewest,
     difference_error,
     items_for_accuracy,
     items_for_difference,
@@ -119,3 +123,65 @@ def test_typical_disagreement_and_error_are_those_of_their_models() -> None:
 def test_a_number_of_items_that_nobody_has_takes_no_memory() -> None:
     assert smallest_expected("acc", 0.8, 10_000) is not None
     assert smallest_expected("acc", 0.8, 2**53) is None
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "told"),
+    [
+        (mcnemar_power, (100, 0.2, 0.1), {"level": 0.05}),
+        (smallest_accuracy_difference, (100, 0.3), {"level": 0.05, "power": 0.8}),
+        (items_for_accuracy, (0.2, 0.1), {"level": 0.05, "power": 0.8}),
+        (normal_power, (0.1, 0.05), {"level": 0.05}),
+        (smallest_difference, (0.1,), {"level": 0.05, "power": 0.8}),
+        (items_for_difference, (0.1, 0.2, 50), {"level": 0.05, "power": 0.8}),
+        (typical_accuracy_disagreement, (0.7,), {"agreement": 0.5}),
+        (typical_correlation_error, (0.6, 90), {"agreement": 0.7}),
+    ],
+)
+def test_the_level_is_one_in_twenty_and_four_of_five_differences_are_found(
+    function: Callable[..., float | None], arguments: tuple[float, ...], told: dict[str, float]
+) -> None:
+    assert function(*arguments) == function(*arguments, **told) is not None
+
+
+def test_power_at_its_ends() -> None:
+    # Of six items that all speak for one encoder p is 2 / 64, of five 2 / 32.
+    assert mcnemar_power(6, 1.0, 0.0) == pytest.approx(1.0)
+    assert mcnemar_power(5, 1.0, 0.0) == 0.0
+    assert mcnemar_power(1, 0.5, 0.5) == mcnemar_power(0, 0.5, 0.5) == 0.0
+    assert smallest_accuracy_difference(5, 1.0) is None
+    with pytest.raises(SettingsError, match="add up to 0 to 1"):
+        mcnemar_power(100, 0.2, -0.1)
+    assert (normal_power(0.0, 0.0), normal_power(-0.1, 0.0)) == (0.0, 1.0)
+    assert normal_power(0.0, 0.03) == pytest.approx(0.05)
+    assert normal_power(0.1, 0.05, 0.01) == pytest.approx(norm.sf(norm.isf(0.005) - 2) + norm.sf(norm.isf(0.005) + 2))
+
+
+@pytest.mark.parametrize("wanted", [2, 3, 4, 5, 7, 8, 9, 100, 8_388_608])
+def test_the_fewest_items_are_found_whatever_their_number(wanted: int) -> None:
+    assert _fewest(lambda n: n >= wanted) == wanted
+
+
+def test_more_than_ten_million_items_are_not_asked_for() -> None:
+    assert _fewest(lambda n: n >= 8_388_609) is None
+    assert _fewest(lambda n: True) == 2
+    assert items_for_difference(1e-6, 1.0, 10) is None
+
+
+def test_what_items_are_expected_to_show() -> None:
+    for metric, score, n in (("acc", 0, 9), ("acc", 1, 9), ("f1", 0.5, 9), ("pearson", 0.5, 3), ("pearson", 0.5, 10**7 + 1)):
+        assert smallest_expected(metric, score, n) is None
+    for metric, n in (("spearman", 4), ("pearson_mean", 10**7)):
+        assert smallest_expected(metric, 0.5, n) == smallest_difference(typical_correlation_error(0.5, n))
+    assert smallest_expected("acc", 0.8, 500) == pytest.approx(smallest_accuracy_difference(500, 0.16))
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3, 0.7])
+@pytest.mark.parametrize("n", [9, 24, 30])
+def test_mcnemar_power_is_the_sum_over_all_outcomes(n: int, level: float) -> None:
+    first, second = np.meshgrid(np.arange(n + 1), np.arange(n + 1))
+    possible = first + second <= n
+    counts = np.stack([first[possible], second[possible], (n - first - second)[possible]], axis=1)
+    rejected = mcnemar_p_values(counts[:, 0], counts[:, 1]) < level
+    expected = np.asarray(multinomial.pmf(counts, n, [0.5, 0.2, 0.3]))[rejected].sum()
+    assert mcnemar_power(n, 0.5, 0.2, level) == pytest.approx(expected, abs=1e-6)

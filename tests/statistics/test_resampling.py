@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
+from scipy.special import ndtri
 from sklearn.metrics import f1_score
 
 from medsenteval.errors import SettingsError
@@ -23,6 +24,8 @@ from medsenteval.statistics import (
     correlations,
     resample_ranks,
 )
+from medsenteval.statistics.resampling import bca_terms, fisher_limits
+from medsenteval.statistics.weighted_scores import Correlation
 from tests.conftest import examples
 
 SCIPY: dict[str, Callable[..., tuple[float, float]]] = {
@@ -177,10 +180,11 @@ def test_under_the_null_hypothesis_p_is_rarely_small() -> None:
     assert max(p) > 0.5
 
 
-def test_an_interval_says_whether_it_excludes_zero() -> None:
-    assert accuracy_bootstrap(0.9, 0.4).difference(0, 1).excludes_zero
-    assert accuracy_bootstrap(0.4, 0.9).difference(0, 1).excludes_zero
-    assert not accuracy_bootstrap(0.5, 0.5).difference(0, 0).excludes_zero
+def test_an_interval_excludes_zero_where_there_is_a_difference() -> None:
+    assert accuracy_bootstrap(0.9, 0.4).difference(0, 1).low > 0
+    assert accuracy_bootstrap(0.4, 0.9).difference(0, 1).high < 0
+    same = accuracy_bootstrap(0.5, 0.5).difference(0, 0)
+    assert (same.low, same.high) == (0, 0)
 
 
 def test_what_cannot_be_resampled_is_refused() -> None:
@@ -233,3 +237,31 @@ def test_p_of_bca_where_no_resample_reaches_zero_or_there_is_no_difference() -> 
     gold = np.arange(30.0)
     found = bootstrap(correlations("spearman", np.stack([gold, -gold]), gold), resamples=500, rng=np.random.default_rng(0))
     assert found.bca_test(0, 1).p_value == 2 / 501
+
+
+@pytest.mark.parametrize("values", [[2.0, 3.0, 4.0], [-2.0, -3.0, -4.0]])
+def test_resamples_all_on_one_side_say_nothing_of_the_bias(values: list[float]) -> None:
+    moving = np.array([1.0, 2.0, 4.0])
+    assert bca_terms(0.0, np.array(values), moving) == (0.0, 0.0)
+    bias, acceleration = bca_terms(0.0, np.array([*values, -values[0]]), moving)
+    assert bias == pytest.approx(ndtri(0.25 if values[0] > 0 else 0.75))
+    gaps = moving.mean() - moving
+    assert acceleration == pytest.approx(np.sum(gaps**3) / (6 * np.sum(gaps**2) ** 1.5))
+    assert bca_terms(0.0, np.array([-1.0, 1.0]), np.ones(3)) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(("r", "n", "ends"), [(0.5, 2, (-1.0, 1.0)), (0.0, 3, (0.0, 0.0))])
+def test_limits_of_a_correlation_of_few_items_or_without_error(r: float, n: int, ends: tuple[float, float]) -> None:
+    assert fisher_limits(r, 0.0, n, 0.95) == ends
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_no_correlation_is_beyond_one_by_rounding(kind: Correlation, sign: float) -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        gold = rng.standard_normal(30)
+        weights = np.stack([np.bincount(rng.integers(0, 30, 30), minlength=30) for _ in range(50)]).astype(np.float64)
+        found = correlations(kind, sign * 3 * gold + 1, gold)(weights)
+        assert np.abs(found).max() <= 1.0
+        assert found == pytest.approx(np.full_like(found, sign))

@@ -162,3 +162,12 @@ def test_ranks_tests_and_critical_difference_are_those_of_autorank() -> None:
     assert found.mean_ranks == pytest.approx([11 / 3, 4.0, 3.5, 25 / 12, 1.75])
     # Theirs is one-sided.
     assert wilcoxon_over_tasks(scores[:, 0], scores[:, 1]).p_value == pytest.approx(2 * 0.404052734375, abs=0.01)
+
+
+def test_the_level_is_one_in_twenty_unless_told() -> None:
+    scores = [[3.0, 2.0, 1.0], [3.0, 1.0, 2.0]]
+    assert critical_difference(5, 10) == critical_difference(5, 10, 0.05)
+    assert (friedman(scores).level, friedman(scores, 0.1).level) == (0.05, 0.1)
+    assert friedman(scores).critical_difference == critical_difference(3, 2, 0.05)
+    # Rank sums 2, 5 and 5: a chi-square of 3, which is 1 below its largest.
+    assert (friedman(scores).statistic, friedman(scores).f_statistic) == pytest.approx((3.0, 3.0))

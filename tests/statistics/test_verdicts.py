@@ -78,3 +78,29 @@ def test_drawing_tasks_widens_the_intervals() -> None:
     assert fixed[0].low == fixed[0].high == pytest.approx(4 / 3)
     assert drawn[0].low == 1
     assert drawn[0].high > fixed[0].high
+
+
+@pytest.mark.parametrize(
+    ("p", "estimate", "low", "high", "rope", "said"),
+    [
+        (0.05, 1.0, 0.5, 3.0, 1.0, "undecided"),
+        (0.049, 1.0, 0.5, 3.0, 1.0, "better"),
+        (0.01, 0.0, -2.0, 2.0, 1.0, "undecided"),
+        (0.5, 0.0, -1.0, 0.5, 1.0, "undecided"),
+        (0.5, 0.0, -0.5, 1.0, 1.0, "undecided"),
+        (0.5, 0.0, 0.0, 0.0, 0.0, "undecided"),
+    ],
+)
+def test_verdicts_at_their_limits(p: float, estimate: float, low: float, high: float, rope: float, said: str) -> None:
+    assert verdict(p, Interval(estimate, low, high, 0.9, "percentile", 100), rope) == said
+
+
+def test_ranks_of_one_encoder_of_equal_ones_and_at_95_percent() -> None:
+    (alone,) = rank_intervals([np.array([0.5])], [np.full((20, 1), 0.5)])
+    assert (alone.rank, alone.low, alone.high, alone.best) == (1.0, 1.0, 1.0, 1.0)
+    noise = np.random.default_rng(0).standard_normal((200, 1)) * 0.1
+    twins = rank_intervals([np.array([0.5, 0.5])], [0.5 + np.hstack([noise, noise + 9e-6])])
+    assert [(each.low, each.high, each.best) for each in twins] == [(1.5, 1.5, 0.5)] * 2
+    observed = np.array([0.9, 0.5, 0.4])
+    drawn = observed + np.random.default_rng(1).standard_normal((300, 3))
+    assert rank_intervals([observed], [drawn]) == rank_intervals([observed], [drawn], confidence=0.95)

@@ -7,12 +7,15 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from medsenteval.support import atomic_files
 from medsenteval.support.atomic_files import remove_abandoned, scratch_folder, scratch_name, write_atomically
+from medsenteval.support.memory import peak_memory_mb
 
 
 def test_a_file_is_replaced_whole_and_has_the_usual_permissions(tmp_path: Path) -> None:
@@ -86,6 +89,53 @@ def test_scratch_of_another_machine_is_left_for_a_day(tmp_path: Path, monkeypatc
     monkeypatch.undo()
     remove_abandoned(tmp_path, "writing")
     assert there.is_file()
-    os.utime(there, (0, 0))
+    day = 24 * 60 * 60
+    os.utime(there, (0, time.time() - day + 600))
+    remove_abandoned(tmp_path, "writing")
+    assert there.is_file()
+    os.utime(there, (0, time.time() - day - 1))
     remove_abandoned(tmp_path, "writing")
     assert not there.exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="asks for processes as POSIX does")
+def test_scratch_of_a_process_that_cannot_be_asked_for_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = scratch_name("writing").split("-")[1]
+    (tmp_path / f".writing-{own}-{2**70}-00").touch()
+    (tmp_path / f".writing-{own}-{os.getpid()}-00").touch()
+    remove_abandoned(tmp_path, "writing")
+
+    def refused(process: int, signal: int) -> None:
+        raise PermissionError(process)
+
+    monkeypatch.setattr(os, "kill", refused)
+    (tmp_path / f".writing-{own}-{2**22 + 1}-00").touch()
+    remove_abandoned(tmp_path, "writing")
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_scratch_folder_that_is_gone_already_is_no_error() -> None:
+    with scratch_folder() as folder:
+        folder.rmdir()
+    assert not folder.exists()
+
+
+def test_where_processes_cannot_be_asked_for_all_are_taken_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = 2**22 + 1
+    assert atomic_files._runs(os.getpid()) is True
+    assert atomic_files._runs(absent) is (os.name != "posix")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "name", "nt")
+        found = atomic_files._runs(absent)
+    assert found is True
+
+
+def test_memory_is_told_where_the_system_tells_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    used = SimpleNamespace(ru_maxrss=3 << 20)
+    monkeypatch.setattr(resource, "getrusage", lambda who: used)
+    for platform, megabytes in (("linux", 3072.0), ("darwin", 3.0)):
+        monkeypatch.setattr(sys, "platform", platform)
+        assert peak_memory_mb() == megabytes
+    monkeypatch.setitem(sys.modules, "resource", None)
+    assert peak_memory_mb() == 0.0

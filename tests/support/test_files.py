@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from medsenteval.errors import DataError
-from medsenteval.support.files import clean_text, find_file, read_json, read_lines, read_word_tables, read_xml
+from medsenteval.support import files
+from medsenteval.support.files import clean_text, find_file, parse_json, read_json, read_lines, read_word_tables, read_xml
 
 Write = Callable[..., Path]
 
@@ -107,3 +108,63 @@ def test_word_cells_join_runs_and_paragraphs(write: Write) -> None:
     assert read_word_tables(folder / "d.docx") == [[["alpha beta", ""]]]
     with pytest.raises(DataError, match="not a Word document"):
         read_word_tables(folder / "no.docx")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"\x1f\x8bx", "this is gzip-compressed, not text; `medsenteval data prepare NAME --from FILE` unpacks archives"),
+        (b"\xff\xfea\0", "this is UTF-16, not text; convert it to UTF-8"),
+        (b" \n<!DOCTYPE HTML>", "this is a web page, not data"),
+    ],
+)
+def test_what_is_no_text_is_called_by_its_name(write: Write, content: bytes, message: str) -> None:
+    with pytest.raises(DataError, match=f"f.txt:1: {message}"):
+        read_lines(write({"f.txt": content}) / "f.txt")
+
+
+def test_files_and_lines_beyond_any_data_set_are_refused(write: Write) -> None:
+    folder = write({"f.txt": "", "long.txt": "b" * 10_000_000 + "\n" + "c" * 10_000_001})
+    with (folder / "f.txt").open("r+b") as stream:
+        stream.truncate(4 * 2**30 + 1)
+    with pytest.raises(DataError, match=r"f\.txt: more than 4,294,967,296 bytes; that is no file of a data set"):
+        read_lines(folder / "f.txt")
+    with pytest.raises(DataError, match=r"long\.txt:2: a line of 10,000,001 characters"):
+        read_lines(folder / "long.txt")
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_word_document_may_unpack_to_so_much_and_no_more(write: Write, monkeypatch: pytest.MonkeyPatch, fits: bool) -> None:
+    content = docx(
+        "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t><w:tab/><w:noBreakHyphen/><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+    )
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        size = archive.getinfo("word/document.xml").file_size
+    folder = write({"d.docx": content})
+    assert files._LARGEST_WORD_PART == 2**26
+    monkeypatch.setattr(files, "_LARGEST_WORD_PART", size if fits else size - 1)
+    if fits:
+        assert read_word_tables(folder / "d.docx") == [[["a -b"]]]
+    else:
+        with pytest.raises(DataError, match=rf"its text unpacks to {size} bytes; that is no list of sentence pairs"):
+            read_word_tables(folder / "d.docx")
+
+
+def test_xml_of_an_unknown_encoding_and_of_a_folder_is_refused(write: Write) -> None:
+    folder = write({"e.xml": '<?xml version="1.0" encoding="no-such"?><r/>'})
+    with pytest.raises(DataError, match=r"e\.xml:1: not well-formed XML: .*; is its encoding declared rightly\?"):
+        read_xml(folder / "e.xml")
+    with pytest.raises(DataError, match=r"cannot be read: Is a directory; check the path and its permissions"):
+        read_xml(folder)
+    assert read_xml(write({"g.xml": "<r><a/><b/></r>"}) / "g.xml").child("b") is not None
+    assert read_xml(folder.parent / folder.name / "g.xml").child("c") is None
+
+
+@pytest.mark.parametrize(("line", "place"), [(None, r"f\.json"), (7, r"f\.json:7")])
+def test_json_that_python_cannot_hold_is_refused_with_its_place(line: int | None, place: str) -> None:
+    with pytest.raises(DataError, match=f"^{place}: nested too deeply"):
+        parse_json("[" * 200_000, Path("f.json"), line)
+    with pytest.raises(DataError, match=f"^{place}: not JSON of a data set: "):
+        parse_json("9" * 10_000, Path("f.json"), line)
+    with pytest.raises(DataError, match=rf"^f\.json:{line or 2}: not JSON: Expecting value"):
+        parse_json("[\n", Path("f.json"), line)

@@ -128,3 +128,17 @@ def test_levels_of_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> 
     assert ("ERROR", "RQE: shy: failed: RuntimeError: no questions, please") in seen
     assert any(level == "WARNING" and message.startswith("UMLS: skipped: ") for level, message in seen)
     assert all(record.name.startswith("medsenteval.") for record in caplog.records)
+
+
+def test_the_thread_that_writes_lines_keeps_no_process_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", Lines())
+    before = set(threading.enumerate())
+    found = Progress(1, True)
+    (thread,) = (each for each in set(threading.enumerate()) - before if each.name == "progress")
+    assert thread.daemon is True
+    found.close()
+    thread.join(20)
+    assert not thread.is_alive()
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    Progress(1, True).close()
+    assert not [each for each in set(threading.enumerate()) - before if each.name == "progress"], "a terminal has its bar"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
@@ -182,12 +183,18 @@ def test_absent_files_sheets_and_latin1(tmp_path: Path) -> None:
     book.active.append(["a"])
     book.create_sheet("Second").append(["b", None, "d"])
     book["Second"].append([1, 2, 3, 4])
+    book["Second"].append([None, None, None, 5])
+    book.create_sheet("Third").append([None, "e", None])
+    book["Third"]["D1"].number_format = "0.00"
+    book["Third"].append([None, None, "f"])
     book.save(tmp_path / "two.xlsx")
-    with pytest.raises(DataError, match="name one of its sheets with sheet=: Sheet, Second"):
+    with pytest.raises(DataError, match="name one of its sheets with sheet=: Sheet, Second, Third"):
         read_table(tmp_path / "two.xlsx")
     second = read_table(tmp_path / "two.xlsx", "Second")
     assert second.columns == ("b", "column 2", "d")
-    assert list(second.pick(["d", "b"])) == [(2, (3, 1))]
+    assert list(second.pick(["d", "b"])) == [(2, (3, 1)), (3, (None, None))]
+    # What a format or an emptied cell leaves behind the names is no column.
+    assert read_table(tmp_path / "two.xlsx", "Third").columns == ("column 1", "e")
 
 
 def test_one_token_a_line(tmp_path: Path) -> None:
@@ -197,3 +204,11 @@ def test_one_token_a_line(tmp_path: Path) -> None:
         (1, BLANK), (2, BLANK), (3, ("B-Anatomy", "Lung")), (4, ("O", "cancer")), (5, BLANK),
         (6, "one column where a token and its tag are expected"), (7, ("O", "a")),
     ]  # fmt: skip
+
+
+def test_a_cell_beyond_any_text_is_refused_and_the_limit_of_others_stays(tmp_path: Path) -> None:
+    file, limit = tmp_path / "a.csv", csv.field_size_limit()
+    file.write_text(f"text,label\n{'x' * 10_000_001},1\n")
+    with pytest.raises(DataError, match=r"a\.csv:2: .*field larger than field limit \(10000000\)"):
+        _rows(file)
+    assert csv.field_size_limit() == limit

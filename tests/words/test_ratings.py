@@ -12,7 +12,7 @@ from scipy import stats
 
 from medsenteval.cli.main import main
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.words.ratings import agreement, outliers, read_ratings
+from medsenteval.words.ratings import Agreement, agreement, outliers, read_ratings
 
 HEADED = "word1\tword2\tada\tbea\tcy\tdee\tnote\n"
 ROWS = "".join(
@@ -115,3 +115,41 @@ def test_simverbs_scores_follow_from_its_annotators_ratings(realdata: Path, tmp_
         first, second, _, score, _ = line.split("\t")
         printed[first, second] = float(score)
     assert sum(abs(ours[pair] - score) < 0.00501 for pair, score in printed.items()) >= 3399
+
+
+def test_columns_are_found_by_their_names_and_by_their_places(tmp_path: Path) -> None:
+    path = tmp_path / "r.tsv"
+    path.write_text('ann\tx\ty\tbob\n1\tsun\tmoon\t2\n\nNA\tsea\tsalt\t-1\n5\t"a\tb\t\n', "utf-8")
+    found = read_ratings(path, words=["x", "y"])
+    assert (found.raters, found.pairs) == (("ann", "bob"), (("sun", "moon"), ('"a', "b")))
+    np.testing.assert_array_equal(found.values, [[1, 5], [2, np.nan]])
+    assert found.counts.tolist() == [2, 1]
+    assert found.means.tolist() == [1.5, 5]
+    np.testing.assert_allclose(found.deviations, [np.sqrt(0.5), np.nan])
+    assert found.scaled((1, 5), (0, 100)).tolist() == [12.5, 100]
+    for scales in (((1, 1), (0, 1)), ((1, 5), (1, 1)), ((5, 1), (0, 1))):
+        with pytest.raises(SettingsError, match="scales must rise"):
+            found.scaled(*scales)
+    with pytest.raises(DataError, match="ann rated sun / moon 1, which is not on the scale from 2 to 5"):
+        found.scaled((2, 5), (0, 1))
+    with pytest.raises(SettingsError, match=r"--words names 1 column\(s\); two are needed"):
+        read_ratings(path, words=["x"])
+    path.write_text("sun,moon,1,2,nan\nsea,salt,3,4,NA\n", "utf-8")
+    plain = read_ratings(path)
+    assert (plain.raters, plain.values.tolist()) == (("column 3", "column 4"), [[1, 3], [2, 4]])
+    path.write_text("sun,moon,1,2\nsea,salt,inf,4\n", "utf-8")
+    with pytest.raises(DataError, match=r"line 2: 'inf' in 'column 3' is no rating"):
+        read_ratings(path)
+    path.write_text("sun,moon,1\n", "utf-8")
+    with pytest.raises(DataError, match="expected two words and the ratings of at least two annotators"):
+        read_ratings(path)
+
+
+def test_an_outlier_is_two_deviations_below_the_others() -> None:
+    def named(*values: float) -> list[str]:
+        return outliers(Agreement(0.0, 0.0, dict(zip("abcdef", values, strict=False))))
+
+    # The others' mean is 0.7, their deviation 0.1.
+    assert named(0.6, 0.7, 0.8, 0.501, float("nan")) == []
+    assert named(0.6, 0.7, 0.8, 0.499) == ["d"]
+    assert named(0.1, 0.9) == []

@@ -41,6 +41,16 @@ def test_parts_that_depend_by_coordinate_are_inverted_exactly(n_parts: int) -> N
     np.testing.assert_allclose(found @ gram, np.eye(len(gram)), atol=1e-3)
 
 
+@pytest.mark.parametrize("share", [0.01, 0.3, 3.0])
+def test_a_shift_is_on_the_diagonal_of_the_columns(share: float) -> None:
+    """With one coordinate decorrelating leaves nothing between the parts: the inverse is exact under any shift."""
+    rows = parts_that_depend_by_coordinate(4, 1)
+    gram = rows.T.astype(np.float64) @ rows / len(rows)
+    shift = share * float(np.trace(gram))
+    found = PairSample(rows, 4).inverse(shift)(np.eye(4, dtype=np.float32))
+    np.testing.assert_allclose(found @ (gram + shift * np.eye(4)), np.eye(4), atol=1e-3)
+
+
 def test_a_shift_above_all_leaves_nothing_but_itself() -> None:
     rows = parts_that_depend_by_coordinate(4, 6)
     for sample in (PairSample(rows, 4), RowSample(rows)):

@@ -16,8 +16,9 @@ from sklearn.linear_model import LogisticRegression
 
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.probes.backend import Fold
+from medsenteval.probes.exact import logistic
 from medsenteval.probes.exact.certificate import certify
-from medsenteval.probes.exact.coordinates import Coordinates
+from medsenteval.probes.exact.coordinates import Coordinates, _principal_axes
 from medsenteval.probes.exact.logistic import ExactBackend
 from medsenteval.probes.exact.preconditioner import DiagonalPreconditioner, SampledPreconditioner
 from medsenteval.probes.exact.problems import Batch, Fits, _as_slice
@@ -432,3 +433,46 @@ def test_rows_that_follow_one_another_are_a_slice_and_no_others(rows: list[int])
     found = _as_slice(np.array(rows))
     assert isinstance(found, slice) == (rows == list(range(rows[0], rows[0] + len(rows))))
     assert np.arange(9)[found].tolist() == rows
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_held_out_rows_are_scored_alike_in_threads_and_without(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = make_rows(3, 60, 5, k)
+    folds = [Fold(np.delete(np.arange(60), rows), rows) for rows in np.split(np.arange(60), 4)]
+    found = []
+    for least in (10**12, 0):
+        monkeypatch.setattr(logistic, "_SHARED_WORK", least)
+        backend = ExactBackend(threads=2)
+        scores, _ = backend.score_grid(Features.from_array(x), y, k, folds, [0.5, 2.0])
+        predictions, _ = backend.predict(Features.from_array(x), y, k, folds, [2.0] * 4)
+        found.append((np.asarray(scores).tolist(), [each.probabilities.tolist() for each in predictions]))
+    assert found[0] == found[1]
+
+
+def test_coordinates_change_their_precision_and_rows_without_spread_have_one_axis(monkeypatch: pytest.MonkeyPatch) -> None:
+    features = Features.from_array(np.random.default_rng(0).standard_normal((50, 6)))
+    stored = Coordinates.of(features, 1, np.float32)
+    keep_raw(monkeypatch)
+    raw = Coordinates.of(features, 1, np.float32)
+    for coordinates in (stored, raw):
+        assert coordinates.astype(np.float32) is coordinates
+        other = coordinates.astype(np.float64)
+        assert (other.dtype, other.width) == (np.float64, coordinates.width)
+        points = np.ones((2, coordinates.width))
+        expected = coordinates.to_features(points.astype(np.float32))
+        for found, wanted in zip(other.to_features(points), expected, strict=True):
+            np.testing.assert_allclose(np.abs(found), np.abs(wanted), rtol=1e-3, atol=1e-4)
+        assert other.rows(slice(0, 3)).dtype == np.float64
+    axes, spread = _principal_axes(np.zeros((3, 7)), np.float64)
+    assert (axes.shape, axes[:, 0].tolist(), spread.tolist()) == ((7, 1), [1, 0, 0, 0, 0, 0, 0], [0])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_rows_have_as_many_axes_as_dimensions(scale: float) -> None:
+    """What rounding leaves of dimensions that rows do not have is no axis, whatever the size of the rows."""
+    rng = np.random.default_rng(1)
+    rows = scale * rng.standard_normal((8, 3)) @ rng.standard_normal((3, 20))
+    axes, spread = _principal_axes(rows - rows.mean(axis=0), np.float64)
+    assert axes.shape == (20, 3)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-8)
+    np.testing.assert_allclose(spread.sum(), np.square(rows - rows.mean(axis=0)).sum() / 8)

@@ -179,6 +179,7 @@ def test_results_are_the_same_to_the_last_bit_on_any_executor(probe: str, name: 
     assert in_process(probe, tasks) == run(request.getfixturevalue(name), probe, tasks)
 
 
+@pytest.mark.slow
 def test_neither_workers_nor_batches_nor_the_cache_change_a_bit(processes: Executor) -> None:
     expected = run("in-process")
     assert expected == run(processes, batch_size=7)
@@ -212,6 +213,7 @@ def test_texts_that_tasks_share_are_encoded_in_the_same_batches_everywhere(
     assert here == run_all(processes, "second")
 
 
+@pytest.mark.slow
 def test_cores_do_not_change_a_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     from medsenteval.support import cores
 

@@ -50,6 +50,26 @@ def test_relations_need_one_to_one_instances_and_subjects(tmp_path: Path) -> Non
     assert len(read_back(tmp_path, "all-info")) == 6
 
 
+def test_by_default_a_relation_needs_what_the_paper_asks() -> None:
+    """Newman-Griffis et al. 2017: 50 1:1 instances, 50 pairs sampled, terms that occur 25 times."""
+    known = [Concept(f"{kind}{i}", (f"{kind}{i}",)) for kind in "so" for i in range(52)]
+    for n, kept in ((49, False), (50, True), (52, True)):
+        made = generate(known, [(f"s{i}", "r", f"o{i}") for i in range(n)], Construction())
+        assert made.summaries[0].kept == kept
+        assert made.n_analogies == (50 * 49 if kept else 0)
+    common = generate(concepts("a", "b"), [("a", "r", "b")], Construction(), {"a": 25, "b": 24})
+    assert common.term_of == {"a": "a"}
+    for wrong in ({"pairs": 1}, {"one_to_one": -1}, {"frequency_floor": -1}):
+        with pytest.raises(SettingsError, match="an analogy needs two pairs, and no number may be negative"):
+            Construction(**wrong)
+    assert Construction(pairs=2, one_to_one=0, frequency_floor=0).seed == 1111
+    ambiguous = generate(
+        concepts(*"abcdef"), [("a", "r", "b"), ("c", "r", "d"), ("c", "r", "e"), ("a", "r", "A")],
+        Construction(one_to_one=1, pairs=2),
+    )  # fmt: skip
+    assert [(each.facts, each.one_to_one, each.ambiguity) for each in ambiguous.summaries] == [(3, 1, 1.5)]
+
+
 def test_frequent_terms_stand_for_their_concepts() -> None:
     known = [Concept("C1", ("rare", "Common", "usual")), Concept("C2", ("seldom",)), Concept("C3", ("other\tterm",))]
     counts = {"common": 9.0, "usual": 8.0, "rare": 1.0, "seldom": 4.0, "other term": 5.0}

@@ -15,7 +15,7 @@ from medsenteval.errors import SettingsError
 from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore, Score
 from medsenteval.words.analogies.counting import BlockCounts, Constants, count_block
 from medsenteval.words.analogies.methods import METHODS, solve
-from medsenteval.words.analogies.metrics import constant_measures, rank_answers
+from medsenteval.words.analogies.metrics import _contained, constant_measures, rank_answers
 from medsenteval.words.analogies.questions import Questions, Ragged
 from tests.conftest import REPOSITORY, examples
 from tests.words.analogies import twin
@@ -291,3 +291,36 @@ def test_the_benchmark_runs_and_agrees_with_the_naive_way(extra: list[str]) -> N
     difference = re.search(r"largest difference of its metrics to ours (\S+)", shown)
     assert difference is not None
     assert float(difference[1]) < 1e-3
+
+
+def test_no_answers_have_no_ranks() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    none = np.zeros(0, dtype=np.intp)
+    ranks = rank_answers(AdditiveScore(Candidates.of(vectors), np.eye(3), np.eye(3)), none, none, none)
+    assert ranks.shape == (0,)
+    assert ranks.dtype == np.int64
+
+
+def test_a_denominator_that_float32_takes_for_zero_is_computed_exactly() -> None:
+    """Unshifted, cos(d, a) + epsilon is zero, or has either sign, within what single precision can tell."""
+    rng = np.random.default_rng(2)
+    vectors = rng.standard_normal((300, 4)).astype(np.float32)
+    a = np.array([[1.0, 0.0, 0.0, 0.0]])
+    lengths = np.linalg.norm(vectors[:, 1:].astype(np.float64), axis=1)
+    # Cosines with a of -epsilon and a few parts in ten million around it.
+    vectors[:, 0] = (-1e-3 + rng.uniform(-3e-7, 3e-7, 300)) * lengths
+    b, c = rng.standard_normal((2, 1, 4))
+    score = RatioScore(Candidates.of(vectors), a, b, c, shifted=False)
+    zeros, every = np.zeros(300, dtype=np.intp), np.arange(300)
+    exact = score.exact(zeros, zeros, every)
+    assert (exact > 0).any()
+    assert (exact < 0).any()
+    expected = [1 + int(np.sum(exact > own)) + int(np.sum(exact[:place] == own)) for place, own in enumerate(exact)]
+    assert rank_answers(score, zeros, zeros, every).tolist() == expected
+
+
+def test_answers_that_may_not_be_guessed_are_those_of_their_own_question() -> None:
+    lists, others = [[1, 4], [3, 0], [], [2, 1, 9]], [[4], [1, 4, 9], [3], [9, 2]]
+    expected = [value in other for values, other in zip(lists, others, strict=True) for value in values]
+    assert _contained(Ragged.of(lists), Ragged.of(others)).tolist() == expected
+    assert sum(expected) == 3

@@ -70,3 +70,16 @@ def test_a_query_without_a_vector_has_no_nearest_name() -> None:
     names = np.eye(4, dtype=np.float32)
     found = rank_names(np.zeros((1, 4), np.float32), names, [np.array([1])], np.array([-1]))
     assert (found.ranks.tolist(), found.nearest.tolist()) == ([4], [-1])
+
+
+@pytest.mark.parametrize(("apart", "rank"), [(3.2e-5, 2), (6e-5, 1)])
+def test_only_a_billionth_of_the_largest_score_is_a_tie(apart: float, rank: int) -> None:
+    """Cosines of 1 and of 1 - apart^2 / 2; dot products of 6 and of a little less beside a name of length 1000."""
+    query, right = np.array([[1, 0]], dtype=np.float32), [np.array([0])]
+    names = np.array([[1, 0], [1, apart]], dtype=np.float32)
+    assert rank_names(query, names, right, np.array([-1])).ranks.tolist() == [rank]
+    for factor in (0.5, 8.0):
+        assert rank_names(query * factor, names * factor, right, np.array([-1])).ranks.tolist() == [rank]
+    less = 6 - np.float32(4.8e-7 if rank == 2 else 4.8e-6)
+    names = np.array([[6, 0], [less, 0], [0, 1000]], dtype=np.float32)
+    assert rank_names(query, names, right, np.array([2]), "dot").ranks.tolist() == [rank]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medsenteval.statistics import f1_from_counts
-from medsenteval.words.tagging.entities import (
+from medsenteval.words.tagging.entity_spans import (
     Rate,
     count_matches,
     find_entities,

@@ -29,6 +29,7 @@ def corpus(n_tokens: int = 400, capitals: bool = False) -> tuple[np.ndarray, lis
 def test_windows_end_with_their_sentence() -> None:
     windows = windows_of(np.array([7, 8, 9, 5]), np.array([0, 3, 4]), 5, 0)
     assert windows.tolist() == [[0, 0, 7, 8, 9], [0, 7, 8, 9, 0], [7, 8, 9, 0, 0], [0, 0, 5, 0, 0]]
+    assert windows_of(np.array([7]), np.array([0, 1]), 3, 4).tolist() == [[4, 7, 4]]
 
 
 def test_presets_are_the_tables_and_the_codes_values() -> None:

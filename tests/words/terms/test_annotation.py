@@ -17,7 +17,7 @@ from medsenteval.words.terms.sets import SetName, TermSet
 SETS = [
     TermSet(
         SetName("same_as", level, "random"),
-        [(f"{level} term {i}", f"={level} other {i}") for i in range(40)],
+        [(f"{level} térm {i}", f"={level} other {i}") for i in range(40)],
         [i % 2 == 0 for i in range(40)],
     )
     for level in ("easy", "hard")
@@ -43,6 +43,7 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
     key = json.loads(key_path.read_text("utf-8"))["pairs"]
     assert len(key) == 20
     assert sum(pair["similar"] for pair in key) == 10
+    assert "hard térm" in key_path.read_text("utf-8"), "a person can read the key"
     assert read_sheet(path, key) == [None] * 20
     # The order says nothing about set or label.
     assert [pair["set"] for pair in key] != sorted(pair["set"] for pair in key)

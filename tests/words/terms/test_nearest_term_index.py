@@ -146,6 +146,22 @@ def test_lower_bounds_are_never_too_high(first: str, second: str) -> None:
     assert np.bitwise_count(one ^ other).sum() <= 4 * distance - gap
 
 
+@pytest.mark.parametrize("text", ["aaaaaaaaaa", "abababab", "abcabcabca", "aabbaabb", "ab", "a"])
+def test_each_pair_of_characters_is_marked_once_for_each_time(text: str) -> None:
+    """Repeated pairs have marks of their own, the same ones in every term and whatever pairs stand between."""
+    from medsenteval.words.terms.lower_bounds import mark_pairs
+
+    def marks(term: str) -> np.ndarray:
+        codes = np.array([ord(character) for character in term], dtype=np.uint16)
+        return np.asarray(mark_pairs(codes, np.array([0, len(term)]))[0])
+
+    assert np.bitwise_count(marks(text)).sum() == len(text) - 1
+    longer = marks(text + "a")
+    assert np.array_equal(longer & marks(text), marks(text))
+    behind = marks(f"x{text}")
+    assert np.array_equal(behind & marks(text), marks(text))
+
+
 def test_lower_bounds_keep_what_they_say() -> None:
     """The compiled filters keep the very terms whose counts and marks differ by no more than allowed."""
     from benchmarks.morphemes import invented_names
