@@ -19,6 +19,8 @@ import medsenteval
 FOLDER: Final = Path(__file__).parent / "fixtures"
 #: What depends on the machine, the moment or the versions of libraries.
 PASSING: Final = ("timings", "versions", "made", "performance", "signature", "encoder_identity")
+#: How near to its optimum a fit stopped, which the last bits of a processor's products decide.
+NEARNESS: Final = ".details.fits.worst_gradient"
 TASKS: Final[dict[str, dict[str, Any]]] = {
     "BIOSSES": {},
     "MayoSRS": {},
@@ -50,8 +52,9 @@ def differences(found: Any, expected: Any, place: str = "") -> list[str]:
     if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
         pairs = enumerate(zip(found, expected, strict=True))
         return [each for i, (one, other) in pairs for each in differences(one, other, f"{place}[{i}]")]
-    if isinstance(found, float) and isinstance(expected, float) and math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-7):
-        return []
+    if isinstance(found, float) and isinstance(expected, float):
+        near = found < 1e-4 if place == NEARNESS else math.isclose(found, expected, rel_tol=1e-5, abs_tol=1e-7)
+        return [] if near else [f"{place}: {found!r}, not {expected!r}"]
     return [] if found == expected else [f"{place}: {found!r}, not {expected!r}"]
 
 

@@ -49,8 +49,9 @@ def assert_equal_to_record(ours: dict[str, Any], upstream: dict[str, Any], uncon
     Scikit-learn stops these fits at 100 iterations, where the last bits of the processor's products can still decide about an
     item: on the machine of the record all accuracies are equal, on another one TREC's devacc is 53.04 instead of 53.03.
     ``unconverged`` is what such fits may move on large data. With GloVe and C = 8 on MRPC, features larger by one rounding
-    (1 + 2^-23) move 23 of 1,725 predictions after 100 iterations, and one where the fit converges: so 0.7 points. On one
-    machine ours are the protocol's to the last digit, which ``test_unconverged_fits_...`` shows.
+    (1 + 2^-23) move 23 of 1,725 predictions after 100 iterations, and one where the fit converges: so 0.7 points. Hashed words
+    on SNLI moved by 0.14 points from one machine to another. On one machine ours are the protocol's to the last digit, which
+    ``test_unconverged_fits_...`` shows.
     Upstream sums in float32 and so puts equal sentences, of which SMTeuroparl has many, in a random order; ours are tied.
     """
     for key, expected in upstream.items():
@@ -85,7 +86,7 @@ def real_cases() -> list[Any]:
 @pytest.mark.parametrize(("mode", "name"), real_cases())
 def test_hashed_words_score_as_upstream(real_files: Path, mode: str, name: str) -> None:
     ours = score(real_files, hashed_words(), MODES[mode]["params"], name)
-    assert_equal_to_record(ours, MODES[mode]["results"][name])
+    assert_equal_to_record(ours, MODES[mode]["results"][name], unconverged=0.3 if (mode, name) == ("sklearn", "SNLI") else 0.0)
 
 
 def mrpc_written_out(data: Path, batcher: Batcher, folds: int) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from logging import CRITICAL
+from logging import CRITICAL, getLogger
 from typing import Any
 
 import dask
@@ -42,8 +42,10 @@ class PatientCluster(SpecCluster):  # type: ignore[misc]
             raise
 
     def end_workers(self) -> None:
-        """Kill all workers, those that are just starting too, and keep Dask from saying at exit what it makes of that."""
+        """Kill all workers, those that are just starting too, and keep Dask from saying what it makes of that."""
         self.shutdown_on_close = False
+        # For good: connections that break are noticed also after the cluster's end, which would make Dask's handlers loud again.
+        getLogger("distributed").setLevel(CRITICAL)
         if hasattr(self, "_loop_runner"):
             self.loop.asyncio_loop.set_exception_handler(lambda loop, context: None)
         for nanny in tuple(getattr(self, "_created", ())):
