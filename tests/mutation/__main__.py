@@ -162,8 +162,6 @@ def main(arguments: list[str]) -> int:
     for name in _LARGE_LIBRARIES:
         import_module(name)
     gc.freeze()
-    sys.dont_write_bytecode = False  # the copy is compiled once, and then each mutant only
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ.setdefault("MEDSENTEVAL_REALDATA", str(REPOSITORY.parent / "shared" / "realdata"))
     with tempfile.TemporaryDirectory() as place:
         tree = Path(shutil.copytree(REPOSITORY, Path(place) / "copy", ignore=_UNWANTED))

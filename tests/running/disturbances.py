@@ -139,8 +139,7 @@ class Stage(World):
 
     @property
     def environment(self) -> dict[str, str]:
-        # Compiled modules are kept, whatever holds elsewhere: hundreds of runs would compile them again.
-        return {**super().environment, "TMPDIR": str(self.temporary), "PYTHONDONTWRITEBYTECODE": ""}
+        return {**super().environment, "TMPDIR": str(self.temporary)}
 
     def work(self, executor: str, output: str = "results") -> None:
         """Let a run finish."""
