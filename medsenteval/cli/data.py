@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -261,27 +261,25 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
 def fetch(
     names: tuple[str, ...],
     data: str | None,
-    offline: bool,
-    mirror: str,
-    accept_changed: bool,
     attempts: int,
     timeout: float,
     quiet: bool,
-    **accepted: bool,
+    **accepted: Any,
 ) -> None:
     """Download open data sets from their official addresses, verify them and prepare them.
 
-    Interrupted downloads go on where they stopped. Where no hash is published, the first download is remembered in
+    Interrupted downloads of known hash go on where they stopped. Where none is published, the first download is remembered in
     data.lock.json and a later change is refused.
     """
-    from medsenteval.datasets.acquisition import FetchOptions, fetch_data_set
+    from medsenteval.datasets.acquisition import fetch_data_set
     from medsenteval.datasets.download import FetchSettings
 
     root = _root(data)
-    settings = FetchSettings(timeout=timeout, attempts=attempts)
-    options = FetchOptions(mirror, offline, accept_changed, settings=settings, **accepted)
-    bar = None if quiet else _progress_bar
-    _put_in_place(names, lambda manifest: fetch_data_set(manifest, root, options, bar, lambda said: echo(said, err=True)))
+    settings, bar = FetchSettings(timeout=timeout, attempts=attempts), None if quiet else _progress_bar
+    _put_in_place(
+        names,
+        lambda manifest: fetch_data_set(manifest, root, settings, bar, lambda said: echo(said, err=True), **accepted),
+    )
 
 
 @data.command()

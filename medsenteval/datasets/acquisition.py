@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.datasets.download import Downloaded, FetchSettings, Progress, fetch
-from medsenteval.datasets.manifest import Download, Manifest
+from medsenteval.datasets.download import Fetched, FetchSettings, Progress, fetch
+from medsenteval.datasets.manifest import Manifest
 from medsenteval.datasets.prepare import Prepared, prepare
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.datasets.status import what_to_do
@@ -25,47 +25,55 @@ LOCK_NAME: Final = "data.lock.json"
 _SCHEMA: Final = 1
 
 
-@dataclass(frozen=True)
-class FetchOptions:
-    """How a fetch goes about it.
-
-    ``mirror`` is an address that has each file as MIRROR/DATASET/FILE and is asked first; ``accept_changed`` trusts a file
-    that differs from what was fetched first; ``offline`` uses what was downloaded before and nothing else.
-    """
-
-    mirror: str = ""
-    offline: bool = False
-    accept_changed: bool = False
-    replace_old: bool = False
-    accept_rejected: bool = False
-    allow_incomplete: bool = False
-    settings: FetchSettings = field(default_factory=FetchSettings)
-
-
 def fetch_data_set(
     manifest: Manifest,
     root: Path,
-    options: FetchOptions,
+    settings: FetchSettings | None = None,
     progress: Callable[[str], Progress] | None = None,
     announce: Callable[[str], None] = lambda message: None,
+    *,
+    mirror: str = "",
+    offline: bool = False,
+    accept_changed: bool = False,
+    **accepted: bool,
 ) -> Prepared:
-    """Download what the manifest lists, then prepare it; a data set that is not open says how it is had instead."""
+    """Download what the manifest lists, then prepare it; a data set that is not open says how it is had instead.
+
+    ``mirror`` is an address that has each file as MIRROR/DATASET/FILE and is asked first; ``accept_changed`` trusts a file
+    that differs from what was fetched first; ``offline`` uses what was downloaded before and nothing else; ``accepted`` is
+    what ``prepare`` may do.
+    """
     if not manifest.downloads or manifest.access not in ("open", "registration"):
         raise DataError(f"{manifest.name} cannot be fetched by a program. {what_to_do(manifest)} (page: {manifest.page})")
     folder = root / DOWNLOADS / manifest.name
     with _alone(folder):
-        lock = DataLock(root)
-        found = [_one(manifest, download, folder, lock, options, progress, announce) for download in manifest.downloads]
-    paths = [each.path for each in found]
+        locked = read_lock(root)
+        for download in manifest.downloads:
+            key = f"{manifest.name}/{download.name}"
+            remembered = locked[key].sha256 if key in locked and not accept_changed else ""
+            urls = (*([f"{mirror.rstrip('/')}/{key}"] if mirror else []), *download.urls)
+            wanted = replace(download, urls=urls, sha256=download.sha256 or remembered)
+            if offline:
+                _check(manifest, folder / download.name, wanted.sha256)
+                continue
+            bar = None if progress is None else progress(download.name)
+            try:
+                got = fetch(wanted, folder, settings=settings, progress=bar, announce=announce)
+            except DataError as error:
+                changed = " If the publisher changed the file on purpose: --accept-changed."
+                raise DataError(
+                    f"{manifest.name}: {error}.{changed if remembered and not download.sha256 else ''} By hand: "
+                    f"{manifest.obtain} (page: {manifest.page}); or get the file elsewhere and hand it over: "
+                    f"medsenteval data prepare {manifest.name} --from FILE"
+                ) from error
+            if key not in locked or locked[key].sha256 != got.sha256:
+                if not download.sha256:
+                    announce(
+                        f"{download.name}: no hash is published; {got.sha256[:12]}... is trusted from now on ({LOCK_NAME})"
+                    )
+                _remember(root, key, got)
     try:
-        return prepare(
-            manifest,
-            paths,
-            root,
-            replace_old=options.replace_old,
-            accept_rejected=options.accept_rejected,
-            allow_incomplete=options.allow_incomplete,
-        )
+        return prepare(manifest, [folder / download.name for download in manifest.downloads], root, **accepted)
     except DataError as error:
         raise DataError(f"{error} (what was downloaded is in {folder})") from error
 
@@ -83,98 +91,37 @@ def _alone(folder: Path) -> Iterator[None]:
         raise DataError(f"{folder}: cannot be written: {error.strerror}; name another folder with --data") from error
 
 
-def _one(
-    manifest: Manifest,
-    download: Download,
-    folder: Path,
-    lock: DataLock,
-    options: FetchOptions,
-    progress: Callable[[str], Progress] | None,
-    announce: Callable[[str], None],
-) -> Downloaded:
-    known = lock.find(manifest.name, download.name)
-    expected = "" if known is None or options.accept_changed else known.sha256
-    if options.offline:
-        return _offline(manifest, download, folder, expected)
-    mirrors = (f"{options.mirror.rstrip('/')}/{manifest.name}/{download.name}",) if options.mirror else ()
-    try:
-        got = fetch(
-            download,
-            folder,
-            expected=expected,
-            mirrors=mirrors,
-            settings=options.settings,
-            progress=None if progress is None else progress(download.name),
-            announce=announce,
-        )
-    except DataError as error:
-        changed = " If the publisher changed the file on purpose: --accept-changed." if expected and not download.sha256 else ""
-        raise DataError(
-            f"{manifest.name}: {error}.{changed} By hand: {manifest.obtain} (page: {manifest.page}); or get the file "
-            f"elsewhere and hand it over: medsenteval data prepare {manifest.name} --from FILE"
-        ) from error
-    if known is None or known.sha256 != got.sha256:
-        if not download.sha256:
-            announce(f"{download.name}: no hash is published; {got.sha256[:12]}... is trusted from now on ({lock.path.name})")
-        lock.record(manifest.name, download.name, LockedFile(got.sha256, got.size, got.url or download.urls[0]))
-    return got
-
-
-def _offline(manifest: Manifest, download: Download, folder: Path, expected: str) -> Downloaded:
-    path = folder / download.name
+def _check(manifest: Manifest, path: Path, wanted: str) -> None:
+    """Refuse a file that was not downloaded before, or is another one."""
     if not path.is_file():
         raise DataError(f"{manifest.name}: {path} is not there; fetch it without --offline, or bring it from another machine")
     digest = file_digest(path)
-    wanted = download.sha256 or expected
-    if wanted and digest != wanted:
+    if wanted not in ("", digest):
         raise DataError(f"{path}: has the SHA-256 {digest[:12]}..., expected {wanted[:12]}...; fetch it without --offline")
-    return Downloaded(path, digest, path.stat().st_size, "")
 
 
-@dataclass(frozen=True)
-class LockedFile:
-    """What is remembered of a download."""
-
-    sha256: str
-    size: int
-    url: str
-
-
-class DataLock:
-    """The downloads of one data folder by data set and file name."""
-
-    def __init__(self, root: Path) -> None:
-        self.path = root / LOCK_NAME
-        self._files = _read_lock(self.path)
-
-    def find(self, data_set: str, name: str) -> LockedFile | None:
-        return self._files.get(f"{data_set}/{name}")
-
-    def record(self, data_set: str, name: str, file: LockedFile) -> None:
-        """Remember a download and write the lock file; one that is remembered already keeps its entry."""
-        self._files[f"{data_set}/{name}"] = file
-        entries = {key: vars(entry) for key, entry in sorted(self._files.items())}
-        try:
-            write_atomically(self.path, json.dumps({"schema": _SCHEMA, "files": entries}, indent=1) + "\n")
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be written: {error.strerror}") from error
-
-
-def _read_lock(path: Path) -> dict[str, LockedFile]:
+def read_lock(root: Path) -> dict[str, Fetched]:
+    """Return what the lock file of a data folder remembers, as DATASET/FILE -> download."""
+    path = root / LOCK_NAME
     if not path.exists():
         return {}
     try:
         content: Any = json.loads(path.read_text("utf-8"))
         if content["schema"] != _SCHEMA:
             raise ValueError(f"its schema is {content['schema']!r}, not {_SCHEMA}")
-        return {str(key): _lock_entry(entry) for key, entry in content["files"].items()}
+        found = {str(key): Fetched(**entry) for key, entry in content["files"].items()}
+        for key, entry in found.items():
+            if not (isinstance(entry.size, int) and isinstance(entry.url, str) and re.fullmatch("[0-9a-f]{64}", entry.sha256)):
+                raise ValueError(f"the entry of {key} is {str(entry)[:80]}")
+        return found
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DataError(f"{path}: not a lock file of this toolkit: {error}; repair it, or remove it to trust anew") from error
 
 
-def _lock_entry(entry: Any) -> LockedFile:
-    found = LockedFile(**entry)
-    well_formed = isinstance(found.size, int) and isinstance(found.url, str) and isinstance(found.sha256, str)
-    if not well_formed or not re.fullmatch("[0-9a-f]{64}", found.sha256):
-        raise ValueError(f"an entry is {str(entry)[:80]}")
-    return found
+def _remember(root: Path, key: str, got: Fetched) -> None:
+    """Add a download to the lock file, read anew because another fetch may have written it."""
+    entries = {name: vars(entry) for name, entry in sorted({**read_lock(root), key: got}.items())}
+    try:
+        write_atomically(root / LOCK_NAME, json.dumps({"schema": _SCHEMA, "files": entries}, indent=1) + "\n")
+    except OSError as error:
+        raise DataError(f"{root / LOCK_NAME}: cannot be written: {error.strerror}") from error

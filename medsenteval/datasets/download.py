@@ -2,15 +2,14 @@
 
 pooch, the usual library for this, neither resumes nor knows mirrors (it has one address a file and starts again from zero),
 and half of the addresses here are slow university servers. So this is the standard library's urllib with, for each file: a
-``.part`` file that a later attempt continues with a Range request, guarded by If-Range so that a file that changed on the
-server starts anew; retries with growing pauses for errors that pass; the mirrors in order; size and SHA-256 at the end.
+``.part`` file that a later attempt continues where a known hash will tell whether the ends fit; retries with growing pauses
+for errors that pass; the mirrors in order; size and SHA-256 at the end.
 """
 
 from __future__ import annotations
 
 import contextlib
 import http.client
-import json
 import os
 import re
 import socket
@@ -18,7 +17,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -52,14 +51,12 @@ class FetchSettings:
 
 
 @dataclass(frozen=True)
-class Downloaded:
-    """A file that was fetched and verified, and from where."""
+class Fetched:
+    """What is known of a file that was fetched and verified, and from where."""
 
-    path: Path
     sha256: str
     size: int
     url: str
-    resumed: bool = False
 
 
 class _Passing(Exception):
@@ -96,32 +93,25 @@ def fetch(
     download: Download,
     folder: Path,
     *,
-    expected: str = "",
-    mirrors: Sequence[str] = (),
     settings: FetchSettings | None = None,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda message: None,
     sleep: Callable[[float], None] = time.sleep,
-) -> Downloaded:
-    """Download a file into ``folder`` from the first address that gives the right one.
-
-    ``expected`` is the hash that must come out where the manifest has none (what was fetched first, see ``lock``);
-    ``mirrors`` are tried before the manifest's own addresses. A file of the right hash that is there already is kept.
-    """
+) -> Fetched:
+    """Download a file into ``folder`` from the first address that gives the right one; one that is there already is kept."""
     settings = settings or FetchSettings()
-    wanted = download.sha256 or expected
     target = folder / download.name
-    if wanted and target.is_file() and file_digest(target) == wanted:
-        return Downloaded(target, wanted, target.stat().st_size, "")
+    if download.sha256 and target.is_file() and file_digest(target) == download.sha256:
+        return Fetched(download.sha256, target.stat().st_size, download.urls[0])
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{folder}: cannot be written: {error.strerror}; name another folder with --data") from error
     reasons: list[str] = []
-    for url in (*mirrors, *download.urls):
+    for url in download.urls:
         for attempt in range(1, settings.attempts + 1):
             try:
-                return _attempt(url, download, target, wanted, settings, progress)
+                return _attempt(url, download, target, settings, progress)
             except _Lasting as error:  # noqa: PERF203
                 reasons.append(f"{url}: {error}")
                 announce(reasons[-1])
@@ -136,74 +126,35 @@ def fetch(
     raise DataError(f"{download.name} cannot be fetched: " + "; ".join(reasons))
 
 
-def _attempt(
-    url: str, download: Download, target: Path, wanted: str, settings: FetchSettings, progress: Progress | None
-) -> Downloaded:
-    part = _Part(target, url)
+def _attempt(url: str, download: Download, target: Path, settings: FetchSettings, progress: Progress | None) -> Fetched:
+    part = target.with_name(f".{target.name}.part")
+    if not download.sha256:  # only a known hash can tell whether two ends belong together
+        part.unlink(missing_ok=True)
     try:
-        resumed = _receive(part, download, bool(wanted), settings, progress)
-    except _Passing as error:
-        if error.anew:
-            part.remove()
+        resumed = _receive(url, part, download.size, settings, progress)
+        size, digest = part.stat().st_size, file_digest(part)
+        if download.size not in (None, size) or download.sha256 not in ("", digest):
+            reason = (
+                f"serves another file: {size:,} bytes with SHA-256 {digest[:12]}..., not the {download.sha256[:12]}... expected"
+            )
+            # What was fetched in two goes may be halves of two files; one whole go tells.
+            raise _Passing(reason, wait=0.0, anew=True) if resumed else _Lasting(reason)
+        with open(part, "rb") as stream:
+            if WEB_PAGE.match(stream.read(1024)):
+                raise _Lasting("serves a web page instead of the file; does it ask for a log-in?")
+        os.replace(part, target)
+    except (_Lasting, _Passing) as error:
+        if isinstance(error, _Lasting) or error.anew:
+            part.unlink(missing_ok=True)
         raise
-    size, digest = part.size, file_digest(part.path)
-    if (download.size is not None and size != download.size) or (wanted and digest != wanted):
-        part.remove()
-        reason = f"serves another file: {size:,} bytes with SHA-256 {digest[:12]}..., not the {wanted[:12]}... expected"
-        # What was fetched in two goes may be halves of two files; one whole go tells.
-        raise _Passing(reason, wait=0.0) if resumed else _Lasting(reason)
-    with open(part.path, "rb") as stream:
-        if WEB_PAGE.match(stream.read(1024)):
-            part.remove()
-            raise _Lasting("serves a web page instead of the file; does it ask for a log-in?")
-    os.replace(part.path, target)
-    part.remove()
-    return Downloaded(target, digest, size, url, resumed)
+    return Fetched(digest, size, url)
 
 
-class _Part:
-    """What an interrupted download left: the bytes so far, and what the server said of the file they are from."""
-
-    def __init__(self, target: Path, url: str) -> None:
-        self.url = url
-        self.path = target.with_name(f".{target.name}.part")
-        self.about = target.with_name(f".{target.name}.part.json")
-
-    @property
-    def size(self) -> int:
-        return self.path.stat().st_size if self.path.exists() else 0
-
-    def validator(self) -> str | None:
-        """Return the ETag or date by which the server knows the file, "" if it gave none; None if it is another address's."""
-        try:
-            about = json.loads(self.about.read_text("utf-8"))
-        except (OSError, ValueError):
-            return None
-        if not isinstance(about, dict) or about.get("url") != self.url:
-            return None
-        return str(about.get("validator", ""))
-
-    def describe(self, validator: str) -> None:
-        self.about.write_text(json.dumps({"url": self.url, "validator": validator}), "utf-8")
-
-    def remove(self) -> None:
-        self.path.unlink(missing_ok=True)
-        self.about.unlink(missing_ok=True)
-
-
-def _receive(part: _Part, download: Download, hash_known: bool, settings: FetchSettings, progress: Progress | None) -> bool:
+def _receive(url: str, part: Path, expected: int | None, settings: FetchSettings, progress: Progress | None) -> bool:
     """Bring the part file to its full length; return whether an earlier part of it was kept."""
-    validator = part.validator()
-    # Without a validator only a known hash can tell whether the two ends belong together.
-    if validator is None or not (validator or hash_known):
-        part.remove()
-    offset = part.size
-    headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity"}
-    if offset:
-        headers["Range"] = f"bytes={offset}-"
-        if validator:
-            headers["If-Range"] = validator
-    with _request(urllib.request.Request(part.url, headers=headers), settings.timeout) as response:
+    offset = part.stat().st_size if part.exists() else 0
+    headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
+    with _request(urllib.request.Request(url, headers=headers), settings.timeout) as response:
         if response.status == 206:
             bounds = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if bounds is None or int(bounds[1]) != offset:
@@ -213,38 +164,23 @@ def _receive(part: _Part, download: Download, hash_known: bool, settings: FetchS
             offset = 0
             length = response.headers.get("Content-Length", "")
             total = int(length) if length.isdigit() else None
-        if total is not None and (total > settings.largest or total != (download.size or total)):
-            part.remove()
-            raise _Lasting(f"serves another file: {total:,} bytes" + (f", not {download.size:,}" if download.size else ""))
-        # A weak ETag does not promise equal bytes.
-        etag = response.headers.get("ETag", "")
-        part.describe(etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified", ""))
-        _copy(response, part, offset, total, settings, progress)
-    if total is not None and part.size != total:
-        raise _Passing(f"the connection was cut at {part.size:,} of {total:,} bytes")
+        if total is not None and (total > settings.largest or total != (expected or total)):
+            raise _Lasting(f"serves another file: {total:,} bytes" + (f", not {expected:,}" if expected else ""))
+        size = offset
+        try:
+            with open(part, "ab" if offset else "wb") as stream:
+                while block := _read(response):
+                    size += len(block)
+                    if size > (total or settings.largest):
+                        raise _Lasting(f"sends more than the {total or settings.largest:,} bytes that can be")
+                    stream.write(block)
+                    if progress is not None:
+                        progress(size, total)
+        except OSError as error:
+            raise DataError(f"{part}: cannot be written: {error.strerror}; is there room, and may you write there?") from error
+    if total is not None and size != total:
+        raise _Passing(f"the connection was cut at {size:,} of {total:,} bytes")
     return offset > 0
-
-
-def _copy(
-    response: http.client.HTTPResponse,
-    part: _Part,
-    offset: int,
-    total: int | None,
-    settings: FetchSettings,
-    progress: Progress | None,
-) -> None:
-    size = offset
-    try:
-        with open(part.path, "ab" if offset else "wb") as stream:
-            while block := _read(response):
-                size += len(block)
-                if size > settings.largest or (total is not None and size > total):
-                    raise _Lasting(f"sends more than the {total or settings.largest:,} bytes that can be")
-                stream.write(block)
-                if progress is not None:
-                    progress(size, total)
-    except OSError as error:
-        raise DataError(f"{part.path}: cannot be written: {error.strerror}; is there room, and may you write there?") from error
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from medsenteval.cli.main import main
-from medsenteval.datasets.acquisition import DOWNLOADS, LOCK_NAME, DataLock
+from medsenteval.datasets.acquisition import DOWNLOADS, LOCK_NAME, read_lock
 from medsenteval.datasets.download import FetchSettings, fetch
 from medsenteval.datasets.manifest import Download
 from medsenteval.errors import DataError
@@ -57,20 +57,24 @@ def test_a_file_is_fetched_verified_and_not_fetched_again(server: Server, tmp_pa
     url = server.serve("/file.bin", Page(CONTENT))
     seen: list[tuple[int, int | None]] = []
     got = fetch(download(url), tmp_path, settings=QUICK, progress=lambda done, total: seen.append((done, total)))
-    assert (got.path.read_bytes(), got.sha256, got.size, got.url, got.resumed) == (CONTENT, DIGEST, 300_000, url, False)
+    assert (got.sha256, got.size, got.url) == (DIGEST, 300_000, url)
+    assert (tmp_path / "file.bin").read_bytes() == CONTENT
     assert seen[-1] == (300_000, 300_000)
     assert left_in(tmp_path) == ["file.bin"]
     fetch(download(url), tmp_path, settings=QUICK)
     assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("validator", [True, False])
-def test_a_cut_connection_is_resumed_to_the_same_bytes(server: Server, tmp_path: Path, validator: bool) -> None:
-    url = server.serve("/file.bin", Page(CONTENT, cuts=3, cut_after=70_001, validator=validator))
+def fetched(folder: Path, *arguments: Any, **options: Any) -> bytes:
+    """Fetch and return what was stored."""
+    fetch(download(*arguments), folder, **{"settings": QUICK, **options})
+    return (folder / "file.bin").read_bytes()
+
+
+def test_a_cut_connection_is_resumed_to_the_same_bytes(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, cuts=3, cut_after=70_001))
     said: list[str] = []
-    got = fetch(download(url), tmp_path, settings=QUICK, announce=said.append)
-    assert got.path.read_bytes() == CONTENT
-    assert got.resumed
+    assert fetched(tmp_path, url, announce=said.append) == CONTENT
     assert [wanted for _, wanted in server.requests] == ["", "bytes=70001-", "bytes=140002-", "bytes=210003-"]
     assert "the connection was cut at 70,001 of 300,000 bytes (attempt 1 of 4)" in said[0]
 
@@ -80,61 +84,51 @@ def test_a_download_resumes_in_a_later_run(server: Server, tmp_path: Path) -> No
     with pytest.raises(DataError, match=r"cut at 123,456 of 300,000 bytes, 1 times"):
         fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
     assert not (tmp_path / "file.bin").exists()
-    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    assert fetched(tmp_path, url) == CONTENT
     assert server.requests[-1][1] == "bytes=123456-"
 
 
-def test_without_hash_and_validator_nothing_is_continued(server: Server, tmp_path: Path) -> None:
-    url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=50_000, validator=False))
-    got = fetch(download(url, sha256=""), tmp_path, settings=QUICK)
-    assert got.path.read_bytes() == CONTENT
+def test_without_a_hash_nothing_is_continued(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=50_000))
+    fetch(download(url, sha256=""), tmp_path, settings=QUICK)
+    assert (tmp_path / "file.bin").read_bytes() == CONTENT
     assert [wanted for _, wanted in server.requests] == ["", ""]
 
 
 def test_a_server_that_ignores_ranges_starts_anew(server: Server, tmp_path: Path) -> None:
     url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=50_000, ranges=False))
-    got = fetch(download(url), tmp_path, settings=QUICK)
-    assert got.path.read_bytes() == CONTENT
-    assert not got.resumed
-
-
-def test_a_file_that_changed_between_two_goes_starts_anew(server: Server, tmp_path: Path) -> None:
-    old = random.Random(8).randbytes(200_000)
-    url = server.serve("/file.bin", Page(old, cuts=1, cut_after=90_000))
-    with pytest.raises(DataError):
-        fetch(download(url, sha256=""), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
-    server.serve("/file.bin", Page(CONTENT))
-    assert fetch(download(url, sha256=""), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    assert fetched(tmp_path, url) == CONTENT
+    assert [wanted for _, wanted in server.requests] == ["", "bytes=50000-"]
 
 
 def test_halves_of_two_files_are_noticed_by_their_hash(server: Server, tmp_path: Path) -> None:
     old = random.Random(9).randbytes(300_000)
-    url = server.serve("/file.bin", Page(old, cuts=1, cut_after=90_000, validator=False))
+    url = server.serve("/file.bin", Page(old, cuts=1, cut_after=90_000))
     with pytest.raises(DataError):
         fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
-    server.serve("/file.bin", Page(CONTENT, validator=False))
+    server.serve("/file.bin", Page(CONTENT))
     said: list[str] = []
-    assert fetch(download(url), tmp_path, settings=QUICK, announce=said.append).path.read_bytes() == CONTENT
+    assert fetched(tmp_path, url, announce=said.append) == CONTENT
     assert "serves another file" in said[0]
     assert [wanted for _, wanted in server.requests[-2:]] == ["bytes=90000-", ""]
 
 
 def test_a_part_longer_than_the_file_and_a_wrong_range_start_anew(server: Server, tmp_path: Path) -> None:
-    url = server.serve("/file.bin", Page(CONTENT + b"x" * 1000, cuts=1, cut_after=300_500, validator=False))
+    url = server.serve("/file.bin", Page(CONTENT + b"x" * 1000, cuts=1, cut_after=300_500))
     with pytest.raises(DataError):
         fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
-    server.serve("/file.bin", Page(CONTENT, validator=False))
-    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    server.serve("/file.bin", Page(CONTENT))
+    assert fetched(tmp_path, url) == CONTENT
     (tmp_path / "file.bin").unlink()
     server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=10, wrong_range=True))
     said: list[str] = []
-    assert fetch(download(url), tmp_path, settings=QUICK, announce=said.append).path.read_bytes() == CONTENT
+    assert fetched(tmp_path, url, announce=said.append) == CONTENT
     assert "continues at another byte" in said[1]
 
 
 def test_a_file_without_a_length_is_taken_when_its_hash_is_right(server: Server, tmp_path: Path) -> None:
     url = server.serve("/file.bin", Page(CONTENT, length=False))
-    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    assert fetched(tmp_path, url) == CONTENT
 
 
 def test_wrong_bytes_are_refused_and_leave_nothing(server: Server, tmp_path: Path) -> None:
@@ -161,7 +155,7 @@ def test_errors_that_pass_are_tried_again_with_growing_pauses(server: Server, tm
     url = server.serve("/file.bin", Page(CONTENT, errors=[500, 502, 503]))
     pauses: list[float] = []
     settings = FetchSettings(timeout=5, attempts=4, pause=1.0)
-    assert fetch(download(url), tmp_path, settings=settings, sleep=pauses.append).path.read_bytes() == CONTENT
+    assert fetched(tmp_path, url, settings=settings, sleep=pauses.append) == CONTENT
     assert pauses == [1.0, 2.0, 0.0]  # the last one as the server's Retry-After asked
     server.serve("/file.bin", Page(CONTENT, errors=[500] * 9))
     with pytest.raises(DataError, match="answers 500 Internal Server Error, 4 times"):
@@ -171,7 +165,7 @@ def test_errors_that_pass_are_tried_again_with_growing_pauses(server: Server, tm
 def test_redirects_are_followed_a_few_times_and_only_to_the_web(server: Server, tmp_path: Path) -> None:
     server.serve("/file.bin", Page(CONTENT))
     server.serve("/b", Page(redirect="/file.bin"))
-    assert fetch(download(server.serve("/a", Page(redirect="/b"))), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
+    assert fetched(tmp_path, server.serve("/a", Page(redirect="/b"))) == CONTENT
     secret = tmp_path / "secret"
     secret.write_text("secret")
     for target in (f"file://{secret}", "ftp://127.0.0.1/x"):
@@ -220,9 +214,7 @@ def test_fetch_ends_in_a_ready_data_set_and_a_lock(server: Server, tmp_path: Pat
     assert "no hash is published" in said
     assert "BioC: ready: 259 rows" in said
     assert (root / "BIOC/corpus.xml").read_text() == CORPUS
-    locked = DataLock(root).find("BioC", "corpus.xml")
-    assert locked is not None
-    assert locked.sha256 == hashlib.sha256(CORPUS.encode()).hexdigest()
+    assert read_lock(root)["BioC/corpus.xml"].sha256 == hashlib.sha256(CORPUS.encode()).hexdigest()
     assert not list(root.glob(".preparing-*"))
     # Again, without the network.
     server.pages.clear()
@@ -276,7 +268,7 @@ def test_offline_checks_what_was_downloaded(server: Server, tmp_path: Path) -> N
 def test_a_lock_file_that_is_none_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / LOCK_NAME).write_text(content)
     with pytest.raises(DataError, match=r"data\.lock\.json: not a lock file"):
-        DataLock(tmp_path)
+        read_lock(tmp_path)
 
 
 def test_folders_that_cannot_be_written_are_named(server: Server, tmp_path: Path) -> None:
@@ -310,16 +302,12 @@ def test_progress_is_shown_on_request(server: Server, tmp_path: Path) -> None:
     assert "corpus.xml" in said
 
 
-def test_a_part_file_of_nobody_is_not_continued(server: Server, tmp_path: Path) -> None:
+def test_a_part_file_of_something_else_is_found_out(server: Server, tmp_path: Path) -> None:
     (tmp_path / ".file.bin.part").write_bytes(b"junk")
-    (tmp_path / ".file.bin.part.json").write_text("{broken")
     url = server.serve("/file.bin", Page(CONTENT))
-    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
-    (tmp_path / "file.bin").unlink()
-    (tmp_path / ".file.bin.part").write_bytes(CONTENT[:100])
-    (tmp_path / ".file.bin.part.json").write_text('{"url": "http://elsewhere/", "validator": ""}')
-    assert fetch(download(url), tmp_path, settings=QUICK).path.read_bytes() == CONTENT
-    assert [wanted for _, wanted in server.requests] == ["", ""]
+    assert fetched(tmp_path, url) == CONTENT
+    assert [wanted for _, wanted in server.requests] == ["bytes=4-", ""]
+    assert left_in(tmp_path) == ["file.bin"]
 
 
 def test_patience_without_settings_and_no_pause_beyond_a_minute(server: Server, tmp_path: Path) -> None:
@@ -336,7 +324,7 @@ def test_a_file_of_just_the_largest_size_is_stored(server: Server, tmp_path: Pat
         url = server.serve(f"/{length}", Page(CONTENT, length=length))
         largest = FetchSettings(timeout=5, attempts=1, largest=len(CONTENT))
         got = fetch(download(url, size=len(CONTENT)), tmp_path / str(length), settings=largest)
-        assert (got.size, got.sha256, got.url, got.resumed) == (len(CONTENT), DIGEST, url, False)
+        assert (got.size, got.sha256, got.url) == (len(CONTENT), DIGEST, url)
         smaller = FetchSettings(timeout=5, attempts=1, largest=len(CONTENT) - 1)
         with pytest.raises(DataError, match=r"serves another file: 300,000 bytes$|sends more than the 299,999 bytes"):
             fetch(download(url), tmp_path / f"{length} again", settings=smaller)

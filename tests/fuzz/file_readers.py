@@ -14,7 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from medsenteval.datasets.acquisition import DataLock
+from medsenteval.datasets.acquisition import read_lock
 from medsenteval.datasets.archives import Limits, unpack
 from medsenteval.datasets.bundle import import_bundle
 from medsenteval.datasets.convert import convert
@@ -148,7 +148,7 @@ FILE_READERS: Final[tuple[Reader, ...]] = (
     Reader(
         "lock file",
         {"data.lock.json": as_json({"schema": 1, "files": {"RQE/a": {"sha256": "0" * 64, "size": 1, "url": "http://x/"}}})},
-        DataLock,
+        read_lock,
     ),
     Reader(
         "zip names",
