@@ -21,8 +21,9 @@ from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.ner.corpus import OPTIONS as TAGGER_OPTIONS
 from medsenteval.tasks.ner.sentences import TaggedDataset
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
-from medsenteval.tasks.own.rows import OwnRows, read_rows, read_sentences
+from medsenteval.tasks.own.rows import read_rows, read_sentences
 from medsenteval.tasks.own.table_sources import file_parts, hub_parts, table_in_memory
+from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import (
     CLASSIFICATION,
     COLUMN_ROLES,
@@ -102,23 +103,22 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
         name, _common_columns(name, parts), {role: options[role] for role in COLUMN_ROLES if role in options}
     )
     signed |= _options_of_kind(name, columns.kind, options)
-    rows = read_sentences(parts, columns) if columns.kind == TAGGING else read_rows(parts, columns, bool(options.get("label")))
-    n_rows = {split: len(each) for split, each in rows.splits.items()}
-    protocol, splits = _protocol(name, columns.kind, rows.splits, options.get("protocol", ""))
-    dataset = Dataset(
-        name=name,
-        splits=splits,
-        label_names=rows.label_names,
-        files=tuple(dict.fromkeys(table.name for _, table in parts)),
-        options={**{role: _signed(column) for role, column in columns.of.items()}, **signed},
-        rejected=tuple(rows.rejected),
-        notes=tuple(dict.fromkeys([*(note for _, table in parts for note in table.notes), *rows.notes])),
-    )
+    builder = DatasetBuilder(name, Path(), pairs="text2" in columns.of)
+    builder.options = {**{role: _signed(column) for role, column in columns.of.items()}, **signed}
+    builder.files = [Path(table) for table in dict.fromkeys(table.name for _, table in parts)]
+    builder.notes = list(dict.fromkeys(note for _, table in parts for note in table.notes))
     if columns.kind == TAGGING:
-        dataset = TaggedDataset(**vars(dataset))
-    elif columns.kind == WORDS:
+        found = read_sentences(builder, parts, columns)
+        dataset: Dataset = TaggedDataset(**builder.facts(), splits=found)
+    else:
+        read_rows(builder, parts, columns, bool(options.get("label")))
+        dataset = builder.build()
+    described = _describe(columns, dataset)
+    protocol, splits = _protocol(name, columns.kind, dataset.splits, options.get("protocol", ""))
+    dataset = replace(dataset, splits=splits)
+    if columns.kind == WORDS:
         dataset = as_word_pairs(dataset)
-    positive = _positive(name, rows.label_names, options) if columns.kind in (CLASSIFICATION, PAIRS) else None
+    positive = _positive(name, builder.labels, options) if columns.kind in (CLASSIFICATION, PAIRS) else None
     probed = columns.kind in (CLASSIFICATION, PAIRS)
     return OwnTask(
         name=name,
@@ -133,11 +133,11 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
         licence="your own data",
         access="private",
         obtain="",
-        labels=rows.label_names,
+        labels=builder.labels,
         positive_label=positive,
         groups_are=columns.of.get("group", ""),
         uses_probe=probed,
-        own_data=_describe(columns, rows, n_rows),
+        own_data=described,
         grouped="group" in columns.of and probed and protocol != "split",
     )
 
@@ -242,21 +242,22 @@ def _metrics(name: str, kind: str, asked: str) -> tuple[str, ...]:
     return ("pearson", "spearman") if kind == SIMILARITY else _METRICS[kind][:1]
 
 
-def _describe(columns: Columns, rows: OwnRows, n_rows: Mapping[str, int]) -> str:
+def _describe(columns: Columns, dataset: Dataset) -> str:
     """Say which column is what, and how many rows there are."""
     said = []
+    splits = dataset.splits
     for role, column in columns.of.items():
         said.append(f"{role} <- {column}")
         if role == "label":
-            numbers = [split.labels for split in rows.splits.values() if split.labels is not None]
-            counts = np.bincount(np.concatenate(numbers), minlength=len(rows.label_names))
-            shown = [f"{label} {count:,}" for label, count in zip(rows.label_names, counts.tolist(), strict=True)]
+            numbers = np.concatenate([split.labels for split in splits.values() if split.labels is not None])
+            counts = np.bincount(numbers, minlength=len(dataset.label_names)).tolist()
+            shown = [f"{label} {count:,}" for label, count in zip(dataset.label_names, counts, strict=True)]
             said[-1] += f" ({len(shown)} labels: {', '.join(shown[:8])}{', …' if len(shown) > 8 else ''})"
         elif role == "group":
-            said[-1] += f" ({len({each for split in rows.splits.values() for each in split.groups or ()}):,} groups)"
+            said[-1] += f" ({len({each for split in splits.values() for each in split.groups or ()}):,} groups)"
     what = "sentences" if columns.kind == TAGGING else "rows"
-    parts = f" ({', '.join(f'{split} {n:,}' for split, n in n_rows.items())})" if len(n_rows) > 1 else ""
-    return f"{', '.join(said)}, {sum(n_rows.values()):,} {what}{parts}, {len(rows.rejected):,} rejected"
+    parts = f" ({', '.join(f'{split} {len(rows):,}' for split, rows in splits.items())})" if len(splits) > 1 else ""
+    return f"{', '.join(said)}, {len(dataset):,} {what}{parts}, {len(dataset.rejected):,} rejected"
 
 
 def _quality(dataset: Dataset, nested: bool) -> list[str]:

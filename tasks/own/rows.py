@@ -6,23 +6,18 @@ Reasons name row and column and never quote a text.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from medsenteval.contracts import RejectedRow, Split
+from medsenteval.contracts import Split
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text
 from medsenteval.support.tables import BLANK, Table
 from medsenteval.tasks.ner.corpus import AUTO, Blocks, parse_sentences, table_sentences
-from medsenteval.tasks.ner.sentences import TaggedSentences
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.builder import DatasetBuilder, finite_number
 from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.tasks.reading.copies import SPLITS, split_of
 
@@ -35,98 +30,69 @@ class _Bad(Exception):
     """Why one cell cannot be what its column is."""
 
 
-@dataclass
-class OwnRows:
-    """The splits of a table, the names of its labels, and what was left out or found odd."""
-
-    splits: dict[str, Split]
-    label_names: tuple[str, ...] = ()
-    rejected: list[RejectedRow] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def read_rows(parts: Sequence[tuple[str, Table]], columns: Columns, told: bool) -> OwnRows:
+def read_rows(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], columns: Columns, told: bool) -> None:
     """Read tables, each with the split that it is or "", into splits of texts with labels or scores.
 
     ``told`` says that the user named the column of labels, which may then hold numbers with fractions.
     """
-    roles = list(columns.of)
-    take: list[Callable[[Any], Any]] = [_TAKERS[role] for role in roles]
-    kept: dict[str, list[Any]] = {role: [] for role in roles}
-    places: list[tuple[str, int]] = []
-    split_names: list[str] = []
-    rejected: list[RejectedRow] = []
+    kept: dict[str, list[Any]] = {role: [] for role in columns.of}
+    places: list[tuple[Path, int]] = []
+    splits: list[str] = []
     for split, table in parts:
-        names = [columns.of[role] for role in roles]
+        file = Path(table.name)
         classes = table.classes.get(columns.of.get("label", ""), ())
-        for number, cells in table.pick(names):
+        for number, cells in table.pick(list(columns.of.values())):
             if isinstance(cells, str):
                 if cells != BLANK:
-                    rejected.append(RejectedRow(table.name, number, "", cells))
+                    builder.reject(file, number, cells)
                 continue
+            row: dict[str, Any] = {}
             try:
-                for at, role in enumerate(roles):
-                    value = take[at](cells[at])
-                    kept[role].append(_class_name(value, classes) if role == "label" and classes else value)
+                for role, cell in zip(columns.of, cells, strict=True):
+                    value = _TAKERS[role](cell)
+                    row[role] = _class_name(value, classes) if role == "label" and classes else value
             except _Bad as error:
-                for role in roles[:at]:
-                    kept[role].pop()
-                rejected.append(RejectedRow(table.name, number, "", f"column {names[at]!r}: {error}"))
+                builder.reject(file, number, f"column {columns.of[role]!r}: {error}")
                 continue
-            places.append((table.name, number))
-            split_names.append(split)
-    table_names = ", ".join(dict.fromkeys(table.name for _, table in parts))
+            for role, value in row.items():
+                kept[role].append(value)
+            places.append((file, number))
+            splits.append(split)
     if not places:
-        first = f"; the first rejected: {rejected[0]}" if rejected else ""
-        raise DataError(f"{table_names}: not one row with {' and '.join(columns.of.values())} was read{first}")
-    found = OwnRows({}, rejected=rejected)
+        raise builder.unreadable(f"not one row with {' and '.join(columns.of.values())} was read")
     for role in ("label", "group", "id", "split"):
         if role in kept:
             kept[role] = _as_names(kept[role])
     if "split" in kept:
-        split_names = _splits(table_names, columns.of["split"], kept["split"], places)
-    labels = None
+        splits = _splits(builder.name, columns.of["split"], kept["split"], places)
     if "label" in kept:
-        found.label_names = _label_names(table_names, columns.of["label"], kept["label"], told)
-        found.notes += _missing_by_name(columns.of["label"], kept["label"])
-        number_of = {label: number for number, label in enumerate(found.label_names)}
-        labels = np.fromiter((number_of[label] for label in kept["label"]), dtype=np.int64, count=len(places))
-    scores = np.array(kept["score"], dtype=np.float64) if "score" in kept else None
-    whole = Split(
-        ids=_ids(table_names, columns.of.get("id", ""), kept.get("id"), places),
-        texts=tuple(kept["text"]),
-        texts2=tuple(kept["text2"]) if "text2" in kept else None,
-        labels=labels,
-        scores=scores,
-        groups=tuple(kept["group"]) if "group" in kept else None,
-    )
+        builder.labels = _label_names(builder.name, columns.of["label"], kept["label"], told)
+        builder.notes += _missing_by_name(columns.of["label"], kept["label"])
+    if "id" in kept:
+        _check_ids(builder.name, columns.of["id"], kept["id"], places)
     for name in (*SPLITS, ""):
-        rows = np.flatnonzero(np.array(split_names, dtype=object) == name)
-        if len(rows):
-            found.splits[name or "all"] = whole if len(rows) == len(places) else whole.take(rows)
-    return found
+        if name in splits:
+            builder.split(name or "all")
+    for at, (file, number) in enumerate(places):
+        cell_of = {role: cells[at] for role, cells in kept.items() if role not in ("split", "id")}
+        builder.split(splits[at] or "all").add(file, number, **cell_of, item=kept["id"][at] if "id" in kept else "")
 
 
-def read_sentences(parts: Sequence[tuple[str, Table]], columns: Columns) -> OwnRows:
+def read_sentences(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], columns: Columns) -> dict[str, Split]:
     """Read tables of a token and its tag a row, or of a sentence's tokens and tags a row, into splits of sentences."""
     blocks: dict[str, Blocks] = {}
-    found = OwnRows({})
     for split, table in parts:
-        for name, own in table_sentences(split, table, columns, found.rejected).items():
+        for name, own in table_sentences(split, table, columns, builder.rejected).items():
             blocks.setdefault(name, []).extend(own)
     lines = (line for own in blocks.values() for block in own for _, line in block)
-    types = {line.split("\t")[1].partition("-")[2] for line in lines} - {""}
-    found.label_names = tuple(sorted(types))
-    if not types:
+    builder.labels = tuple(sorted({line.split("\t")[1].partition("-")[2] for line in lines} - {""}))
+    if not builder.labels:
         raise DataError(f"{parts[0][1].name}: column {columns.of['tag']!r}: no tag names an entity, such as B-Disease")
-    builder = DatasetBuilder(parts[0][1].name, Path(), labels=found.label_names)
+    found: dict[str, Split] = {}
     for name in (*SPLITS, ""):
         if name in blocks:
             file = Path(next(table.name for split, table in parts if "split" in columns.of or split == name))
-            parsed: TaggedSentences = parse_sentences(builder, file, blocks[name], AUTO)
-            found.splits[{"dev": "devel", "": "all"}.get(name, name)] = parsed
-    found.rejected += builder.rejected
-    found.notes += builder.notes
+            found[{"dev": "devel", "": "all"}.get(name, name)] = parse_sentences(builder, file, blocks[name], AUTO)
     return found
 
 
@@ -135,7 +101,7 @@ def _take_text(cell: Any) -> str:
         raise _Bad("empty")
     if isinstance(cell, (list, tuple, dict)):
         raise _Bad("a list or an object where a text is expected")
-    return clean_text(_number_text(cell))
+    return _number_text(cell)
 
 
 def _take_name(cell: Any) -> Any:
@@ -154,11 +120,8 @@ def _take_label(cell: Any) -> Any:
 
 
 def _take_score(cell: Any) -> float:
-    try:
-        value = math.nan if isinstance(cell, bool) or "_" in str(cell) else float(cell)
-    except (TypeError, ValueError, OverflowError):
-        value = math.nan
-    if not math.isfinite(value):
+    value = finite_number(cell)
+    if value is None:
         comma = isinstance(cell, str) and _NUMBER.fullmatch(cell.strip().replace(",", "."))
         raise _Bad("empty" if cell is None else "a decimal comma; write a point" if comma else "not a finite number")
     return value
@@ -204,7 +167,7 @@ def _as_names(values: list[Any]) -> list[str]:
     return ["" if value is None else texts[type(value), value] for value in values]
 
 
-def _splits(name: str, column: str, values: list[str], places: Sequence[tuple[str, int]]) -> list[str]:
+def _splits(name: str, column: str, values: list[str], places: Sequence[tuple[Path, int]]) -> list[str]:
     meant = {value: split_of(value) for value in dict.fromkeys(values)}
     for value, place in zip(values, places, strict=True):
         if meant[value] is None:
@@ -239,18 +202,12 @@ def _missing_by_name(column: str, values: list[str]) -> list[str]:
     return [f"{n:,} row(s) have the label {label!r} in {column!r}: a class like any other here" for label, n in counts.items()]
 
 
-def _ids(
-    name: str, column: str, values: list[str] | None, places: Sequence[tuple[str, int]]
-) -> tuple[str, ...]:  # fmt: skip
-    """Return each row's id: its own, which must be unique, or else its place."""
-    ids: list[str] = []
-    seen: dict[str, tuple[str, int]] = {}
-    for at, place in enumerate(places):
-        own = values[at] if values is not None else ""
+def _check_ids(name: str, column: str, values: list[str], places: Sequence[tuple[Path, int]]) -> None:
+    """Refuse two rows of one id; a row without one is named by its place."""
+    seen: dict[str, tuple[Path, int]] = {}
+    for own, place in zip(values, places, strict=True):
         if own and (first := seen.setdefault(own, place)) != place:
             raise DataError(
                 f"{name}: column {column!r}: the same id in row {first[1]} and row {place[1]}. If it names a patient or a "
                 f"document, write group={column} and id= (rows are then numbered); if rows are there twice, take one out"
             )
-        ids.append(own or f"{place[0]}:{place[1]}")
-    return tuple(ids)
