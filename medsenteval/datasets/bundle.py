@@ -11,7 +11,7 @@ import os
 import re
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -132,17 +132,9 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
                 detail = status.problem.replace(f"{folder}{os.sep}", "") if status.state == UNREADABLE else status.state
                 raise DataError(f"{bundle}: {name} cannot be imported: {detail}")
             statuses.append(status)
+        staged = folder / "data"
         return [
-            SetStatus(
-                status.manifest,
-                status.state,
-                install(status.manifest, folder / "data" / status.manifest.folder, root, replace_old),
-                status.counts,
-                status.differences,
-                status.notes,
-                n_rejected=status.n_rejected,
-            )
-            for status in statuses
+            replace(each, folder=install(each.manifest, staged / each.manifest.folder, root, replace_old)) for each in statuses
         ]
 
 

@@ -88,8 +88,9 @@ def _identifier(value: Any) -> str | None:
 
 def _from_table(source: Path, text: str) -> Iterator[tuple[str | None, str | None]]:
     """Read a table with or without a header; without one its first column is the id and the second the text."""
-    rows = _tab_rows(source) if "\t" in LINE_END.split(text, maxsplit=1)[0] else _comma_rows(source, text)
-    id_column, text_column = 0, 1
+    tabs = "\t" in LINE_END.split(text, maxsplit=1)[0]
+    rows = (line.split("\t") for line in read_lines(source)[0]) if tabs else _comma_rows(source, text)
+    id_column, text_column, width = 0, 1, 2
     for position, row in enumerate(rows):
         if position == 0:
             names = [re.sub(r"\W", "", name).casefold() for name in row]
@@ -99,21 +100,14 @@ def _from_table(source: Path, text: str) -> Iterator[tuple[str | None, str | Non
                 id_column, text_column = (
                     next(names.index(key) for key in keys if key in names) for keys in (_ID_KEYS, _TEXT_KEYS)
                 )
+                width = len(names)
                 continue
+        if tabs and len(row) > width:  # nothing is quoted: tabs beyond the last column belong to its text
+            row[width - 1 :] = ["\t".join(row[width - 1 :])]
         if len(row) > max(id_column, text_column):
             yield _identifier(row[id_column]), clean_text(row[text_column]) or None
         elif any(field.strip() for field in row):
             yield None, None
-
-
-def _tab_rows(source: Path) -> Iterator[list[str]]:
-    """Split at tabs; nothing is quoted, and tabs beyond the header's last column, or the second column, belong to the text."""
-    columns = 0
-    for line in read_lines(source)[0]:
-        if not columns:
-            names = [re.sub(r"\W", "", name).casefold() for name in line.split("\t")]
-            columns = len(names) if any(key in names for key in _ID_KEYS) else 2
-        yield line.split("\t", columns - 1)
 
 
 def _comma_rows(source: Path, text: str) -> Iterator[list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -94,17 +95,10 @@ def _candidates(prefixes: Any, apart: int | None) -> Iterator[tuple[NDArray[np.i
     prefixes = prefixes[:apart]
     if not prefixes.shape[0] or not transposed.shape[1]:
         return
-    occurrences = np.diff(transposed.indptr)
-    cost = np.add.reduceat(occurrences[prefixes.indices], prefixes.indptr[:-1])
-    block_of = np.cumsum(cost, dtype=np.int64) // _BLOCK
-    for start, end in zip(*_runs(block_of), strict=True):
+    cost = np.cumsum(prefixes @ np.diff(transposed.indptr).astype(np.int64))
+    ends = np.flatnonzero(np.diff(cost // _BLOCK, append=-1)) + 1
+    for start, end in pairwise([0, *ends]):
         product = (prefixes[start:end] @ transposed).tocoo()
         left, right = product.row.astype(np.intp) + start, product.col.astype(np.intp) + skipped
         upper = left < right
         yield left[upper], right[upper]
-
-
-def _runs(values: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the starts and ends of runs of equal values."""
-    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
-    return starts, np.concatenate([starts[1:], [len(values)]])

@@ -25,7 +25,6 @@ class Prepared:
     """What became of a preparation: the verified data set, and which file each of its files was made from."""
 
     status: SetStatus
-    layout: str
     origins: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
@@ -68,10 +67,8 @@ def prepare(
         staged = scratch / "data"
         match = _find(manifest, sources, scratch)
         if match.complete:
-            layout = match.layout
             origins, notes = _stage(match, staged / manifest.folder)
         else:
-            layout = "a copy, read as it is"
             origins, notes = _stage_copy(manifest, match, sources, scratch, staged / manifest.folder), []
         for mark in (place / SYNTHETIC_MARK for source in sources for place in (source, source.parent)):
             if mark.is_file():  # invented data stays marked as such
@@ -92,7 +89,7 @@ def prepare(
             )
         target = install(manifest, staged / manifest.folder, root, replace_old)
         status = replace(status, folder=target)
-    return Prepared(status, layout, tuple(origins), tuple(notes))
+    return Prepared(status, tuple(origins), tuple(notes))
 
 
 def _without(message: str, scratch: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,7 +42,6 @@ class SplitQuality:
 class CrossQuality:
     """Rows of ``other`` that training has seen: word for word, nearly, and with another label."""
 
-    train: str
     other: str
     n: int
     n_exact: int
@@ -55,17 +53,13 @@ class CrossQuality:
 class QualityReport:
     """All of a data set's leaks and contradictions."""
 
-    name: str
     splits: tuple[SplitQuality, ...]
     across: tuple[CrossQuality, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class _Items:
-    """The distinct texts of a data set, and for each row of each split which of them it is."""
-
-    number: dict[str, NDArray[np.intp]]
-    near: dict[int, set[int]]
+#: For each split which distinct text each of its rows is; and for each of these its near duplicates.
+_Numbers = dict[str, NDArray[np.intp]]
+_Near = dict[int, set[int]]
 
 
 def examine_quality(dataset: Dataset, near: bool = True) -> QualityReport:
@@ -73,47 +67,37 @@ def examine_quality(dataset: Dataset, near: bool = True) -> QualityReport:
 
     Without ``near`` only equal texts are looked for, which is quick for any number of rows.
     """
-    items = _number_items(dataset, near)
-    splits = tuple(_examine_split(name, split, items) for name, split in dataset.splits.items())
-    names = list(dataset.splits)
-    across = tuple(_compare(dataset, items, names[0], other) for other in names[1:]) if _trains(names) else ()
-    return QualityReport(dataset.name, splits, across)
+    numbers, twins = _number_items(dataset, near)
+    splits = tuple(_examine_split(name, split, numbers[name], twins) for name, split in dataset.splits.items())
+    first, *others = dataset.splits
+    # Subsets of a similarity task are trained on nothing.
+    across = tuple(_compare(dataset, numbers, twins, other) for other in others) if first == "train" else ()
+    return QualityReport(splits, across)
 
 
-def _trains(names: Sequence[str]) -> bool:
-    """Whether the first split is what a probe is trained on; subsets of a similarity task are not."""
-    return bool(names) and names[0] == "train"
-
-
-def _keys(split: Split) -> list[str]:
-    firsts = [text.casefold() for text in split.texts]
-    return firsts if split.texts2 is None else [f"{a}\x1f{b.casefold()}" for a, b in zip(firsts, split.texts2, strict=True)]
-
-
-def _number_items(dataset: Dataset, with_near: bool) -> _Items:
-    number_of: dict[str, int] = {}
+def _number_items(dataset: Dataset, with_near: bool) -> tuple[_Numbers, _Near]:
+    number_of: dict[tuple[str, str | None], int] = {}
     sets: list[set[str]] = []
     sides: list[tuple[str, str | None]] = []
-    numbers: dict[str, NDArray[np.intp]] = {}
+    numbers: _Numbers = {}
     for name, split in dataset.splits.items():
         column = []
-        for row, key in enumerate(_keys(split)):
+        for text, text2 in zip(split.texts, split.texts2 or [None] * len(split), strict=True):
+            key = (text.casefold(), None if text2 is None else text2.casefold())
             if key not in number_of:
                 number_of[key] = len(number_of)
-                text2 = None if split.texts2 is None else split.texts2[row]
-                blank = not split.texts[row] and not text2
                 if with_near:
-                    sets.append(set() if blank else word_set(split.texts[row], text2))
-                    sides.append((split.texts[row], text2))
+                    sets.append(word_set(text, text2) if text or text2 else set())
+                    sides.append((text, text2))
             column.append(number_of[key])
         numbers[name] = np.array(column, dtype=np.intp)
-    near: dict[int, set[int]] = defaultdict(set)
+    near: _Near = defaultdict(set)
     for one, other in near_duplicates(sets, NEAR).tolist():
         # Both sides must be alike: a long first text must not hide that the second one is another.
         if sides[one][1] is None or all(map(_alike, sides[one], sides[other])):
             near[one].add(other)
             near[other].add(one)
-    return _Items(numbers, dict(near))
+    return numbers, dict(near)
 
 
 def _alike(one: str | None, other: str | None) -> bool:
@@ -127,8 +111,8 @@ def _targets(split: Split) -> NDArray[Any]:
     return np.zeros(len(split)) if split.scores is None else split.scores
 
 
-def _examine_split(name: str, split: Split, items: _Items) -> SplitQuality:
-    numbers, targets = items.number[name], _targets(split)
+def _examine_split(name: str, split: Split, numbers: NDArray[np.intp], near: _Near) -> SplitQuality:
+    targets = _targets(split)
     rows_of: dict[int, list[int]] = defaultdict(list)
     for row, number in enumerate(numbers.tolist()):
         rows_of[number].append(row)
@@ -138,7 +122,7 @@ def _examine_split(name: str, split: Split, items: _Items) -> SplitQuality:
         impossible = sum(len(rows) - int(np.bincount(split.labels[rows]).max()) for rows in contradicted)
     near_rows = near_opposed = 0
     for number, rows in rows_of.items():
-        twins = [row for other in items.near.get(number, ()) for row in rows_of.get(other, ())]
+        twins = [row for other in near.get(number, ()) for row in rows_of.get(other, ())]
         near_rows += len(rows) if twins else 0
         seen = set(targets[twins].tolist())
         near_opposed += sum(1 for row in rows if seen - {targets[row].item()})
@@ -170,18 +154,18 @@ def _ceiling(split: Split, numbers: NDArray[np.intp], impossible: int) -> float 
     return spread / float(np.std(split.scores))
 
 
-def _compare(dataset: Dataset, items: _Items, train: str, other: str) -> CrossQuality:
+def _compare(dataset: Dataset, numbers: _Numbers, near: _Near, other: str) -> CrossQuality:
     labels_of: dict[int, set[Any]] = defaultdict(set)
-    for number, target in zip(items.number[train].tolist(), _targets(dataset.splits[train]).tolist(), strict=True):
+    for number, target in zip(numbers["train"].tolist(), _targets(dataset.splits["train"]).tolist(), strict=True):
         labels_of[number].add(target)
-    exact = opposed = near = 0
-    for number, target in zip(items.number[other].tolist(), _targets(dataset.splits[other]).tolist(), strict=True):
+    exact = opposed = alike = 0
+    for number, target in zip(numbers[other].tolist(), _targets(dataset.splits[other]).tolist(), strict=True):
         if number in labels_of:
             exact += 1
             opposed += labels_of[number] != {target}
-        elif not items.near.get(number, set()).isdisjoint(labels_of):
-            near += 1
-    return CrossQuality(train, other, len(dataset.splits[other]), exact, opposed, near)
+        elif not near.get(number, set()).isdisjoint(labels_of):
+            alike += 1
+    return CrossQuality(other, len(dataset.splits[other]), exact, opposed, alike)
 
 
 def describe_quality(report: QualityReport) -> list[str]:
@@ -211,8 +195,8 @@ def describe_quality(report: QualityReport) -> list[str]:
         said = []
         if cross.n_exact:
             wrong = f", {cross.n_exact_opposed:,} of them with another label or score" if cross.n_exact_opposed else ""
-            said.append(f"{cross.n_exact:,} row(s) ({cross.n_exact / cross.n:.2%}) are in {cross.train} word for word{wrong}")
+            said.append(f"{cross.n_exact:,} row(s) ({cross.n_exact / cross.n:.2%}) are in train word for word{wrong}")
         if cross.n_near:
             said.append(f"{cross.n_near:,} ({cross.n_near / cross.n:.2%}) nearly")
-        lines.append(f"{cross.other} against {cross.train}: {'; '.join(said) or 'no row of it is in training'}")
+        lines.append(f"{cross.other} against train: {'; '.join(said) or 'no row of it is in training'}")
     return lines

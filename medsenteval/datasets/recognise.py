@@ -67,27 +67,20 @@ class Candidate:
         """Whether it is the official file, byte for byte."""
         return bool(file.sha256) and file.size in (None, self.size) and self.sha256 in file.sha256
 
-    def is_named_like(self, file: DataFile) -> bool:
-        return self.name_rank(file) < _NO_NAME
-
-    def name_rank(self, file: DataFile) -> int:
-        """Say how well the name fits: 0 for the official one, then the further names in order; a large number for none."""
+    def name_rank(self, file: DataFile) -> int | None:
+        """Say how well the name fits: 0 for the official one, then the further names in order; None if none does."""
         for rank, pattern in enumerate((file.path, *file.names)):
             wanted = pattern.casefold().split("/")
             parts = self.name.casefold().split("/")[-len(wanted) :]
             if len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted)):
                 return rank
-        return _NO_NAME
-
-
-_NO_NAME: Final = 1000
+        return None
 
 
 @dataclass(frozen=True)
 class Match:
     """A layout of a data set as far as it was found; ``refused`` says of an archive why it was not opened."""
 
-    layout: str
     found: Mapping[DataFile, Candidate]
     missing: tuple[DataFile, ...]
     refused: str = ""
@@ -121,13 +114,12 @@ def candidates_below(source: Path) -> Iterator[Candidate]:
 
 def recognise(manifest: Manifest, candidates: Sequence[Candidate]) -> Match:
     """Return the first complete layout, or the one of which most was found."""
-    matches = [_match_layout(manifest, layout, candidates) for layout in manifest.layouts]
+    matches = [_match_layout(manifest, files, candidates) for files in manifest.layouts.values()]
     return next((match for match in matches if match.complete), max(matches, key=lambda match: len(match.found)))
 
 
-def _match_layout(manifest: Manifest, layout: str, candidates: Sequence[Candidate]) -> Match:
+def _match_layout(manifest: Manifest, files: Sequence[DataFile], candidates: Sequence[Candidate]) -> Match:
     """Assign candidates to the files of one layout, each to one at most; two different ones that fit equally are an error."""
-    files = manifest.layouts[layout]
     found: dict[DataFile, Candidate] = {}
     used: set[Path] = set()
     showing = {file: [candidate for candidate in candidates if candidate.shows(file)] for file in files}
@@ -141,7 +133,7 @@ def _match_layout(manifest: Manifest, layout: str, candidates: Sequence[Candidat
             found[file] = best
             used.add(best.path)
     missing = tuple(file for file in files if file not in found and not file.optional)
-    return Match(layout, {file: found[file] for file in files if file in found}, missing)
+    return Match({file: found[file] for file in files if file in found}, missing)
 
 
 @cache
@@ -153,14 +145,13 @@ def _common_patterns() -> frozenset[str]:
 
 def _best(manifest: Manifest, file: DataFile, candidates: Sequence[Candidate]) -> Candidate | None:
     ranked: list[tuple[tuple[int, int], Candidate]] = []
-    named = [candidate for candidate in candidates if candidate.name_rank(file) < _NO_NAME]
+    named = [candidate for candidate in candidates if candidate.name_rank(file) is not None]
     # Rows are counted only where the name does not tell: it means reading the whole file.
     for candidate in named or candidates:
-        rank = candidate.name_rank(file)
-        right_size = file.rows is not None and (rank < _NO_NAME or len(candidates) < 100) and candidate.rows(file) == file.rows
+        right_size = file.rows is not None and bool(named or len(candidates) < 100) and candidate.rows(file) == file.rows
         told_by_size = right_size and file.content not in _common_patterns()
-        if rank < _NO_NAME or (not file.named and (told_by_size or file.telling or candidate.given)):
-            ranked.append(((rank, 0 if right_size else 1), candidate))
+        if named or (not file.named and (told_by_size or file.telling or candidate.given)):
+            ranked.append(((candidate.name_rank(file) or 0, 0 if right_size else 1), candidate))
     if not ranked:
         return None
     best = min(key for key, _ in ranked)
