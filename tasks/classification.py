@@ -17,7 +17,15 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts, f1_interval
 from medsenteval.support.arrays import Labels
 from medsenteval.tasks.learning_curve import evaluate_part_of_training
-from medsenteval.tasks.probe_rows import accuracy_metric, probe_splits, stack_splits, stacked_parts, two_by_two, unseen_labels
+from medsenteval.tasks.probe_rows import (
+    Stacked,
+    accuracy_metric,
+    probe_splits,
+    stack_splits,
+    stacked_parts,
+    two_by_two,
+    unseen_labels,
+)
 
 
 def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -25,28 +33,25 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
     if settings.part_of_training:
         return evaluate_part_of_training(task, dataset, embeddings, settings)
     splits = probe_splits(task, dataset, settings)
-    features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    rows, labels = stacked.rows, stacked.labels
     groups = group_numbers(task, splits) if settings.grouped else None
-    backend = choose_backend(settings, task.training)
-    n_classes, penalties = len(dataset.label_names), choose_penalties(settings, task.training)
+    data = (choose_backend(settings, task.training), stacked.features, labels, len(dataset.label_names))
+    penalties = choose_penalties(settings, task.training)
     if task.protocol == "split":
         if settings.grouped:
             raise SettingsError(f"{task.name} has its own train, dev and test split: there are no folds to group")
-        outcome = run_split(
-            backend, features, labels, n_classes,
-            train=rows["train"], dev=rows["dev"], test=rows["test"], penalties=penalties,
-        )  # fmt: skip
+        outcome = run_split(*data, train=rows["train"], dev=rows["dev"], test=rows["test"], penalties=penalties)
     elif task.protocol == "kfold":
         outcome = run_kfold(
-            backend, features, labels, n_classes, train=rows["train"], test=rows["test"],
+            *data, train=rows["train"], test=rows["test"],
             n_folds=settings.folds, seed=settings.seed, groups=groups, penalties=penalties,
         )  # fmt: skip
     else:
-        outcome = run_nested(backend, features, labels, n_classes, n_folds=settings.folds, groups=groups, penalties=penalties)
-    ids = [item for split in splits.values() for item in split.ids]
+        outcome = run_nested(*data, n_folds=settings.folds, groups=groups, penalties=penalties)
     train = None if task.protocol == "nested" else rows["train"]
     notes = unseen_labels(labels, dataset.label_names, [fold.rows for fold in outcome.folds], train)
-    return replace(classification_scores(task, dataset, outcome, labels, ids, splits), notes=notes)
+    return replace(classification_scores(task, dataset, outcome, stacked), notes=notes)
 
 
 def predict_split(
@@ -55,9 +60,10 @@ def predict_split(
     """Train a probe on train and dev and return its answers to the rows of other splits, with how the fit went."""
     splits = {name: split for name, split in probe_splits(task, dataset, settings).items() if name in ("train", "dev")}
     splits |= {name: dataset.splits[name] for name in tested}
-    features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    rows = stacked.rows
     outcome = run_split(
-        choose_backend(settings, task.training), features, labels, len(dataset.label_names),
+        choose_backend(settings, task.training), stacked.features, stacked.labels, len(dataset.label_names),
         train=rows["train"], dev=rows["dev"], test=np.concatenate([rows[name] for name in tested]),
         penalties=choose_penalties(settings, task.training),
     )  # fmt: skip
@@ -76,22 +82,16 @@ def group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
     return numbers.astype(np.intp)
 
 
-def classification_scores(
-    task: Task,
-    dataset: Dataset,
-    outcome: Outcome,
-    labels: Labels,
-    ids: list[str],
-    splits: dict[str, Split],
-) -> Scores:
+def classification_scores(task: Task, dataset: Dataset, outcome: Outcome, stacked: Stacked) -> Scores:
     """Return the scores of what was predicted for the rows of each fold."""
+    labels, rows = stacked.labels, stacked.rows
     gold = [labels[fold.rows] for fold in outcome.folds]
     predicted = [fold.predicted for fold in outcome.folds]
     metrics = [accuracy_metric(gold, predicted)]
     fold_accuracies = [round(100 * float(np.mean(g == p)), 2) for g, p in zip(gold, predicted, strict=True)]
     tested = np.concatenate([fold.rows for fold in outcome.folds])
     n_test = len(tested)
-    n_dev = len(splits["dev"]) if "dev" in splits else len(next(iter(splits.values())))
+    n_dev = len(rows["dev"]) if "dev" in rows else len(next(iter(rows.values())))
     legacy: dict[str, Any] = {"devacc": outcome.dev_accuracy, "acc": float(np.round(np.mean(fold_accuracies), 2))}
     details: dict[str, Any] = {
         "dev_accuracy": outcome.dev_accuracy,
@@ -108,7 +108,7 @@ def classification_scores(
         if task.protocol == "nested":
             legacy["F1score"] = legacy["f1"]  # MedSentEval's key for BioC
     legacy |= {"ndev": n_dev, "ntest": n_test}
-    n_train = n_test if task.protocol == "nested" else len(splits["train"])
+    n_train = n_test if task.protocol == "nested" else len(rows["train"])
     legacy |= {"n_train": n_train, "n_rejected": len(dataset.rejected)}
     probabilities = np.concatenate([fold.probabilities for fold in outcome.folds])
     return Scores(
@@ -116,7 +116,7 @@ def classification_scores(
         n_train=n_train,
         n_test=n_test,
         items={
-            "id": [ids[row] for row in tested],
+            "id": [stacked.ids[row] for row in tested],
             "gold": labels[tested].tolist(),
             "predicted": np.concatenate(predicted).tolist(),
             "probability": np.round(probabilities.max(axis=1), 6).tolist(),

@@ -18,13 +18,13 @@ import numpy as np
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.probes import choose_backend, choose_penalties
-from medsenteval.probes.backend import Backend
+from medsenteval.probes.backend import Backend, Fold
 from medsenteval.probes.features import Features
-from medsenteval.probes.protocols import NESTED_SEED, Outcome, run_kfold, run_split, stratified_folds
+from medsenteval.probes.protocols import NESTED_SEED, FoldOutcome, run_kfold, run_split, stratified_folds
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts, f1_share_interval, share_interval
 from medsenteval.support.arrays import Floats, Labels, Rows
-from medsenteval.tasks.probe_rows import senteval_order, stack_splits, stacked_parts, two_by_two, unseen_labels
+from medsenteval.tasks.probe_rows import Stacked, senteval_order, stack_splits, stacked_parts, two_by_two, unseen_labels
 
 #: The seed that mteb gives its tasks.
 MTEB_SEED: Final = 42
@@ -38,8 +38,8 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
     splits = dict(dataset.splits)
     if not mteb:
         splits = {name: split.take(senteval_order(split)) for name, split in splits.items()}
-    features, labels, rows = stack_splits(splits, embeddings, stacked_parts(task, settings))
-    ids = [item for split in splits.values() for item in split.ids]
+    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    features, labels, rows = stacked.features, stacked.labels, stacked.rows
     draws: list[tuple[Rows, Labels]] = []
     used: list[int] = []
     if mteb:
@@ -49,16 +49,14 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
             draws.append((rows["test"], _fit_as_mteb(features, labels, rows["train"][chosen], rows["test"])))
             used.append(len(chosen))
     else:
-        backend = choose_backend(settings, task.training)
+        data = (choose_backend(settings, task.training), features, labels, len(dataset.label_names))
         for draw in range(settings.draws):
-            rng = np.random.default_rng([settings.seed, draw])
-            outcome, n_train = _one_draw(task, backend, features, labels, len(dataset.label_names), rows, settings, rng)
-            tested = np.concatenate([fold.rows for fold in outcome.folds])
-            draws.append((tested, np.concatenate([fold.predicted for fold in outcome.folds])))
+            folds, n_train = _one_draw(task, data, rows, settings, np.random.default_rng([settings.seed, draw]))
+            draws.append((np.concatenate([fold.rows for fold in folds]), np.concatenate([fold.predicted for fold in folds])))
             used.append(n_train)
     # Every part has a row of each label that the training rows have.
     notes = unseen_labels(labels, dataset.label_names, [rows["test"]], rows["train"]) if "train" in rows else ()
-    return _scores(task, dataset, labels, ids, draws, used, notes)
+    return _scores(task, dataset, stacked, draws, used, notes)
 
 
 def part_of_rows(labels: Labels, rows: Rows, settings: Settings, rng: np.random.Generator) -> Rows:
@@ -75,23 +73,20 @@ def part_of_rows(labels: Labels, rows: Rows, settings: Settings, rng: np.random.
     return part
 
 
+#: The probe, the features and labels of all rows, and the number of classes.
+_Data = tuple[Backend, Features, Labels, int]
+
+
 def _one_draw(
-    task: Task,
-    backend: Backend,
-    features: Features,
-    labels: Labels,
-    n_classes: int,
-    rows: dict[str, Rows],
-    settings: Settings,
-    rng: np.random.Generator,
-) -> tuple[Outcome, int]:
+    task: Task, data: _Data, rows: dict[str, Rows], settings: Settings, rng: np.random.Generator
+) -> tuple[list[FoldOutcome], int]:
+    """Train on one draw; return what was predicted for each fold, and on how many rows on average it was trained."""
+    backend, _, labels, _ = data
     penalties = choose_penalties(settings, task.training)
     if task.protocol == "split":
         train = part_of_rows(labels, rows["train"], settings, rng)
-        outcome = run_split(
-            backend, features, labels, n_classes, train=train, dev=rows["dev"], test=rows["test"], penalties=penalties
-        )
-        return outcome, len(train)
+        outcome = run_split(*data, train=train, dev=rows["dev"], test=rows["test"], penalties=penalties)
+        return list(outcome.folds), len(train)
     parts: list[tuple[Rows, Rows, int]]
     if task.protocol == "kfold":
         parts = [(part_of_rows(labels, rows["train"], settings, rng), rows["test"], settings.seed)]
@@ -102,38 +97,25 @@ def _one_draw(
             for train, held_out in stratified_folds(labels[everything], settings.folds, NESTED_SEED)
         ]
     grid = penalties if penalties is not None else backend.penalties(task.protocol)
-    outcomes = []
+    found: list[FoldOutcome] = []
     for train, test, seed in parts:
-        rarest = int(np.bincount(labels[train])[np.unique(labels[train])].min())
-        folds = min(settings.folds, rarest)
-        if folds < 2:
-            # Nothing to hold out: a penalty in the middle of scikit-learn's and SentEval's grids, said in the documentation.
-            outcomes.append(_without_choice(backend, features, labels, n_classes, train, test))
+        n_folds = min(settings.folds, int(np.unique(labels[train], return_counts=True)[1].min()))
+        if n_folds < 2:
+            found.append(_without_choice(data, train, test))
         else:
-            outcomes.append(
-                run_kfold(
-                    backend, features, labels, n_classes, train=train, test=test, n_folds=folds, seed=seed, penalties=grid
-                )
-            )
-    report = outcomes[0].report
-    for other in outcomes[1:]:
-        report = report + other.report
-    joined = Outcome(tuple(fold for outcome in outcomes for fold in outcome.folds), outcomes[0].dev_accuracy, report)
-    return joined, round(float(np.mean([len(train) for train, _, _ in parts])))
+            found += run_kfold(*data, train=train, test=test, n_folds=n_folds, seed=seed, penalties=grid).folds
+    return found, round(float(np.mean([len(train) for train, _, _ in parts])))
 
 
-def _without_choice(
-    backend: Backend, features: Features, labels: Labels, n_classes: int, train: Rows, test: Rows
-) -> Outcome:  # fmt: skip
-    from medsenteval.probes.backend import Fold
-    from medsenteval.probes.protocols import FoldOutcome
-
+def _without_choice(data: _Data, train: Rows, test: Rows) -> FoldOutcome:
+    """Fit where nothing can be held out: a penalty in the middle of scikit-learn's and SentEval's grids, said in the docs."""
+    backend, features, labels, n_classes = data
     if backend.name not in ("exact", "sklearn"):
         raise ProbeError(
             f"the probe {backend.name!r} cannot be trained on one row a class; take more shots, or the probe exact"
         )
-    (prediction,), report = backend.predict(features, labels, n_classes, [Fold(train, test)], [1.0])
-    return Outcome((FoldOutcome(test, prediction.probabilities, prediction.labels, 1.0),), 0.0, report)
+    (prediction,), _ = backend.predict(features, labels, n_classes, [Fold(train, test)], [1.0])
+    return FoldOutcome(test, prediction.probabilities, prediction.labels, 1.0)
 
 
 def mteb_experiments(labels: Labels, shots: int, draws: int) -> list[Rows]:
@@ -168,15 +150,9 @@ def _fit_as_mteb(features: Features, labels: Labels, train: Rows, test: Rows) ->
 
 
 def _scores(
-    task: Task,
-    dataset: Dataset,
-    labels: Labels,
-    ids: list[str],
-    draws: list[tuple[Rows, Labels]],
-    used: list[int],
-    notes: tuple[str, ...],
+    task: Task, dataset: Dataset, stacked: Stacked, draws: list[tuple[Rows, Labels]], used: list[int], notes: tuple[str, ...]
 ) -> Scores:
-    tested = draws[0][0]
+    labels, tested = stacked.labels, draws[0][0]
     gold = labels[tested]
     right = np.array([predicted == labels[rows] for rows, predicted in draws])
     accuracies = right.mean(axis=1)
@@ -197,7 +173,7 @@ def _scores(
         n_train=round(float(np.mean(used))),
         n_test=len(gold),
         # For comparisons: in which share of the draws each item was right.
-        items={"id": [ids[row] for row in tested], "gold": gold.tolist(), "acc": right.mean(axis=0).tolist()},
+        items={"id": [stacked.ids[row] for row in tested], "gold": gold.tolist(), "acc": right.mean(axis=0).tolist()},
         senteval={**legacy, "ntest": len(gold), "n_train": round(float(np.mean(used)))},
         details=details,
         notes=notes,

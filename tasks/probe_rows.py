@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -48,10 +49,18 @@ def senteval_order(split: Split, separator: str | None = None, label_names: Sequ
     return np.lexsort((targets, *reversed(lengths)))
 
 
-def stack_splits(
-    splits: dict[str, Split], embeddings: Embeddings, combination: str
-) -> tuple[Features, Labels, dict[str, NDArray[np.intp]]]:
-    """Lay the splits one after the other: features, labels, and which rows belong to which split."""
+@dataclass(frozen=True, eq=False)
+class Stacked:
+    """The rows of all splits one after the other, and which of them are those of each split."""
+
+    features: Features
+    labels: Labels
+    ids: list[str]
+    rows: dict[str, Rows]
+
+
+def stack_splits(splits: dict[str, Split], embeddings: Embeddings, combination: str) -> Stacked:
+    """Lay the splits one after the other."""
     parts = list(splits.values())
     left = np.concatenate([embeddings.rows(part.texts) for part in parts])
     pairs = all(part.texts2 is not None for part in parts)
@@ -59,7 +68,8 @@ def stack_splits(
     labels = np.concatenate([part.labels for part in parts if part.labels is not None])
     ends = np.cumsum([0, *map(len, parts)])
     rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(splits)}
-    return Features(embeddings.matrix, left, right, combination), labels, rows
+    ids = [item for part in parts for item in part.ids]
+    return Stacked(Features(embeddings.matrix, left, right, combination), labels, ids, rows)
 
 
 def accuracy_metric(gold: list[Labels], predicted: list[Labels], name: str = "acc") -> Metric:
