@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.correlation_tests import fisher_interval
@@ -51,7 +51,6 @@ def associate(
     *,
     confidence: float = 0.95,
     resamples: int = 100_000,
-    rng: np.random.Generator | None = None,
 ) -> Association:
     """Correlate two columns over the same few points, with exact p, interval and the influence of every point."""
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -65,7 +64,7 @@ def associate(
     coefficient, p_value = correlation(kind, first, second)
     interval = fisher_interval(coefficient, n, confidence=confidence, kind=kind) if n >= 5 else None
     complete = n <= _LARGEST_COMPLETE
-    permutation_p = _permutation_p(first, second, kind, complete, resamples, rng or np.random.default_rng(0))
+    permutation_p = _permutation_p(first, second, kind, complete, resamples)
     kept = ~np.eye(n, dtype=bool)
     without = [correlation(kind, first[rows], second[rows])[0] if n > 3 else np.nan for rows in kept]
     return Association(
@@ -81,7 +80,7 @@ def associate(
     )
 
 
-def _permutation_p(x: Floats, y: Floats, kind: Correlation, complete: bool, resamples: int, rng: np.random.Generator) -> float:
+def _permutation_p(x: Floats, y: Floats, kind: Correlation, complete: bool, resamples: int) -> float:
     """Return how often a reordered column correlates as strongly: only the sum of products changes with the order."""
     from scipy.stats import rankdata
 
@@ -89,31 +88,20 @@ def _permutation_p(x: Floats, y: Floats, kind: Correlation, complete: bool, resa
         x, y = rankdata(x), rankdata(y)
     x, y = x - x.mean(), y - y.mean()
     observed = abs(float(x @ y)) * (1 - 1e-9) - 1e-15
-    if complete:
-        reached, tried = 0, 0
-        for sums in _all_orders(x, y):
-            reached += int(np.sum(np.abs(sums) >= observed))
-            tried += len(sums)
-        return reached / tried
-    reached = 0
-    for start in range(0, resamples, _BLOCK_ROWS):
-        shuffled = rng.permuted(np.tile(y, (min(_BLOCK_ROWS, resamples - start), 1)), axis=1)
-        reached += int(np.sum(np.abs(shuffled @ x) >= observed))
-    return (reached + 1) / (resamples + 1)
+    rng, orders = np.random.default_rng(0), _all_orders(len(y)) if complete else None
+    n_orders, reached = resamples if orders is None else len(orders), 0
+    for start in range(0, n_orders, _BLOCK_ROWS):
+        if orders is not None:
+            reordered = y[orders[start : start + _BLOCK_ROWS]]
+        else:
+            reordered = rng.permuted(np.tile(y, (min(_BLOCK_ROWS, n_orders - start), 1)), axis=1)
+        reached += int(np.sum(np.abs(reordered @ x) >= observed))
+    return reached / n_orders if complete else (reached + 1) / (n_orders + 1)
 
 
-def _all_orders(x: Floats, y: Floats) -> list[Floats]:
-    """Return the sum of products for every order of y, grown one place at a time, a block for each value of the first place."""
-    n = len(x)
-    blocks = []
-    for first in range(n):
-        # Rows are the orders so far: which values are left, and the sum of products up to here.
-        left = np.delete(np.arange(n), first)[None, :]
-        sums = np.array([x[0] * y[first]])
-        for place in range(1, n):
-            m = left.shape[1]
-            sums = (sums[:, None] + x[place] * y[left]).ravel()
-            kept = np.array([[j for j in range(m) if j != i] for i in range(m)], dtype=np.intp).reshape(m, m - 1)
-            left = left[:, kept].reshape(len(sums), m - 1)
-        blocks.append(sums)
-    return blocks
+def _all_orders(n: int) -> NDArray[np.int8]:
+    """Return every order of so many numbers, a row each: those of one fewer with the next put into every place."""
+    orders = np.zeros((1, 0), dtype=np.int8)
+    for number in range(n):
+        orders = np.concatenate([np.insert(orders, place, number, axis=1) for place in range(number + 1)])
+    return orders

@@ -12,6 +12,15 @@ from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Floats
 
 
+def _checked(p_values: ArrayLike) -> Floats:
+    p = np.asarray(p_values, dtype=np.float64)
+    if p.ndim != 1:
+        raise SettingsError(f"p values of shape {p.shape}; a correction takes one list")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise SettingsError("a p value lies outside 0 to 1")
+    return p
+
+
 def bonferroni(p_values: ArrayLike) -> Floats:
     """Multiply by the number of tests: the chance of any false alarm stays below the level."""
     p = _checked(p_values)
@@ -37,13 +46,9 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-def _unchanged(p_values: ArrayLike) -> Floats:
-    return _checked(p_values)
-
-
 #: Name of a correction, as a command line gives it -> its function.
 CORRECTIONS: Final[dict[str, Callable[[ArrayLike], Floats]]] = {
-    "none": _unchanged,
+    "none": _checked,
     "bonferroni": bonferroni,
     "holm": holm,
     "benjamini-hochberg": benjamini_hochberg,
@@ -59,12 +64,3 @@ def correct(p_values: ArrayLike, method: str) -> Floats:
     if method not in CORRECTIONS:
         raise SettingsError(f"the correction is {method!r}; it can be {', '.join(CORRECTIONS)}")
     return CORRECTIONS[method](p_values)
-
-
-def _checked(p_values: ArrayLike) -> Floats:
-    p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1:
-        raise SettingsError(f"p values of shape {p.shape}; a correction takes one list")
-    if not ((p >= 0) & (p <= 1)).all():
-        raise SettingsError("a p value lies outside 0 to 1")
-    return p

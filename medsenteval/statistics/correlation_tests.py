@@ -48,9 +48,7 @@ def williams_test(r_first: float, r_second: float, r_between: float, n: int) -> 
     """
     from scipy import stats
 
-    _check(n, 4, r_first, r_second, r_between)
-    determinant = 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
-    _check_possible(determinant, r_first, r_second, r_between)
+    determinant = _checked_determinant(r_first, r_second, r_between, n)
     mean = (r_first + r_second) / 2
     below = 2 * (n - 1) / (n - 3) * max(determinant, 0.0) + mean**2 * (1 - r_between) ** 3
     difference = r_first - r_second
@@ -62,10 +60,7 @@ def williams_test(r_first: float, r_second: float, r_between: float, n: int) -> 
 
 def steiger_test(r_first: float, r_second: float, r_between: float, n: int) -> Significance:
     """Test two encoders' correlations with one gold standard: Steiger's z with the mean of the two in the covariance."""
-    _check(n, 4, r_first, r_second, r_between)
-    _check_possible(
-        1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between, r_first, r_second, r_between
-    )
+    _checked_determinant(r_first, r_second, r_between, n)
     if r_first == r_second:
         return Significance("Steiger", 0.0, 1.0, n)
     mean = (r_first + r_second) / 2
@@ -114,6 +109,13 @@ def _check(n: int, smallest: int, *correlations: float) -> None:
     for r in correlations:
         if not -1 <= r <= 1:
             raise SettingsError(f"{r} is no correlation: it must lie between -1 and 1")
+
+
+def _checked_determinant(r_first: float, r_second: float, r_between: float, n: int) -> float:
+    _check(n, 4, r_first, r_second, r_between)
+    determinant = 1 - r_first**2 - r_second**2 - r_between**2 + 2 * r_first * r_second * r_between
+    _check_possible(determinant, r_first, r_second, r_between)
+    return determinant
 
 
 def _check_possible(determinant: float, *correlations: float) -> None:

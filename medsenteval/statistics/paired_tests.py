@@ -6,13 +6,14 @@ item's two answers change places with probability one half.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
+from medsenteval.statistics.intervals import f1_from_counts
 from medsenteval.statistics.outcomes import Significance
 from medsenteval.support.arrays import Bools, Floats
 
@@ -64,55 +65,35 @@ def mcnemar_matrix(correct: Bools, variant: Variant = "auto") -> Floats:
 
 
 def permutation_mean(first: Floats, second: Floats, *, resamples: int, rng: np.random.Generator) -> Significance:
-    """Test the difference of means of any per-item value; right and wrong as 1 and 0 give the test of accuracy.
-
-    All assignments are tried where there are no more than ``resamples`` of them.
-    """
-    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
-    _check_same_items(np.asarray(first), np.asarray(second))
+    """Test the difference of means of any per-item value; right and wrong as 1 and 0 give the test of accuracy."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    _check_same_items(a, b)
     # Equal answers change nothing when they change places.
-    moving = differences[differences != 0]
-    observed = float(differences.sum())
-    swapped = [(1.0 - 2.0 * swaps) @ moving for swaps in _swaps(len(moving), resamples, rng)]
-    p, _ = _two_sided(observed, np.concatenate(swapped), 2 ** len(moving) <= resamples)
-    return Significance("paired permutation of means", observed / len(differences), p, len(differences))
+    moving = (a - b)[a != b]
+
+    def difference(swaps: Floats) -> Floats:
+        changed: Floats = (1.0 - 2.0 * swaps) @ moving / len(a)
+        return changed
+
+    return _swap_test("means", difference, len(moving), len(a), resamples, rng)
 
 
 def permutation_f1(gold: Bools, first: Bools, second: Bools, *, resamples: int, rng: np.random.Generator) -> Significance:
-    """Test the difference of F1 (of True) of two encoders' answers.
-
-    Only items on which the two disagree matter, and only how many of each gold label change places: counts are drawn, which
-    is the same distribution as swapping items and costs the same for any number of them.
-    """
+    """Test the difference of F1 (of True) of two encoders' answers; only items on which the two disagree can change it."""
     gold, first, second = (np.asarray(side, dtype=bool) for side in (gold, first, second))
     _check_same_items(gold, first)
     _check_same_items(gold, second)
-    positives = float(gold.sum())
+    apart = first != second
+    # What swapping an item takes from the first encoder's true and false positives and false negatives, and gives the second.
+    gain = first[apart].astype(np.float64) - second[apart]
+    moves = np.stack([gain * gold[apart], gain * ~gold[apart], -gain * gold[apart]], axis=1)
+    counts = [np.array([(side & gold).sum(), (side & ~gold).sum(), (~side & gold).sum()]) for side in (first, second)]
 
-    def f1(true_positive: Floats, predicted: Floats) -> Floats:
-        below = predicted + positives
-        return np.divide(2 * true_positive, below, out=np.zeros_like(below), where=below > 0)
+    def difference(swaps: Floats) -> Floats:
+        moved = swaps @ moves
+        return f1_from_counts(counts[0] - moved) - f1_from_counts(counts[1] + moved)
 
-    cells = {
-        (truth, side): int(np.sum((gold == truth) & (mine & ~other)))
-        for truth in (True, False)
-        for side, mine, other in ((0, first, second), (1, second, first))
-    }
-
-    def difference(moved: dict[tuple[bool, int], Floats]) -> Floats:
-        """Return F1 of the first minus the second after ``moved`` of each cell's answers changed places."""
-        scores = []
-        for side in (0, 1):
-            mine = (first, second)[side]
-            base_true, base_all = float(np.sum(mine & gold)), float(mine.sum())
-            gained = {truth: moved[truth, 1 - side] - moved[truth, side] for truth in (True, False)}
-            scores.append(f1(base_true + gained[True], base_all + gained[True] + gained[False]))
-        return scores[0] - scores[1]
-
-    observed = float(difference({cell: np.zeros(1) for cell in cells})[0])
-    drawn = {cell: rng.binomial(count, 0.5, size=resamples).astype(np.float64) for cell, count in cells.items()}
-    p, _ = _two_sided(observed, difference(drawn), False)
-    return Significance("paired permutation of F1", observed, p, len(gold))
+    return _swap_test("F1", difference, len(moves), len(gold), resamples, rng)
 
 
 def permutation_correlation(
@@ -148,13 +129,26 @@ def permutation_correlation(
         root = np.sqrt(spread, where=defined, out=np.ones_like(spread))
         return np.divide(sums[:, 2], root, where=defined, out=np.zeros(len(sums)))
 
-    observed = float((correlate(start_a[None]) - correlate(start_b[None]))[0])
-    found = []
-    for swaps in _swaps(n, resamples, rng):
+    def difference(swaps: Floats) -> Floats:
         moved = swaps @ moves
-        found.append(correlate(start_a + moved) - correlate(start_b - moved))
-    p, _ = _two_sided(observed, np.concatenate(found), 2**n <= resamples)
-    return Significance(f"paired permutation of {kind}", observed, p, n)
+        return correlate(start_a + moved) - correlate(start_b - moved)
+
+    return _swap_test(kind, difference, n, n, resamples, rng)
+
+
+def _swap_test(
+    what: str, difference: Callable[[Floats], Floats], n_moving: int, n: int, resamples: int, rng: np.random.Generator
+) -> Significance:
+    """Return the share of ways to change places whose difference is as large as the observed one.
+
+    ``difference`` takes a 0 / 1 matrix of which of ``n_moving`` items change places, a row for each way. All ways are tried
+    where there are no more than ``resamples`` of them; else the observed one counts as well as the random ones.
+    """
+    observed = float(difference(np.zeros((1, n_moving)))[0])
+    drawn = np.concatenate([difference(swaps) for swaps in _swaps(n_moving, resamples, rng)])
+    reached = int(np.sum(np.abs(drawn) >= abs(observed) * (1 - 1e-9) - 1e-15))
+    p = reached / len(drawn) if 2**n_moving <= resamples else (reached + 1) / (len(drawn) + 1)
+    return Significance(f"paired permutation of {what}", observed, p, n)
 
 
 def _swaps(n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -169,13 +163,6 @@ def _swaps(n: int, resamples: int, rng: np.random.Generator) -> Iterator[Floats]
         # 8 swaps from every random byte.
         drawn = rng.integers(0, 256, size=(min(step, resamples - start), -(-n // 8)), dtype=np.uint8)
         yield np.unpackbits(drawn, axis=1, count=n).astype(np.float64)
-
-
-def _two_sided(observed: float, drawn: Floats, complete: bool) -> tuple[float, int]:
-    """Return the share of differences at least as large as the observed one; a random draw counts the observed one as well."""
-    reached = int(np.sum(np.abs(drawn) >= abs(observed) * (1 - 1e-9) - 1e-15))
-    p = reached / len(drawn) if complete else (reached + 1) / (len(drawn) + 1)
-    return p, reached
 
 
 def _corrected_statistic(b: NDArray[np.integer | np.floating], c: NDArray[np.integer | np.floating]) -> Floats:

@@ -6,7 +6,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from medsenteval.support.arrays import Floats
 from medsenteval.support.cores import available_cores
 
 Method = Literal["bca", "fisher", "percentile"]
-
-#: Folds of at least this size are counted resample by resample, which stays in the fastest cache; smaller ones all at once.
-_ROWS_APART: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,17 +208,9 @@ def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator)
 
 def _weights(n: int, folds: tuple[NDArray[np.intp], ...], drawn: list[NDArray[np.int64]]) -> Floats:
     """Count how often each item was drawn in each resample."""
-    rows = len(drawn[0])
-    weights = np.empty((rows, n))
+    weights = np.empty((len(drawn[0]), n))
     for fold, items in zip(folds, drawn, strict=True):
-        size = len(fold)
-        own = weights if size == n else np.empty((rows, size))
-        if size >= _ROWS_APART:
-            for row in range(rows):
-                own[row] = np.bincount(items[row], minlength=size)
-        else:
-            items += size * np.arange(rows)[:, None]
-            own[:] = np.bincount(items.ravel(), minlength=rows * size).reshape(rows, size)
-        if size < n:
-            weights[:, fold] = own
+        places = slice(None) if len(fold) == n else fold
+        for row, chosen in zip(weights, items, strict=True):
+            row[places] = np.bincount(chosen, minlength=len(fold))
     return weights

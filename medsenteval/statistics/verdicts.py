@@ -53,33 +53,21 @@ class RankInterval:
 
 
 def rank_intervals(
-    observed: Sequence[Floats],
-    resampled: Sequence[Floats],
-    *,
-    confidence: float = 0.95,
-    tasks: np.random.Generator | None = None,
-) -> list[RankInterval]:
+    observed: Sequence[Floats], resampled: Sequence[Floats], *, confidence: float = 0.95
+) -> list[RankInterval]:  # fmt: skip
     """Rank encoders over tasks from a row of scores (higher is better) and a (resamples, encoders) matrix for each task.
 
     Scores vary more than what they estimate, and resamples of them more still, which would put every encoder's rank too surely
     in the middle; so the spread of the observed scores is reduced by the share that noise accounts for. Ranks are discrete:
     an end of the interval is the outermost rank beyond which, with half of its own weight, lies enough of the distribution.
-
-    With a generator in ``tasks`` the tasks themselves are drawn with replacement too, which says what other tasks of the same
-    kind could have given; without it the tasks are taken as they are.
+    Items are drawn anew, tasks are taken as they are.
     """
     from scipy.stats import rankdata
 
     if not observed or len(observed) != len(resampled):
         raise SettingsError(f"{len(observed)} rows of scores and {len(resampled)} resampled tasks do not belong together")
     drawn_together = [_drawn_together(row, values) for row, values in zip(observed, resampled, strict=True)]
-    ranks = np.stack([rankdata(-values, axis=1) for values in drawn_together])
-    n_tasks, n_resamples, _ = ranks.shape
-    if tasks is None:
-        means = ranks.mean(axis=0)
-    else:
-        drawn = tasks.integers(0, n_tasks, size=(n_resamples, n_tasks))
-        means = ranks[drawn, np.arange(n_resamples)[:, None]].mean(axis=1)
+    means = np.mean([rankdata(-values, axis=1) for values in drawn_together], axis=0)
     first = means <= means.min(axis=1, keepdims=True) + 1e-12
     best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
     centre = np.mean([rankdata(-values) for values in observed], axis=0)

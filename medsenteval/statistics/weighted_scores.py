@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import resample_ranks
-from medsenteval.statistics.resample_ranks import LANES, Order, pack, unpack, workspace
 from medsenteval.support.arrays import Floats
 
 Correlation = Literal["pearson", "spearman", "kendall"]
@@ -201,48 +199,55 @@ class Pearsons(_Correlations):
 
 
 @dataclass(frozen=True, eq=False)
+class _Runs:
+    """Items sorted by a value, in runs of equal ones: their order, the first place of each run, and each item's run."""
+
+    order: NDArray[np.intp]
+    first: NDArray[np.intp]
+    run_of_item: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: Floats) -> _Runs:
+        _, run_of_item, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return cls(np.argsort(values, kind="stable"), np.cumsum(counts) - counts, run_of_item)
+
+    def sizes(self, weights: Floats) -> Floats:
+        """Return how much weight each run has in each resample; an item that is drawn twice is tied with itself."""
+        sizes: Floats = np.take(weights, self.order, axis=1)
+        return sizes if len(self.first) == len(self.order) else np.add.reduceat(sizes, self.first, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
 class Spearmans(_Correlations):
     """Spearman correlations (mid-ranks, so corrected for ties) of several encoders' predictions with the gold scores."""
 
     fewest_rows = 16
 
     @cached_property
-    def _orders(self) -> tuple[Order, ...]:
-        return tuple(Order.of(values) for values in (self.gold, *self.predicted))
+    def _runs(self) -> tuple[_Runs, ...]:
+        return tuple(_Runs.of(values) for values in (self.gold, *self.predicted))
 
     def __call__(self, weights: Floats) -> Floats:
-        rows, totals = len(weights), weights.sum(axis=1, keepdims=True)
-        cubes = totals[:, 0] ** 3
-        # Drawn twice, an item is tied with itself: without other ties the runs are the items.
-        untied: Floats = cubes - np.einsum("bi,bi,bi->b", weights, weights, weights)
-        packed = totals.max() <= resample_ranks.LARGEST_PACKED_TOTAL
-        counts = pack(weights) if packed else weights
-        space = workspace()
+        totals = weights.sum(axis=1, keepdims=True)
 
-        def unpacked(name: str, words: NDArray[Any]) -> Floats:
-            if not packed:
-                return space.copy(name, words)
-            out = space.array(name, (LANES * len(words), words.shape[1]), np.float64)
-            return unpack(words, out)[:rows]
-
-        def ranked(name: str, order: Order) -> tuple[Floats, Floats]:
+        def ranked(runs: _Runs) -> tuple[Floats, Floats]:
             """Return twice the mid-ranks less one, and three times the sum of squares of the centred ones."""
-            middles, sizes = order.middles(counts, space)
-            spread = untied
-            if sizes is not None:
-                runs = unpacked("run sizes", sizes)
-                # For runs of t ties that is N^3 less the sum of t^3.
-                spread = cubes - np.einsum("bi,bi,bi->b", runs, runs, runs)
-            return unpacked(name, middles), spread
+            sizes = runs.sizes(weights)
+            # For runs of t ties that is N^3 less the sum of t^3.
+            spread: Floats = totals[:, 0] ** 3 - np.einsum("bi,bi,bi->b", sizes, sizes, sizes)
+            ranks = np.cumsum(sizes, axis=1)
+            ranks *= 2
+            ranks -= sizes
+            return np.take(ranks, runs.run_of_item, axis=1), spread
 
-        gold, spread_gold = ranked("gold", self._orders[0])
+        gold, spread_gold = ranked(self._runs[0])
         gold -= totals
         gold *= weights
-        found = np.empty((rows, len(self.predicted)))
-        for column, order in enumerate(self._orders[1:]):
-            ranked_own, spread = ranked("predicted", order)
+        found = np.empty((len(weights), len(self.predicted)))
+        for column, runs in enumerate(self._runs[1:]):
+            own, spread = ranked(runs)
             # Not centred: the weighted sum of the gold ranks is 0, so a constant does not show.
-            found[:, column] = _ratio(3 * np.einsum("bi,bi->b", ranked_own, gold), spread * spread_gold, 0.5)
+            found[:, column] = _ratio(3 * np.einsum("bi,bi->b", own, gold), spread * spread_gold, 0.5)
         return found
 
 
@@ -310,11 +315,8 @@ def _signs(values: Floats) -> NDArray[np.float32]:
 
 
 def _tied_pairs(weights: Floats, values: Floats) -> Floats:
-    """Return the sum of squared sizes of the runs of equal values, an item drawn twice being tied with itself."""
-    order = Order.of(values)
-    sizes = weights
-    if order.last is not None:
-        sizes = np.add.reduceat(weights[:, order.order], np.append(0, order.last[:-1] + 1), axis=1)
+    """Return the sum of squared sizes of the runs of equal values."""
+    sizes = _Runs.of(values).sizes(weights)
     squares: Floats = np.einsum("bi,bi->b", sizes, sizes)
     return squares
 
