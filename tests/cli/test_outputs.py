@@ -10,11 +10,12 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -329,6 +330,31 @@ def said(name: str) -> str:
     return whole.replace(os.environ["MEDSENTEVAL_CACHE"], "CACHE")
 
 
+def options(group: click.Group, before: str = "") -> Iterator[str]:
+    """Say of every argument and option of every command what it takes, and what it is where it is not given."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from options(command, f"{before}{name} ")
+        elif command is not None:
+            yield f"{before}{name}\n"
+            for parameter in command.params:
+                kind, default = parameter.type, parameter.default
+                takes = "flag" if getattr(parameter, "is_flag", False) else kind.name
+                takes += " that exists" * getattr(kind, "exists", False)
+                for limit in ("min", "max", "choices"):
+                    if (value := getattr(kind, limit, None)) is not None:
+                        takes += f" {limit} {value}"
+                takes += ", several" * (parameter.multiple or parameter.nargs < 0) + ", required" * parameter.required
+                given = isinstance(default, (str, int, float, Path)) and default is not False
+                yield f"    {' '.join(parameter.opts)}: {takes}" + (f", else {str(default)!r}\n" if given else "\n")
+
+
+def test_every_option_takes_what_its_file_shows() -> None:
+    assert "".join(options(main)) == (FOLDER / "options.txt").read_text("utf-8")
+
+
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_a_command_prints_what_its_file_shows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -338,6 +364,7 @@ def test_a_command_prints_what_its_file_shows(name: str, tmp_path: Path, monkeyp
 if __name__ == "__main__":
     from tempfile import TemporaryDirectory
 
+    (FOLDER / "options.txt").write_text("".join(options(main)), "utf-8")
     for name in sys.argv[1:] or OUTPUTS:
         with TemporaryDirectory() as folder:
             os.environ["MEDSENTEVAL_CACHE"] = f"{folder}/cache"

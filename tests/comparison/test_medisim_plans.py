@@ -288,4 +288,7 @@ def test_a_broken_encoder_and_a_missing_release_are_said(data: Path, tmp_path: P
     outcome = run_plan(plan, data)
     assert any("/no/such/file" in failure for failure in outcome.failures)
     assert sum(cell.ours is not None for cell in outcome.cells) == 1
+    outcome = run_plan(plan_table("medisim-6", data, {"GPT": "lexical"}), tmp_path)
+    assert (outcome.synthetic, any(cell.ours for cell in outcome.cells)) == (False, False)
+    assert any(failure.startswith("categories: ") for failure in outcome.failures)
     assert "SNOMED CT licence" in plan_table("medisim-6", tmp_path, {"GPT": "lexical"}).cells[-1].missing[0]

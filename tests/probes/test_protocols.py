@@ -14,6 +14,7 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedKFold
 
 from medsenteval.errors import ProbeError
+from medsenteval.probes.backend import FitReport
 from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import Outcome, _grouped_assignment, run_kfold, run_nested, run_split, stratified_folds
 from medsenteval.probes.scikit import ScikitBackend
@@ -147,6 +148,13 @@ def test_stratified_folds_are_scikit_learns(seed: int, n: int, n_classes: int, n
     for ours, theirs in zip(found, expected, strict=True):
         for rows, wanted in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(rows, wanted)
+
+
+def test_reports_of_fits_add_up() -> None:
+    first, second, third = FitReport(10, 1, 0.5, None), FitReport(5, 3, 0.25, 1e-3), FitReport(2, 0, None, 1e-5)
+    assert first + second + third == FitReport(17, 4, 0.5, 1e-3)
+    assert third + first == FitReport(12, 1, 0.5, 1e-5)
+    assert FitReport(1, 1, None, None) + FitReport(1, 0, None, None) == FitReport(2, 1, None, None)
 
 
 def test_impossible_folds_are_explained() -> None:

@@ -327,6 +327,18 @@ def test_sizes_and_places_in_a_pickle_are_not_believed(tmp_path: Path, pickled: 
         load_encoder(f"flair:{handmade(pickled, tmp_path / 'm.pt')}")
 
 
+def test_an_archive_is_what_its_first_entry_belongs_to(folder: Path, tmp_path: Path) -> None:
+    """As torch has it; whatever other folders an archive holds is no model."""
+    with zipfile.ZipFile(folder / "forward.pt") as good, zipfile.ZipFile(tmp_path / "two.pt", "w") as two:
+        two.writestr("other/version", b"3\n")
+        for name in good.namelist():
+            two.writestr(name, good.read(name))
+    with pytest.raises(RuntimeError):
+        torch.load(tmp_path / "two.pt", weights_only=True)
+    with pytest.raises(EncoderError, match=r"two\.pt could not be read: .*no item named 'other/data\.pkl'"):
+        load_encoder(f"flair:{tmp_path / 'two.pt'}")
+
+
 def test_a_compressed_archive_is_refused(folder: Path, tmp_path: Path) -> None:
     small = zipfile.ZipFile(tmp_path / "small.pt", "w", zipfile.ZIP_DEFLATED)
     with zipfile.ZipFile(folder / "forward.pt") as good, small:

@@ -163,6 +163,7 @@ def test_the_second_opening_maps_the_converted_copy_and_a_changed_file_is_conver
     ("content", "message"),
     [("a 1 2\nb 1\n", r"v\.txt:2: expected a word and 2 finite numbers"),
      ("a 1 2\nb 1 x\n", r"v\.txt:2"),
+     (f"a 1 2\n{'b' * 90} 1\n", f"separated by blanks, got '{'b' * 60}'$"),
      ("a 1 nan\n", r"v\.txt:1"),
      ("5 2\na 1 2\n", "promises 5 words, it holds 1"),
      ("2 2\na 1 2 3 4\nb 1 2 3 4\n", r"v\.txt:1: promises 2 numbers a word, but the lines after it hold 4"),
@@ -198,7 +199,9 @@ def test_lying_or_cut_files_are_refused_and_leave_nothing_behind(write: Write, c
 
 
 def test_missing_files_folders_and_options_are_named(tmp_path: Path, write: Write) -> None:
-    with pytest.raises(EncoderError, match="cannot be read"):
+    with pytest.raises(
+        EncoderError, match=r"none\.txt: cannot be read: No such file or directory; expected a file of word vectors$"
+    ):
         load(str(tmp_path / "none.txt"))
     with pytest.raises(EncoderError, match="is a folder"):
         load(str(tmp_path))
@@ -298,7 +301,7 @@ def test_gloves_own_binary_that_does_not_fit_its_vocabulary_is_refused(write: Wr
     path = folder / "vectors.bin"
     vocabulary = (folder / "vocab.txt").read_text()
     (folder / "vocab.txt").rename(folder / "words.txt")
-    with pytest.raises(EncoderError, match=r"vocab\.txt: cannot be read"):
+    with pytest.raises(EncoderError, match=r"vocab\.txt: cannot be read: .*; expected a file that goes with it"):
         load_encoder(f"vectors:{path},layout=blocks")
     elsewhere = load_encoder(f"vectors:{path},layout=blocks,vocab={folder / 'words.txt'}")
     assert elsewhere.encode(["word3"])[0] == pytest.approx(words[3], abs=1e-5)

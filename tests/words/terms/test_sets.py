@@ -99,6 +99,7 @@ def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path: Path, monkeypa
     again: list[str] = []
     build_sets(positives, tmp_path / "parts", notice="A notice.", announce=again.append)
     assert any("finished before" in line for line in again)
+    assert not {*left} & {*calls[12:]}, "what was found before is not searched again"
     for name in set_names():
         assert (tmp_path / "parts" / name.file).read_bytes() == (tmp_path / "whole" / name.file).read_bytes()
     assert not list((tmp_path / "parts").glob(".searching-*"))
