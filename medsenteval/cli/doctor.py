@@ -20,7 +20,7 @@ def doctor(encoders: tuple[str, ...], data: str | None, tasks: str) -> None:
     from medsenteval import registry
     from medsenteval.datasets.locate import data_root
     from medsenteval.doctor.encoder import examine_encoder
-    from medsenteval.doctor.findings import Finding, describe, worst
+    from medsenteval.doctor.findings import Finding, describe
     from medsenteval.doctor.installation import examine_data, examine_installation
     from medsenteval.errors import MedSentEvalError
 
@@ -35,11 +35,9 @@ def doctor(encoders: tuple[str, ...], data: str | None, tasks: str) -> None:
         except MedSentEvalError as error:
             findings = [Finding("loading", "problem", str(error))]
         sections.append((f"Encoder {spec}", findings))
-    everything = []
     for title, findings in sections:
         echo(f"{title}\n{'-' * len(title)}\n{describe(findings)}\n")
-        everything += findings
-    problems = sum(finding.severity == "problem" for finding in everything)
+    problems = sum(finding.severity == "problem" for _, findings in sections for finding in findings)
     echo(f"{problems} problem(s)" if problems else "No problems.")
-    if worst(everything) == "problem":
+    if problems:
         sys.exit(BAD_INPUT)

@@ -7,7 +7,7 @@ tensors) and stops at the first thing it cannot.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,8 +17,6 @@ from medsenteval.contracts import Encoder
 from medsenteval.doctor.findings import Finding
 from medsenteval.embedding.embed import checked_rows
 from medsenteval.errors import EncoderError
-
-Look = Callable[[Encoder, NDArray[np.float32]], Iterable[Finding]]
 
 #: Texts of our own that differ in length, case, script and order of words.
 PROBE_TEXTS: Final = (
@@ -50,23 +48,15 @@ def examine_encoder(encoder: Encoder) -> list[Finding]:
             prepare(list(PROBE_TEXTS))
         returned = encoder.encode(list(PROBE_TEXTS))
         rows = checked_rows(returned, len(PROBE_TEXTS), None, "doctor")
-    except EncoderError as error:
-        return [*findings, _broken(error)]
     except Exception as error:  # whatever a stranger's code raises is a finding about it
-        return [*findings, _raised(error)]
+        return [*findings, _broken(error)]
     findings.append(_type_of(returned, rows))
     for look in (_determinism, _batches, _difficult_texts, _zero_vectors, _word_order, _truncation, _speed):
-        findings.extend(_looked(look, encoder, rows))
+        try:
+            findings.append(look(encoder, rows))
+        except Exception as error:
+            findings.append(_broken(error))
     return findings
-
-
-def _looked(look: Look, encoder: Encoder, rows: NDArray[np.float32]) -> list[Finding]:
-    try:
-        return list(look(encoder, rows))
-    except EncoderError as error:
-        return [_broken(error)]
-    except Exception as error:
-        return [_raised(error)]
 
 
 def _identity(encoder: Encoder) -> Finding:
@@ -80,16 +70,14 @@ def _identity(encoder: Encoder) -> Finding:
     )
 
 
-def _broken(error: EncoderError) -> Finding:
+def _broken(error: Exception) -> Finding:
+    if not isinstance(error, EncoderError):
+        said = f"{type(error).__name__}: {error}"
+        return Finding("vectors", "problem", f"encode raised {said:.300}", "encode must take any list of texts, in any order")
     advice = "return a float32 array of shape (number of texts, dimension), row i for text i"
     if "NaN" in str(error):
         advice = "look for a division by the number of known words, or a logarithm, where there is none; return zeros instead"
     return Finding("vectors", "problem", str(error), advice)
-
-
-def _raised(error: Exception) -> Finding:
-    said = f"{type(error).__name__}: {error}"
-    return Finding("vectors", "problem", f"encode raised {said:.300}", "encode must take any list of texts, in any order")
 
 
 def _type_of(returned: Any, rows: NDArray[np.float32]) -> Finding:
@@ -117,35 +105,33 @@ def _relative_gap(rows: NDArray[Any], others: NDArray[Any]) -> float:
     return float(np.max(np.divide(gaps, lengths, out=np.zeros_like(gaps), where=lengths > 0)))
 
 
-def _determinism(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+def _determinism(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     gap = _relative_gap(rows, _encoded(encoder, PROBE_TEXTS))
     if gap == 0.0:
-        yield Finding("repetition", "ok", "the same texts give the same vectors to the last bit")
-    elif gap < _UNTROUBLED:
-        yield Finding(
+        return Finding("repetition", "ok", "the same texts give the same vectors to the last bit")
+    if gap < _UNTROUBLED:
+        return Finding(
             "repetition", "note", f"a second call differs by {gap:.1e} of a vector's length: rounding in another order"
         )
-    else:
-        yield Finding(
-            "repetition", "problem", f"the same texts give other vectors on a second call (by {gap:.2g} of their length)",
-            "the encoder is nondeterministic: switch off dropout (model.eval()), and draw random numbers from a fixed seed",
-        )  # fmt: skip
+    return Finding(
+        "repetition", "problem", f"the same texts give other vectors on a second call (by {gap:.2g} of their length)",
+        "the encoder is nondeterministic: switch off dropout (model.eval()), and draw random numbers from a fixed seed",
+    )  # fmt: skip
 
 
-def _batches(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+def _batches(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     one_by_one = np.concatenate([_encoded(encoder, [text]) for text in PROBE_TEXTS])
     reversed_order = _encoded(encoder, PROBE_TEXTS[::-1])[::-1]
     gap = max(_relative_gap(rows, one_by_one), _relative_gap(rows, reversed_order))
     if gap < _ROUNDING:
-        yield Finding("batches", "ok", f"a text's vector does not depend on its neighbours (largest gap {gap:.1e})")
-    else:
-        yield Finding(
-            "batches", "problem", f"a text gets another vector alone or in another order (by {gap:.2g} of its length)",
-            "the encoder is batch-dependent: mask padding, and normalise by nothing that is computed over the batch",
-        )  # fmt: skip
+        return Finding("batches", "ok", f"a text's vector does not depend on its neighbours (largest gap {gap:.1e})")
+    return Finding(
+        "batches", "problem", f"a text gets another vector alone or in another order (by {gap:.2g} of its length)",
+        "the encoder is batch-dependent: mask padding, and normalise by nothing that is computed over the batch",
+    )  # fmt: skip
 
 
-def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     cases: dict[str, str] = {
         "an empty text": "",
         "white space only": " \t ",
@@ -153,55 +139,47 @@ def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Fi
         "no known script": "\u0416\u0414\u042f \u4e2d\u6587 \U0001f600",
         "half a surrogate pair": "a \ud800 b",
     }
-    said = {name: _refusal(encoder, text, rows.shape[1]) for name, text in cases.items()}
-    refused = [f"{name} ({reason})" for name, reason in said.items() if reason]
-    if refused:
-        yield Finding(
-            "odd texts", "problem", "no vector for " + "; ".join(refused),
-            "data sets hold such texts; return a vector for them, zeros if nothing in the text is known",
-        )  # fmt: skip
-    else:
-        yield Finding("odd texts", "ok", ", ".join(cases) + ": a vector for each")
+    refused = []
+    for name, text in cases.items():
+        try:
+            checked_rows(encoder.encode([text]), 1, rows.shape[1], "doctor")
+        except Exception as error:  # whatever it is, it would have ended a run
+            refused.append(f"{name} ({type(error).__name__}: {error!s:.120})")
+    if not refused:
+        return Finding("odd texts", "ok", ", ".join(cases) + ": a vector for each")
+    return Finding(
+        "odd texts", "problem", "no vector for " + "; ".join(refused),
+        "data sets hold such texts; return a vector for them, zeros if nothing in the text is known",
+    )  # fmt: skip
 
 
-def _refusal(encoder: Encoder, text: str, width: int) -> str:
-    """Return why a text gets no vector; nothing if it gets one."""
-    try:
-        checked_rows(encoder.encode([text]), 1, width, "doctor")
-    except Exception as error:  # whatever it is, it would have ended a run
-        return f"{type(error).__name__}: {error!s:.120}"
-    return ""
-
-
-def _zero_vectors(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+def _zero_vectors(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     zero = int((~rows.any(axis=1)).sum())
     same = len(np.unique(rows, axis=0)) == 1
     if same:
-        yield Finding(
+        return Finding(
             "variety", "problem", f"all {len(rows)} texts have the same vector",
             "look whether the texts reach the model: wrong vocabulary, wrong column, or a constant output",
         )  # fmt: skip
-    elif zero:
-        yield Finding(
+    if zero:
+        return Finding(
             "variety", "note", f"{zero} of {len(rows)} texts have a vector of zeros: nothing in them is known",
             "check case and tokeniser of the vocabulary; coverage is shown with every score",
         )  # fmt: skip
-    else:
-        yield Finding("variety", "ok", "different texts have different vectors")
+    return Finding("variety", "ok", "different texts have different vectors")
 
 
-def _word_order(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+def _word_order(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     left, right = (_encoded(encoder, [pair[side] for pair in _REORDERED]) for side in (0, 1))
     if _relative_gap(left, right) < _ROUNDING:
-        yield Finding(
+        return Finding(
             "word order", "note", "sentences of the same words in another order have the same vector: a bag of words",
             "expected of averaged static word vectors; of a contextual encoder it means that word order is lost on the way",
         )  # fmt: skip
-    else:
-        yield Finding("word order", "ok", "is seen")
+    return Finding("word order", "ok", "is seen")
 
 
-def _truncation(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+def _truncation(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     """Find the length from which two texts that differ in their last word alone have the same vector."""
     for n_words in (32, 64, 128, 256, 512, 1024, 2048):
         beginning = "The patient was seen again. " * (n_words // 5)
@@ -209,19 +187,18 @@ def _truncation(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding
         if _relative_gap(left, right) < _UNTROUBLED:
             limit = getattr(encoder, "sees", {}).get("max_length")
             told = f" (max_length is {limit} tokens)" if limit else ""
-            yield Finding(
+            return Finding(
                 "length", "note", f"texts of {n_words} words that differ only at their end have the same vector: cut{told}",
                 "results count the texts that are cut, and tables mark scores with more than 1 % of them; raise max_length",
             )  # fmt: skip
-            return
-    yield Finding("length", "ok", "2,048 words are read to their end")
+    return Finding("length", "ok", "2,048 words are read to their end")
 
 
-def _speed(encoder: Encoder, rows: NDArray[np.float32]) -> Iterator[Finding]:
+def _speed(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     texts = [f"{text} {number}" for number in range(16) for text in PROBE_TEXTS]
     started = time.perf_counter()
     encoder.encode(texts)
     rate = len(texts) / max(1e-9, time.perf_counter() - started)
     whole = 260_000 / rate  # distinct sentences of the ten tasks, without PICO
     told = f"{whole / 3600:.1f} hours" if whole > 5400 else f"{whole / 60:.0f} minutes" if whole > 90 else f"{whole:.0f} s"
-    yield Finding("speed", "ok", f"about {rate:,.0f} texts a second; the ten tasks without PICO would take about {told}")
+    return Finding("speed", "ok", f"about {rate:,.0f} texts a second; the ten tasks without PICO would take about {told}")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 Severity = Literal["ok", "note", "problem"]
-
-_MARKS: Final = {"ok": "ok", "note": "note", "problem": "PROBLEM"}
 
 
 @dataclass(frozen=True)
@@ -26,13 +24,8 @@ def describe(findings: Sequence[Finding]) -> str:
     width = max((len(finding.subject) for finding in findings), default=0)
     lines = []
     for finding in findings:
-        lines.append(f"{_MARKS[finding.severity]:<8}{finding.subject:<{width}}  {finding.found}")
+        mark = "PROBLEM" if finding.severity == "problem" else finding.severity
+        lines.append(f"{mark:<8}{finding.subject:<{width}}  {finding.found}")
         if finding.advice:
             lines.append(f"{'':<{8 + width}}  -> {finding.advice}")
     return "\n".join(lines)
-
-
-def worst(findings: Sequence[Finding]) -> Severity:
-    """Return the most serious severity among the findings."""
-    order: tuple[Severity, ...] = ("ok", "note", "problem")
-    return max((finding.severity for finding in findings), key=order.index, default="ok")

@@ -37,7 +37,7 @@ _FEW_FREE_BYTES: Final = 2e9
 
 def examine_installation() -> list[Finding]:
     """Return what was found of Python, packages, the processor and the cache folder."""
-    findings = [
+    return [
         Finding(
             "medsenteval", "ok", f"{__version__} on Python {platform.python_version()}, {sys.platform}, {platform.machine()}"
         ),
@@ -46,7 +46,6 @@ def examine_installation() -> list[Finding]:
         *_optional(),
         _cache_folder(),
     ]
-    return findings
 
 
 def _version(package: str) -> str:
@@ -106,15 +105,11 @@ def _cache_folder() -> Finding:
             "set MEDSENTEVAL_CACHE to a folder that can, or run with --no-cache",
         )  # fmt: skip
     free = shutil.disk_usage(place).free
-    used = sum(file.stat().st_size for file in _files(folder))
+    used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     found = f"{folder}: {used / 1e6:,.0f} MB used, {free / 1e9:,.1f} GB free"
     if free < _FEW_FREE_BYTES:
         return Finding("cache", "problem", found, "free some space: `medsenteval cache prune`, or set MEDSENTEVAL_CACHE")
     return Finding("cache", "ok", found)
-
-
-def _files(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
 
 
 def examine_data(tasks: Sequence[Task], root: Path) -> list[Finding]:
