@@ -53,9 +53,10 @@ def examine_encoder(encoder: Encoder) -> list[Finding]:
     findings.append(_type_of(returned, rows))
     for look in (_determinism, _batches, _difficult_texts, _zero_vectors, _word_order, _truncation, _speed):
         try:
-            findings.append(look(encoder, rows))
+            found = look(encoder, rows)
         except Exception as error:
-            findings.append(_broken(error))
+            found = _broken(error)
+        findings.append(found)
     return findings
 
 
@@ -141,10 +142,13 @@ def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     }
     refused = []
     for name, text in cases.items():
+        reason = ""
         try:
             checked_rows(encoder.encode([text]), 1, rows.shape[1], "doctor")
         except Exception as error:  # whatever it is, it would have ended a run
-            refused.append(f"{name} ({type(error).__name__}: {error!s:.120})")
+            reason = f"{type(error).__name__}: {error!s:.120}"
+        if reason:
+            refused.append(f"{name} ({reason})")
     if not refused:
         return Finding("odd texts", "ok", ", ".join(cases) + ": a vector for each")
     return Finding(
