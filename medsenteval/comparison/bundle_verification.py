@@ -15,6 +15,7 @@ from medsenteval.contracts import Metric, Result
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_bundle import read_bundle
 from medsenteval.statistics import correlation
+from medsenteval.support.grouping import grouped
 
 #: Sums in another order differ by less.
 _TOLERANCE: Final = 1e-9
@@ -33,10 +34,7 @@ def recomputed_score(result: Result, metric: Metric) -> float | None:
     """Return a metric as the items give it, or None where they do not."""
     items = result.items
     if metric.name in items and "relation" in items:  # analogies: the mean over relations
-        by_relation: dict[str, list[float]] = {}
-        for relation, value in zip(items["relation"], items[metric.name], strict=True):
-            by_relation.setdefault(relation, []).append(value)
-        return fmean(map(fmean, by_relation.values()))
+        return fmean(map(fmean, grouped(zip(items["relation"], items[metric.name], strict=True)).values()))
     if "predicted_1" in items:
         return _entity_rate(items, metric.name)
     if metric.name in ("kendall", "mse") and "predicted" in items:

@@ -14,6 +14,7 @@ from medsenteval.errors import DataError
 from medsenteval.running.job_results import comparability
 from medsenteval.settings import CONFIDENCE
 from medsenteval.statistics import Correlation, correlation, correlation_interval
+from medsenteval.support.grouping import grouped
 
 _KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman", "kendall")
 _FEWEST: Final = 3
@@ -50,10 +51,8 @@ def common_pairs(results: Sequence[Result], *, resamples: int = 2000) -> list[Re
 
 def on_common_pairs(results: Sequence[Result], *, resamples: int = 2000) -> list[Result]:
     """Score all word similarity results again, each on the pairs known to all encoders of its task and protocol."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for number, result in enumerate(results):
-        if "unknown_pairs" in result.details:
-            groups.setdefault((result.task, comparability(result)), []).append(number)
+    word_pairs = [number for number, result in enumerate(results) if "unknown_pairs" in result.details]
+    groups = grouped(((results[number].task, comparability(results[number])), number) for number in word_pairs)
     replaced = dict(enumerate(results))
     for numbers in groups.values():
         replaced |= dict(zip(numbers, common_pairs([results[i] for i in numbers], resamples=resamples), strict=True))

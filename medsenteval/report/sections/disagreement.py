@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from medsenteval.comparison.pairing import align_items
 from medsenteval.contracts import Dataset, Result
 from medsenteval.running.rescoring import read_again
+from medsenteval.support.grouping import grouped
 
 
 @dataclass(frozen=True)
@@ -73,16 +74,6 @@ def find_disagreements(results: Mapping[str, Result], metric: str, most: int = 1
     return None
 
 
-def with_texts(found: Disagreement, texts: Mapping[str, tuple[str, ...]]) -> Disagreement:
-    """Return the same items with their texts, where these are known."""
-    return replace(found, items=tuple(replace(item, texts=texts.get(item.id, ())) for item in found.items))
-
-
-def without_items(found: Disagreement, reason: str) -> Disagreement:
-    """Return the counts alone, and why no item is shown."""
-    return replace(found, items=(), withheld=reason)
-
-
 def _of_labels(
     names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, label: Any, most: int
 ) -> Disagreement:  # fmt: skip
@@ -96,9 +87,7 @@ def _of_labels(
     chosen = [int(i) for i in order[:most] if distinct[i] > 1]
     items = []
     for i in chosen:
-        given: dict[Any, list[str]] = {}
-        for name, answer in zip(names, answers, strict=True):
-            given.setdefault(answer[i], []).append(name)
+        given = grouped((answer[i], name) for name, answer in zip(names, answers, strict=True))
         said = [Answer(label(value), tuple(who), value == gold[i]) for value, who in given.items()]
         said.sort(key=lambda answer: (not answer.right, -len(answer.encoders)))
         items.append(DisputedItem(str(columns[0]["id"][i]), label(gold[i]), tuple(said)))
