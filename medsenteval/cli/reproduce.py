@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, ONLY_TASKS
+from medsenteval.cli.shared_options import DATA, ONLY_TASKS, announcer
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import SettingsError
 
 
 @click.command()
@@ -26,8 +26,6 @@ from medsenteval.cli.terminal import echo
 @click.option("--probe", metavar="NAME", help="Another probe than the paper's.")
 @click.option("--folds", type=int, metavar="K", help="Another number of folds than the paper's.")
 @click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")
-@click.option("--figure", type=click.Path(path_type=Path), metavar="FILE",
-              help="Draw how much the choice of a measure moves scores, for medisim-b.1: .svg, .png or .pdf.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="No progress.")
 def reproduce(
     table: str | None,
@@ -37,7 +35,6 @@ def reproduce(
     encoders: tuple[str, ...],
     rows: tuple[str, ...],
     tasks: str | None,
-    figure: Path | None,
     quiet: bool,
     **settings: str | int | None,
 ) -> None:
@@ -50,7 +47,6 @@ def reproduce(
     from medsenteval import registry
     from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
     from medsenteval.embedding.cache import EmbeddingCache
-    from medsenteval.errors import SettingsError
     from medsenteval.report.reproduction_table import render_plan, render_reproduction
     from medsenteval.running.result_store import ResultStore
 
@@ -81,26 +77,10 @@ def reproduce(
         data,
         store=ResultStore(output),
         cache=EmbeddingCache(),
-        announce=lambda message: None if quiet else echo(message, err=True),
+        announce=announcer(quiet),
     )
     echo(render_reproduction(outcome))
-    if figure is not None:
-        _draw(outcome.variances, figure)
     if outcome.failures:
         sys.exit(BAD_INPUT)
     if any(cell.missing for cell in outcome.cells):
         sys.exit(DATA_ABSENT)
-
-
-def _draw(variances: Mapping[str, Sequence[float]], file: Path) -> None:
-    """Write figure B.1 of Schulz and Juric 2020."""
-    from medsenteval.errors import SettingsError
-    from medsenteval.report.charts.figure_files import write_drawing
-    from medsenteval.report.charts.interval_chart import variance_plot
-    from medsenteval.report.figures import check_formats
-
-    check_formats([file.suffix.lstrip(".").casefold()])
-    if not variances:
-        raise SettingsError("no row was scored under several measures, so there is nothing to draw; medisim-b.1 does that")
-    write_drawing(variance_plot(variances), file)
-    echo(f"written: {file}", err=True)

@@ -176,14 +176,13 @@ def published_items(task: Task) -> int:
 def smallest_published(task: Task, n: int) -> str:
     """Return the smallest difference that n items would show between encoders with the published median score, or "-"."""
     metric = task.metrics[0]
-    scores = [
-        each.value for each in published_numbers() if (each.task, each.metric) == (task.name, metric) and not each.suspect
-    ]
-    if not scores or not n:
+    printed = [each for each in published_numbers() if (each.task, each.metric) == (task.name, metric) and not each.suspect]
+    if not printed or not n:
         return "-"
-    percent = next(each.unit for each in published_numbers() if (each.task, each.metric) == (task.name, metric)) == "percent"
-    found = smallest_expected(metric, median(scores) / (100 if percent else 1), n)
-    return as_points(None if found is None else found * (100 if percent else 1), "percent" if percent else "fraction")
+    unit = printed[0].unit
+    scale = 100 if unit == "percent" else 1
+    found = smallest_expected(metric, median(each.value for each in printed) / scale, n)
+    return as_points(None if found is None else found * scale, unit)
 
 
 def shown_differences(results: Sequence[Result], level: float = 0.05) -> dict[tuple[str, str], str]:

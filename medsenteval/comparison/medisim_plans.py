@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from medsenteval import registry
 from medsenteval.comparison.common_pairs import common_pairs
-from medsenteval.comparison.published.differences import Cell, filled
+from medsenteval.comparison.published.differences import Cell, Key, Reproduction, filled
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Encoder, Result
 from medsenteval.datasets.locate import locate
@@ -27,8 +27,8 @@ from medsenteval.errors import MedSentEvalError
 from medsenteval.running.category_separation import ALL_MEASURES, EncoderSeparation, separate_encoders
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.term_sets import ALPHA, evaluate_sets, task_for
-from medsenteval.settings import Settings
 from medsenteval.statistics import bonferroni, bootstrap, correlations
+from medsenteval.support.grouping import grouped
 from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
 from medsenteval.words.terms.sets import SetName, is_synthetic, read_set, source_of
@@ -53,18 +53,6 @@ _SWAPPED: Final = (
     "the paper's avg_r and avg_rho are probably each other's: Tables B.2 to B.4 fit on single words only if swapped"
 )
 _OWN_PAIRS: Final = "published on the pairs that all 23 embeddings know, ours on those that all rows run here know"
-
-Found = dict[tuple[str, str, tuple[tuple[str, str], ...]], Result]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """Cells with our numbers, what failed, whether the data is synthetic, and variances over measures by row."""
-
-    cells: list[Cell]
-    failures: list[str]
-    synthetic: bool
-    variances: Mapping[str, tuple[float, ...]]
 
 
 def medisim_cell(number: PublishedNumber) -> Cell:
@@ -104,29 +92,25 @@ def _filled(cell: Cell, result: Result) -> Cell:
     return replace(cell, ours=float(found[cell.metric]), n=result.n_test)
 
 
-def share_pairs(cells: Sequence[Cell], found: Found, resamples: int) -> Ran:
+def share_pairs(plan: Reproduction, found: Mapping[Key, Result]) -> Reproduction:
     """Score word similarity results again on the pairs that all rows know, and compare the rows of each task."""
-    groups: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[str, str, tuple[tuple[str, str], ...]]]] = {}
-    for key in found:
-        read_as = tuple(option for option in key[2] if option[0] != "measure")
-        groups.setdefault((key[1], read_as), []).append(key)
-    shared: Found = {}
-    counts: dict[tuple[str, str, tuple[tuple[str, str], ...]], str] = {}
-    failures = []
+    groups = grouped(((key[1], tuple(option for option in key[2] if option[0] != "measure")), key) for key in found)
+    shared: dict[Key, Result] = {}
+    counts: dict[Key, str] = {}
+    failures = list(plan.failures)
     for (task, _), keys in groups.items():
         try:
-            rescored = common_pairs([found[key] for key in keys], resamples=resamples)
+            rescored = common_pairs([found[key] for key in keys], resamples=plan.settings.resamples)
         except MedSentEvalError as error:
             failures.append(f"{task}: {error}")
             continue
-        if any(cell.metric in _COUNTED.values() for cell in cells):
+        if any(cell.metric in _COUNTED.values() for cell in plan.cells):
             rescored = [_with_counts(result) for result in rescored]
         else:
             counts |= dict(zip(keys, _superscripts(rescored), strict=True))
         shared |= dict(zip(keys, rescored, strict=True))
     done = []
-    variances: dict[str, list[float]] = {}
-    for cell in cells:
+    for cell in plan.cells:
         result = shared.get(cell.key)
         if result is None:
             done.append(cell)
@@ -135,11 +119,8 @@ def share_pairs(cells: Sequence[Cell], found: Found, resamples: int) -> Ran:
         pairs = f"{details['pairs_scored']:,} of {details['pairs']:,} pairs"
         made = f"{details['measure']}, {pairs}{counts[cell.key]}" if cell.key in counts else pairs
         done.append(replace(_filled(cell, result), made=made))
-        if len(details.get("measures", ())) > 1:
-            scores = [each["spearman"] for each in details["measures"].values()]
-            variances.setdefault(cell.number.encoder, []).append(float(np.var(scores)))
     synthetic = any(result.synthetic for result in shared.values())
-    return Ran(done, failures, synthetic, {row: tuple(values) for row, values in variances.items()})
+    return replace(plan, cells=tuple(done), failures=tuple(failures), synthetic=synthetic)
 
 
 def _superscripts(results: Sequence[Result]) -> list[str]:
@@ -183,19 +164,13 @@ def _compared(better: int, worse: int, n: int) -> str:
 
 
 def run_sets(
-    cells: Sequence[Cell],
-    settings: Settings,
-    root: Path,
-    store: ResultStore | None,
-    cache: EmbeddingCache | None,
-    announce: Callable[[str], None],
-) -> Ran:
+    plan: Reproduction, root: Path, store: ResultStore | None, cache: EmbeddingCache | None, announce: Callable[[str], None]
+) -> Reproduction:
     """Evaluate the term sets of a table as ``terms evaluate`` does, all rows together."""
-    ready = [cell for cell in cells if not cell.missing]
-    failures: list[str] = []
-    encoders = _load(ready, failures)
+    ready = [cell for cell in plan.cells if not cell.missing]
+    encoders, failures = _load(ready)
     if not encoders:
-        return Ran(list(cells), failures, False, {})
+        return replace(plan, failures=tuple(failures))
     folder = locate(task_for(_set_name(ready[0].number)), root)
     synthetic = is_synthetic(folder) or is_synthetic(root)
     counted = any(cell.metric in _COUNTED.values() for cell in ready)
@@ -209,7 +184,7 @@ def run_sets(
             continue
         try:
             [outcome] = evaluate_sets(
-                [term_set], list(encoders.values()), settings, measure=PAPER_MEASURE, all_measures=counted,
+                [term_set], list(encoders.values()), plan.settings, measure=PAPER_MEASURE, all_measures=counted,
                 synthetic=synthetic, source=source_of(folder), store=store, cache=cache, announce=announce,
             )  # fmt: skip
         except MedSentEvalError as error:
@@ -222,7 +197,7 @@ def run_sets(
                 said += "" if synthetic else _compared(found.better, found.worse, len(encoders))
             made[specification, task] = result, said
     done = []
-    for cell in cells:
+    for cell in plan.cells:
         result_and_said = made.get((cell.specification, cell.task))
         if not cell.missing and cell.task in absent:
             done.append(replace(cell, missing=(absent[cell.task],)))
@@ -231,7 +206,7 @@ def run_sets(
         else:
             remark = f"{cell.remark}; ours built from {source_of(folder) or 'an unnamed source'}"
             done.append(replace(_filled(cell, result_and_said[0]), made=result_and_said[1], remark=remark))
-    return Ran(done, failures, synthetic and bool(made), {})
+    return replace(plan, cells=tuple(done), failures=tuple(failures), synthetic=synthetic and bool(made))
 
 
 def _set_name(number: PublishedNumber) -> SetName:
@@ -240,25 +215,23 @@ def _set_name(number: PublishedNumber) -> SetName:
 
 
 def run_categories(
-    cells: Sequence[Cell], settings: Settings, root: Path, cache: EmbeddingCache | None, announce: Callable[[str], None]
-) -> Ran:
+    plan: Reproduction, root: Path, cache: EmbeddingCache | None, announce: Callable[[str], None]
+) -> Reproduction:  # fmt: skip
     """Separate diagnostic procedures, therapeutic procedures and organisms under every measure, as ``terms separate`` does."""
-    ready = [cell for cell in cells if not cell.missing]
-    failures: list[str] = []
-    encoders = _load(ready, failures)
+    encoders, failures = _load([cell for cell in plan.cells if not cell.missing])
     if not encoders:
-        return Ran(list(cells), failures, False, {})
+        return replace(plan, failures=tuple(failures))
     try:
         folder = locate(registry.task(_SNOMED), root)
         found = read_categories(folder, None, (), ())
     except MedSentEvalError as error:
-        return Ran(list(cells), [*failures, f"categories: {error}"], False, {})
-    categories = sampled(found, settings.limit, settings.seed)
+        return replace(plan, failures=(*failures, f"categories: {error}"))
+    categories = sampled(found, plan.settings.limit, plan.settings.seed)
     extremes: dict[str, dict[str, EncoderSeparation]] = {}
     for specification, encoder in encoders.items():
         announce(f"{encoder.name}: separating {', '.join(f'{len(terms):,}' for terms in categories.values())} terms")
         try:
-            rows = separate_encoders([encoder], categories, ALL_MEASURES, settings, cache=cache)
+            rows = separate_encoders([encoder], categories, ALL_MEASURES, plan.settings, cache=cache)
         except MedSentEvalError as error:
             failures.append(f"{specification}: {error}")
             continue
@@ -266,8 +239,8 @@ def run_categories(
         extremes[specification] = {"best": by_overlap[0], "worst": by_overlap[-1]}
     synthetic = is_synthetic(folder) or is_synthetic(root)
     done = [cell if cell.missing or cell.specification not in extremes else _separated(cell, extremes[cell.specification])
-            for cell in cells]  # fmt: skip
-    return Ran(done, failures, synthetic and bool(extremes), {})
+            for cell in plan.cells]  # fmt: skip
+    return replace(plan, cells=tuple(done), failures=tuple(failures), synthetic=synthetic and bool(extremes))
 
 
 def _separated(cell: Cell, extremes: Mapping[str, EncoderSeparation]) -> Cell:
@@ -287,9 +260,10 @@ def _separated(cell: Cell, extremes: Mapping[str, EncoderSeparation]) -> Cell:
     return replace(cell, ours=ours, made=f"{row.measure}, {sizes} terms")
 
 
-def _load(cells: Sequence[Cell], failures: list[str]) -> dict[str, Encoder]:
-    """Load the encoders of cells; one that cannot be loaded is a failure, two of one name are told apart by their options."""
+def _load(cells: Sequence[Cell]) -> tuple[dict[str, Encoder], list[str]]:
+    """Load the encoders of cells and say which failed; two of one name are told apart by their options."""
     loaded: dict[str, Encoder] = {}
+    failures = []
     for specification in dict.fromkeys(cell.specification for cell in cells):
         try:
             encoder = registry.load_encoder(specification)
@@ -299,4 +273,4 @@ def _load(cells: Sequence[Cell], failures: list[str]) -> dict[str, Encoder]:
         if encoder.name in {other.name for other in loaded.values()}:
             encoder.name = specification
         loaded[specification] = encoder
-    return loaded
+    return loaded, failures

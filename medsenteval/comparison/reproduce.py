@@ -21,14 +21,13 @@ from medsenteval.comparison.medisim_plans import (
     CATEGORY_TABLES,
     SET_TABLES,
     WORD_TABLES,
-    Ran,
     medisim_cell,
     run_categories,
     run_sets,
     share_pairs,
 )
-from medsenteval.comparison.published.differences import Cell, Reproduction, filled
-from medsenteval.comparison.published.numbers import PublishedNumber, select_numbers
+from medsenteval.comparison.published.differences import Cell, Key, Reproduction, filled
+from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers
 from medsenteval.contracts import Result, Task
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.embedding.cache import EmbeddingCache
@@ -45,14 +44,8 @@ __all__ = ["TABLES", "Cell", "Reproduction", "plan_table", "run_plan"]
 #: Table -> (CSV file of its recipes' rows, how the paper trained probes).
 TABLES: Final[dict[str, tuple[str, Settings]]] = {
     "medsenteval-3": ("medsenteval_table3", Settings(probe="senteval")),
-    "biosim-5": ("biosim_tables", Settings()),
-    "biosim-6": ("biosim_tables", Settings()),
-    "biosim-7": ("biosim_tables", Settings()),
-    "biosim-8": ("biosim_tables", Settings()),
-    "biosim-9": ("biosim_tables", Settings()),
-    "bmass-3": ("bmass_tables", Settings()),
-    "bmass-4": ("bmass_tables", Settings()),
-    "bmass-5": ("bmass_tables", Settings()),
+    **{f"biosim-{number}": ("biosim_tables", Settings()) for number in (5, 6, 7, 8, 9)},
+    **{f"bmass-{number}": ("bmass_tables", Settings()) for number in (3, 4, 5)},
     **{table: ("medisim_tables", Settings()) for table in (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)},
 }
 #: Tables of correlations between two kinds of column of another table, over its models; that under Table 9 was not printed.
@@ -81,22 +74,14 @@ def plan_table(
     root = data_root(data)
     weights = {row: _weights(TABLES[name][0], source, row, stand_ins or {}) for row in rows}
     # Looked up once for each task: a table has hundreds of cells and a dozen tasks.
-    find_task, missing_data = cache_calls(_find_task), cache_calls(lambda task: _missing_data(task, root))
+    missing_data = cache_calls(lambda task: _missing_data(task, root))
     cells = []
     for number in numbers:
-        cell = _cell(number, find_task)
-        specification, stand_in, missing_weights, doubt = weights[number.encoder]
-        remarks = [remark for remark in (cell.remark, doubt, number.differs) if remark]
-        missing = cell.missing or missing_data(cell.task)
-        cells.append(
-            replace(
-                cell,
-                specification=specification,
-                stand_in=stand_in,
-                missing=(*missing, *missing_weights),
-                remark="; ".join(remarks),
-            )
-        )
+        cell = _cell(number)
+        specification, missing_weights, doubt = weights[number.encoder]
+        remark = "; ".join(filter(None, (cell.remark, doubt, number.differs)))
+        missing = (*(cell.missing or missing_data(cell.task)), *missing_weights)
+        cells.append(replace(cell, specification=specification, missing=missing, remark=remark))
     return Reproduction(name, TABLES[name][1].with_changes(**changes), tuple(cells))
 
 
@@ -111,34 +96,26 @@ def run_plan(
     """Run what can be run and return the plan with our numbers; for a table of correlations, those computed from them."""
     root = data_root(data)
     if plan.table in SET_TABLES:
-        return _with(plan, run_sets(plan.cells, plan.settings, root, store, cache, announce))
+        return run_sets(plan, root, store, cache, announce)
     if plan.table in CATEGORY_TABLES:
-        return _with(plan, run_categories(plan.cells, plan.settings, root, cache, announce))
-    ready = [cell for cell in plan.cells if not cell.missing]
-    jobs: dict[tuple[str, tuple[tuple[str, str], ...]], list[str]] = {}
-    for cell in ready:
-        wanted = jobs.setdefault(cell.key[1:], [])
-        if cell.specification not in wanted:
-            wanted.append(cell.specification)
-    found: dict[tuple[str, str, tuple[tuple[str, str], ...]], Result] = {}
+        return run_categories(plan, root, cache, announce)
+    found: dict[Key, Result] = {}
     failures: list[str] = []
-    for (task, options), specifications in jobs.items():
+    for key in dict.fromkeys(cell.key for cell in plan.cells if not cell.missing):
+        specification, task, options = key
         settings = plan.settings.with_changes(task_options={task: dict(options)})
-        for specification in specifications:
-            try:
-                found_task = _find_task(task)
-                assert found_task is not None
-                suite = Suite([specification], [found_task], settings, data=data, store=store, cache=cache, announce=announce)
-                outcome = suite.run()
-            except MedSentEvalError as error:
-                # A recipe whose weights are broken or cannot be fetched must not take the other rows with it.
-                failures.append(f"{specification}: {error}")
-                continue
-            failures += [f"{specification}, {task}: {error}" for error in outcome.failed.values()]
-            for result in outcome.results:
-                found[specification, task, options] = result
+        try:
+            suite = Suite([specification], [_find_task(task)], settings, data=data, store=store, cache=cache, announce=announce)
+            outcome = suite.run()
+        except MedSentEvalError as error:
+            # A recipe whose weights are broken or cannot be fetched must not take the other rows with it.
+            failures.append(f"{specification}: {error}")
+            continue
+        failures += [f"{specification}, {task}: {error}" for error in outcome.failed.values()]
+        for result in outcome.results:
+            found[key] = result
     if plan.table in WORD_TABLES:
-        return _with(plan, share_pairs(plan.cells, found, plan.settings.resamples), failures)
+        return share_pairs(replace(plan, failures=tuple(failures)), found)
     cells = [filled(cell, found[cell.key]) if cell.key in found else cell for cell in plan.cells]
     synthetic = any(result.synthetic for result in found.values())
     if plan.table in DERIVED:
@@ -146,46 +123,28 @@ def run_plan(
     return replace(plan, cells=tuple(cells), failures=tuple(failures), synthetic=synthetic)
 
 
-def _with(plan: Reproduction, ran: Ran, failures: Sequence[str] = ()) -> Reproduction:
-    failed = (*failures, *ran.failures)
-    return replace(plan, cells=tuple(ran.cells), failures=failed, synthetic=ran.synthetic, variances=ran.variances)
-
-
 def _source_numbers(table: str) -> list[PublishedNumber]:
     """Return the numbers that a plan makes anew; of the scores behind Bio-SimVerb's Table 9 only the names are known."""
     if table != DERIVED["biosim-9"]:
-        return [number for number in select_numbers(table=table) if number.table == table]
-    printed = [number for number in select_numbers(table="biosim-9") if number.table == "biosim-9"]
+        return [number for number in published_numbers() if number.table == table]
+    printed = [number for number in published_numbers() if number.table == "biosim-9"]
     columns = {n.encoder: ("spearman", "fraction", "cosine") for n in printed} | {
         n.task: ("f1", "percent", "ner") for n in printed
     }
-    models = [
-        entry.row
-        for recipe in recipes().values()
-        for entry in recipe.rows
-        if (entry.file, entry.table) == ("biosim_tables", "9")
-    ]
+    rows = [entry for recipe in recipes().values() for entry in recipe.rows]
+    unknown = replace(printed[0], table=table, value=np.nan, printed="nan")
     return [
-        replace(
-            printed[0],
-            table=table,
-            encoder=model,
-            task=task,
-            metric=metric,
-            unit=unit,
-            protocol=protocol,
-            value=np.nan,
-            printed="nan",
-        )
-        for model in models
+        replace(unknown, encoder=entry.row, task=task, metric=metric, unit=unit, protocol=protocol)
+        for entry in rows
+        if (entry.file, entry.table) == ("biosim_tables", "9")
         for task, (metric, unit, protocol) in columns.items()
     ]
 
 
-def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> tuple[str, bool, tuple[str, ...], str]:
-    """Return the encoder for a printed row, whether it stands in for it, what is missing, and how it may differ."""
+def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> tuple[str, tuple[str, ...], str]:
+    """Return the encoder for a printed row, what is missing, and how it may differ."""
     if row in stand_ins:
-        return stand_ins[row], True, (), f"{stand_ins[row]} stands in for {row}"
+        return stand_ins[row], (), f"{stand_ins[row]} stands in for {row}"
     printed = row.removeprefix("window ")
     number = table.split("-")[1]
     # Of two recipes for a row, weights that the user has put in place come before those that are fetched.
@@ -194,32 +153,26 @@ def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> t
             if entry.file == file and entry.row == printed and entry.table in ("", number):
                 specification = ",".join([recipe.name, *(f"{key}={value}" for key, value in entry.options.items())])
                 missing = () if recipe.present else (f"weights of {recipe.name}: {recipe.obtain or recipe.source}",)
-                return specification, False, missing, entry.doubt
-    return "", False, (f"no recipe for the row {row!r}",), ""
+                return specification, missing, entry.doubt
+    return "", (f"no recipe for the row {row!r}",), ""
 
 
 def _missing_data(task: str, root: Path) -> tuple[str, ...]:
-    found = _find_task(task)
-    assert found is not None
     try:
-        locate(found, root)
+        locate(_find_task(task), root)
     except DataMissingError as error:
         return (f"data of {error}",)
     return ()
 
 
-def _find_task(name: str) -> Task | None:
-    """Return our task of a printed name, None where this version has none."""
-    for term_set in map(task_for, set_names()):
-        if term_set.name == name:
-            return term_set
-    try:
-        return registry.task(name)
-    except UnknownNameError:
-        return None
+@cache_calls
+def _find_task(name: str) -> Task:
+    """Return our task of a printed name."""
+    sets = {term_set.name: term_set for term_set in map(task_for, set_names())}
+    return sets.get(name) or registry.task(name)
 
 
-def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> Cell:
+def _cell(number: PublishedNumber) -> Cell:
     """Say which of our tasks, options and metrics a printed number corresponds to."""
     paper = number.table.split("-")[0]
     if paper == "medisim":
@@ -245,8 +198,9 @@ def _cell(number: PublishedNumber, find_task: Callable[[str], Task | None]) -> C
         elif number.setting == "Single-Answer":
             options["legacy_unanswerable"] = "yes"
         relation = "" if number.task.startswith("mean over") else number.task
-    found = find_task(task)
-    if found is None:
+    try:
+        found = _find_task(task)
+    except UnknownNameError:
         return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
     return Cell(number, found.name, metric, _known_options(found, options), relation, remark=remark)
 
@@ -271,9 +225,7 @@ def _correlations(table: str, cells: Sequence[Cell]) -> list[Cell]:
         if cell.ours is not None:
             ours.setdefault(cell.number.task, {})[cell.number.encoder] = cell.ours
     derived = []
-    for number in select_numbers(table=table):
-        if number.table != table:
-            continue
+    for number in (each for each in published_numbers() if each.table == table):
         first, second = ours.get(number.encoder, {}), ours.get(number.task, {})
         common = [model for model in first if model in second]
         if len(common) < 3:

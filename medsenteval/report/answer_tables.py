@@ -1,49 +1,47 @@
-"""Decisions, audits, compression frontiers and domain gaps as tables, the last two also as figures."""
+"""Decisions, audits, compression frontiers and domain gaps as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from medsenteval.comparison.audit import CHECKS, Audit, Conclusion
 from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import DomainGap, PairedGap
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
-from medsenteval.report.charts.figure_files import write_drawing
-from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.comparison_table import escape_cell, render_table
+from medsenteval.report.score_texts import interval, number
 from medsenteval.statistics.verdicts import RankInterval
+
+#: Styles that hold tables alone.
+_BARE = ("csv", "latex")
 
 
 def render_decisions(
     decisions: Sequence[Decision], ranks: Mapping[str, RankInterval], rope: float, level: float, style: str
 ) -> str:  # fmt: skip
     """Return one row for each pair and metric, the ranks below, and a sentence that says how to read them."""
-    rows = []
-    for found in decisions:
-        digits = ".2f" if found.unit == "percent" else ".3f"
-        interval = found.interval
-        rows.append(
-            [
-                f"{found.task} {found.metric}",
-                escape_cell(f"{found.first} - {found.second}", style),
-                f"{interval.estimate:+{digits}}",
-                f"[{interval.low:+{digits}}, {interval.high:+{digits}}]",
-                found.verdict,
-                "-" if found.smallest is None else f"{found.smallest:{digits}}",
-                "-" if found.items is None else f"{found.items:,}",
-            ]
-        )
+    rows = [
+        [
+            f"{found.task} {found.metric}",
+            f"{found.first} - {found.second}",
+            number(found.interval.estimate, found.unit, signed=True),
+            interval(found.interval.low, found.interval.high, found.unit, signed=True),
+            found.verdict,
+            "-" if found.smallest is None else number(found.smallest, found.unit),
+            "-" if found.items is None else f"{found.items:,}",
+        ]
+        for found in decisions
+    ]
     header = ["Task", "Pair", "Difference", f"{100 * (1 - level):g} % interval", "Verdict", "Smallest shown", "Items to decide"]
     parts = [render_table(header, rows, [False, False, True, True, False, True, True], style)]
     if ranks:
         listed = [
-            [escape_cell(name, style), f"{found.rank:.2f}", f"[{found.low:.2f}, {found.high:.2f}]", f"{100 * found.best:.0f} %"]
+            [name, f"{found.rank:.2f}", f"[{found.low:.2f}, {found.high:.2f}]", f"{100 * found.best:.0f} %"]
             for name, found in sorted(ranks.items(), key=lambda item: item[1].rank)
         ]
         header = ["Encoder", "Mean rank", "95 % interval", "Best in"]
         parts.append(render_table(header, listed, [False, True, True, True], style))
-    if style not in ("csv", "latex"):
+    if style not in _BARE:
         parts.append(
             f"Equivalent: surely less than {rope:g} points (correlations: {rope / 100:g}) apart.\n"
             "Smallest shown: the difference that these items would show in four of five experiments.\n"
@@ -60,23 +58,15 @@ def render_audit(audit: Audit, style: str = "text", every: bool = False) -> str:
     rows = []
     for encoder in sorted(audit.encoders, key=lambda each: -len(audit.led_by(each.name))):
         led = audit.led_by(encoder.name)
-        rows.append(
-            [
-                escape_cell(encoder.name, style),
-                str(encoder.dimension),
-                f"{100 * encoder.first_share:.1f} %",
-                str(len(led)),
-                str(sum(each.holds for each in led)),
-                str(sum(not each.holds and not each.gone for each in led)),
-                str(sum(bool(each.gone) for each in led)),
-                ", ".join(check for check in CHECKS if any(check in each.gone for each in led)) or "-",
-            ]
-        )
+        hold, gone = sum(each.holds for each in led), sum(bool(each.gone) for each in led)
+        counts = [str(count) for count in (len(led), hold, len(led) - hold - gone, gone)]
+        under = ", ".join(check for check in CHECKS if any(check in each.gone for each in led)) or "-"
+        rows.append([encoder.name, str(encoder.dimension), f"{100 * encoder.first_share:.1f} %", *counts, under])
     header = ["Encoder", "Size", "First direction", "Leads", "Hold", "Open", "Gone", "Gone under"]
     parts = [render_table(header, rows, [False, *[True] * 6, False], style)]
     shown = [each for each in audit.conclusions if every or each.gone]
     details = [_conclusions(shown, style)] if shown else []
-    if style in ("csv", "latex"):
+    if style in _BARE:
         return "\n\n".join(parts + details)
     n, hold = len(audit.conclusions), sum(each.holds for each in audit.conclusions)
     gone = sum(bool(each.gone) for each in audit.conclusions)
@@ -98,46 +88,44 @@ def _conclusions(shown: list[Conclusion], style: str) -> str:
     applied = [check for check in CHECKS if any(each.outcomes.get(check) for each in shown)]
     rows = []
     for each in shown:
-        digits = ".2f" if each.unit == "percent" else ".3f"
         cells = []
         for check in applied:
             outcome = each.outcomes.get(check, "")
             mark = outcome if style == "csv" else _MARKS[outcome]
-            cells.append(f"{mark} {each.leads[check]:+{digits}}" if mark else "")
-        names = [escape_cell(f"{each.winner} > {each.loser}", style), f"{each.lead:+{digits}}"]
-        rows.append([f"{each.task} {each.metric}", *names, *cells])
+            cells.append(f"{mark} {number(each.leads[check], each.unit, signed=True)}" if mark else "")
+        lead = number(each.lead, each.unit, signed=True)
+        rows.append([f"{each.task} {each.metric}", f"{each.winner} > {each.loser}", lead, *cells])
     header = ["Task", "Conclusion", "Lead", *(check.capitalize() for check in applied)]
     return render_table(header, rows, [False, False, *[True] * (len(applied) + 1)], style)
 
 
 def render_frontier(found: Frontier, style: str = "text") -> str:
     """Return a row for each size of vectors, the largest first, and a sentence that says how small they can be."""
-    digits = ".2f" if found.unit == "percent" else ".3f"
     rows = [
         [
             str(point.dimension),
             point.precision,
             f"{point.size:,}",
-            f"{point.score:{digits}}",
-            f"{point.loss:+{digits}}",
-            f"[{point.low:+{digits}}, {point.high:+{digits}}]",
+            number(point.score, found.unit),
+            number(point.loss, found.unit, signed=True),
+            interval(point.low, point.high, found.unit, signed=True),
             "*" if point.kept else "",
         ]
         for point in found.points
     ]
     header = ["Dimensions", "Precision", "Bytes", found.metric, "Loss", "95 % interval", ""]
     table = render_table(header, rows, [True, False, True, True, True, True, False], style)
-    if style in ("csv", "latex"):
+    if style in _BARE:
         return table
     title = escape_cell(f"{found.task}, {found.encoder} ({found.n:,} items)", style)
     # One point; hundredths for correlations and other fractions.
     margin = 1.0 if found.unit == "percent" else 0.01
     sure = _smallest([point for point in found.points if point.high < margin], found)
     unseen = [point for point in found.points if point.kept and point.low <= 0] or [found.points[0]]
-    most = max(min(unseen, key=lambda point: point.size).high, 0.0)
+    most = number(max(min(unseen, key=lambda point: point.size).high, 0.0), found.unit)
     said = (
         f"Smallest vectors that surely lose less than {margin:g}: {sure}.\n"
-        f"Smallest vectors without a significant loss: {_smallest(unseen, found)}; they may lose up to {most:{digits}}.\n"
+        f"Smallest vectors without a significant loss: {_smallest(unseen, found)}; they may lose up to {most}.\n"
         "* no smaller vectors score as well."
     )
     return f"{title}\n\n{table}\n\n{said}"
@@ -151,11 +139,6 @@ def _smallest(points: Sequence[FrontierPoint], found: Frontier) -> str:
     return f"{least.dimension} dimensions in {least.precision}, {least.size:,} of {found.points[0].size:,} bytes"
 
 
-def draw_frontiers(found: Sequence[Frontier], path: Path) -> None:
-    """Write bytes per vector against score, a panel for each encoder and task."""
-    write_drawing(frontier_panels(found), path)
-
-
 _EXPLANATION = (
     "Shares: the way from the best constant answer (0) to a perfect one (1). Gap: counterparts' mean share minus the "
     "biomedical task's; above 0 the encoder does better on general text."
@@ -164,22 +147,20 @@ _EXPLANATION = (
 
 def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
     """Return a line for each encoder and biomedical task."""
-    rows = []
-    for gap in gaps:
-        bio = gap.biomedical
-        score = f"{bio.score:.2f}" if bio.unit == "percent" else f"{bio.score:.3f}"
-        general = ", ".join(f"{share.task} {share.value:.3f}" for share in gap.general)
-        interval = f"[{gap.low:+.3f}, {gap.high:+.3f}]"
-        cells = [
-            escape_cell(gap.encoder, style),
-            bio.task,
-            score,
-            f"{bio.value:.3f}",
-            general,
+    rows = [
+        [
+            gap.encoder,
+            gap.biomedical.task,
+            number(gap.biomedical.score, gap.biomedical.unit),
+            f"{gap.biomedical.value:.3f}",
+            ", ".join(f"{share.task} {share.value:.3f}" for share in gap.general),
             f"{gap.general_value:.3f}",
             f"{gap.gap:+.3f}",
+            f"[{gap.low:+.3f}, {gap.high:+.3f}]",
+            "; ".join(gap.notes),
         ]
-        rows.append([*cells, interval, "; ".join(gap.notes)])
+        for gap in gaps
+    ]
     header = ["Encoder", "Task", "Score", "Share", "Counterparts' shares", "Mean", "Gap", "95 % interval", ""]
     table = render_table(header, rows, [False, False, True, True, False, True, True, True, False], style)
     if style == "csv":
@@ -202,11 +183,3 @@ def render_paired_gaps(pairs: Sequence[PairedGap], style: str = "text") -> str:
     names = (pairs[0].general.encoder, pairs[0].in_domain.encoder) if pairs else ("general", "in-domain")
     header = ["Task", f"Gap of {names[0]}", f"Gap of {names[1]}", "Closed", "95 % interval"]
     return render_table(header, rows, [False, True, True, True, True], style)
-
-
-def draw_gaps(gaps: Sequence[DomainGap], path: Path) -> None:
-    """Draw the report's figure into a file: for each encoder and task a line from its counterparts' mean share to its own."""
-    from medsenteval.report.charts.domain_gap_chart import gap_panels
-    from medsenteval.report.charts.figure_files import write_drawing
-
-    write_drawing(gap_panels(gaps), path)

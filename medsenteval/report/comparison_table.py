@@ -16,9 +16,11 @@ from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import MARK_NOTES, training_note
 from medsenteval.errors import SettingsError
+from medsenteval.report.score_texts import interval, number
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.escaping import for_csv, for_latex, for_markdown, for_terminal
+from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
 
 _LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"): r"\S{}", ord("¶"): r"\P{}"}
@@ -97,7 +99,7 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     )
     comments = [_comment(line, style) for line in below if line not in seen]
     gap = [""] if comments and style == "markdown" else []
-    return "\n".join([*comments, *gap, framed(table, style, options.caption, seen)])
+    return "\n".join([*comments, *gap, _framed(table, style, options.caption, seen)])
 
 
 def _comment(text: str, style: str) -> str:
@@ -106,7 +108,7 @@ def _comment(text: str, style: str) -> str:
     return f"% {shown}" if style == "latex" else f"<!-- {escape(shown.replace('--', '- -'))} -->"
 
 
-def framed(table: str, style: str, caption: str, notes: Sequence[str]) -> str:
+def _framed(table: str, style: str, caption: str, notes: Sequence[str]) -> str:
     """Put a caption above and notes below a table of Markdown or LaTeX; nothing is added without them."""
     said = [escape_cell(note, style) for note in notes]
     if style == "markdown":
@@ -118,10 +120,6 @@ def framed(table: str, style: str, caption: str, notes: Sequence[str]) -> str:
     if said:
         lines.append(r"\par\smallskip\begin{minipage}{\linewidth}\footnotesize " + " ".join(said) + r"\end{minipage}")
     return "\n".join([*lines, r"\end{table}"])
-
-
-def _number(value: float, unit: str, signed: bool = False, digits: int = 2) -> str:
-    return format(value, f"{'+' if signed else ''}.{digits if unit == 'percent' else digits + 1}f")
 
 
 def _p(value: float) -> str:
@@ -145,24 +143,23 @@ def _scores(comparison: Comparison, style: str, options: TableOptions) -> str:
     rows = []
     for encoder in comparison.encoders:
         cells = [_cell(column, encoder, comparison, style, options.digits) for column in columns]
-        rows.append([letters[encoder], escape_cell(encoder, style), str(comparison.sizes[encoder]), *cells])
+        rows.append([letters[encoder], encoder, str(comparison.sizes[encoder]), *cells])
     for name, numbers in _published_rows(comparison, options).items():
         cells = []
         for column in columns:
-            number = numbers.get((column.task, column.metric))
-            doubt = "?" if number is not None and number.suspect else ""
-            cells.append("-" if number is None else _number(number.value, number.unit, digits=options.digits) + doubt)
-        rows.append(["†", escape_cell(name, style), "", *cells])
-    baselines = [_number(column.baseline, column.unit, digits=options.digits) for column in columns]
+            found = numbers.get((column.task, column.metric))
+            doubt = "?" if found is not None and found.suspect else ""
+            cells.append("-" if found is None else number(found.value, found.unit, digits=options.digits) + doubt)
+        rows.append(["†", name, "", *cells])
+    baselines = [number(column.baseline, column.unit, digits=options.digits) for column in columns]
     rows.append(["", "constant answer", "", *baselines])
     if style == "text" and any(column.tested for column in columns):
-        found = [smallest_shown(column, comparison.level) for column in columns]
-        shows = ["-" if each is None else _number(each, column.unit) for each, column in zip(found, columns, strict=True)]
+        shows = [(smallest_shown(column, comparison.level), column.unit) for column in columns]
         rows.append(["", "items", "", *(f"{_items(column):,}" for column in columns)])
-        rows.append(["", "they show", "", *shows])
+        rows.append(["", "they show", "", *("-" if least is None else number(least, unit) for least, unit in shows)])
     if not options.transpose:
         return render_table(header, rows, [False, False, *[True] * (len(columns) + 1)], style, last_apart=True)
-    names = [Markup(f"{row[0]} {row[1]}".strip()) for row in rows]
+    names = [f"{row[0]} {row[1]}".strip() for row in rows]
     turned = [[title, *(row[place + 3] for row in rows)] for place, title in enumerate(header[3:])]
     return render_table(["Task", *names], turned, [False, *[True] * len(rows)], style)
 
@@ -174,8 +171,7 @@ def _items(column: Column) -> int:
 def _cell(column: Column, encoder: str, comparison: Comparison, style: str, digits: int) -> str:
     if encoder not in column.scores:
         return "-"
-    value = _number(column.scores[encoder].value, column.unit, digits=digits)
-    value += column.marks(encoder)
+    value = number(column.scores[encoder].value, column.unit, digits=digits) + column.marks(encoder)
     best = encoder in column.best()
     beaten = column.beaten_by(encoder, comparison.level)
     if style == "latex":
@@ -240,14 +236,12 @@ def _differences(comparison: Comparison, style: str, options: TableOptions) -> s
             found = column.difference(first, second)
             if found is None:
                 continue
-            ends = (found.interval.low, found.interval.high)
-            low, high = (_number(value, column.unit, True, options.digits) for value in ends)
-            names = [escape_cell(text, style) for text in (column.label, column.metric, first, second)]
-            difference = _number(found.interval.estimate, column.unit, True, options.digits)
+            difference = number(found.interval.estimate, column.unit, signed=True, digits=options.digits)
+            ends = interval(found.interval.low, found.interval.high, column.unit, signed=True, digits=options.digits)
             p_values = [_p(found.p_value), _p(found.corrected)]
             needed = items_to_decide(column, first, second, comparison.level)
             items = [f"{column.n_common:,}", "-" if needed is None else f"{needed:,}"]
-            rows.append([*names, difference, f"[{low}, {high}]", *p_values, found.test, *items])
+            rows.append([column.label, column.metric, first, second, difference, ends, *p_values, found.test, *items])
     if not rows:
         return ""
     header = ["Task", "Metric", "First", "Second", "Difference", "95 % interval", "p", "corrected", "Test", "n", "To decide"]
@@ -263,7 +257,7 @@ def _summary(comparison: Comparison) -> str:
     rows = []
     for i, encoder in enumerate(comparison.encoders):
         extra = [] if ranks is None else [f"{ranks[i]:.2f}"]
-        rows.append([escape_cell(encoder, "text"), *map(str, counted[encoder]), *extra])
+        rows.append([encoder, *map(str, counted[encoder]), *extra])
     if isinstance(outcome, FriedmanOutcome):
         order = sorted(range(len(rows)), key=lambda i: float(outcome.mean_ranks[i]))
         rows = [rows[i] for i in order]
@@ -286,9 +280,9 @@ def _summary(comparison: Comparison) -> str:
 def _published_rows(comparison: Comparison, options: TableOptions) -> dict[str, dict[tuple[str, str], PublishedNumber]]:
     shown = {(column.task, column.metric) for column in _shown_columns(comparison, options)}
     rows: dict[str, dict[tuple[str, str], PublishedNumber]] = {}
-    for number in comparison.published:
-        if (number.task, number.metric) in shown:
-            rows.setdefault(f"{number.encoder} [{number.table}]", {}).setdefault((number.task, number.metric), number)
+    for each in comparison.published:
+        if (each.task, each.metric) in shown:
+            rows.setdefault(f"{each.encoder} [{each.table}]", {}).setdefault((each.task, each.metric), each)
     return rows
 
 
@@ -297,21 +291,16 @@ def _published_notes(comparison: Comparison, options: TableOptions) -> list[str]
     used = [number for numbers in _published_rows(comparison, options).values() for number in numbers.values()]
     notes = [f"[{table}] {source}: {how}." for table, source, how in dict.fromkeys((n.table, n.source, n.how) for n in used)]
     ours = {(column.task, column.metric): column.protocol for column in _shown_columns(comparison, options)}
-    differing: dict[str, list[str]] = {}
-    for number in used:
-        protocol = f"{number.protocol}, {number.probe}" if number.probe else number.protocol
-        if protocol != ours[number.task, number.metric]:
-            reason = (
-                f"[{number.table}] under {protocol or 'an unstated protocol'}, ours under {ours[number.task, number.metric]}"
-            )
-            differing.setdefault(reason, []).append(number.task)
-        if number.differs:
-            differing.setdefault(f"[{number.table}] {number.differs}", []).append(number.task)
-    notes += [f"Differs, {', '.join(dict.fromkeys(tasks))}: {reason}." for reason, tasks in differing.items()]
-    suspects: dict[tuple[str, str, str], list[str]] = {}
-    for number in used:
-        if number.suspect:
-            suspects.setdefault((number.encoder, number.table, number.suspect), []).append(f"{number.task} {number.metric}")
+    differing = []
+    for n in used:
+        protocol = f"{n.protocol}, {n.probe}" if n.probe else n.protocol
+        if protocol != ours[n.task, n.metric]:
+            said = f"under {protocol or 'an unstated protocol'}, ours under {ours[n.task, n.metric]}"
+            differing.append((f"[{n.table}] {said}", n.task))
+        if n.differs:
+            differing.append((f"[{n.table}] {n.differs}", n.task))
+    notes += [f"Differs, {', '.join(dict.fromkeys(tasks))}: {reason}." for reason, tasks in grouped(differing).items()]
+    suspects = grouped(((n.encoder, n.table, n.suspect), f"{n.task} {n.metric}") for n in used if n.suspect)
     notes += [f"? {encoder}, {', '.join(cells)} [{table}]: {why}." for (encoder, table, why), cells in suspects.items()]
     if used and comparison.synthetic:
         notes.append("Ours are scores on synthetic sample data: published numbers beside them compare nothing.")
@@ -382,7 +371,7 @@ def _csv(comparison: Comparison, options: TableOptions) -> str:
             note = "; ".join(filter(None, (column.untested, *(MARK_NOTES[mark] for mark in column.marks(encoder)))))
             rows.append([*place, *values, int(encoder in best), *lists, note])
     for numbers in _published_rows(comparison, options).values():
-        for number in numbers.values():
-            place = [number.task, number.metric, number.protocol, number.encoder, number.table]
-            rows.append([*place, number.value, *[""] * 8, number.suspect or number.differs])
+        for n in numbers.values():
+            place = [n.task, n.metric, n.protocol, n.encoder, n.table]
+            rows.append([*place, n.value, *[""] * 8, n.suspect or n.differs])
     return render_table(header, [[str(value) for value in row] for row in rows], [], "csv")

@@ -13,10 +13,11 @@ from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell, heat_map
-from medsenteval.report.charts.interval_chart import interval_plot, number
+from medsenteval.report.charts.interval_chart import interval_plot
 from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.loading import ready_folder
 from medsenteval.report.page_content import Page
+from medsenteval.report.score_texts import number
 from medsenteval.report.sections.headline import share_of
 from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.atomic_files import file_name_of

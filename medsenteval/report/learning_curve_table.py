@@ -6,16 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.interval_chart import axis_title
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
-from medsenteval.report.comparison_table import escape_cell, render_table
-from medsenteval.running.job_results import comparability
+from medsenteval.report.comparison_table import render_table
+from medsenteval.report.score_texts import interval, number
+from medsenteval.running.job_results import what_differs
 
 _PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-shots)-(?P<size>[\d.e-]+?)-draws-(?P<draws>\d+)$")
 
@@ -59,18 +59,10 @@ def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
 
 def _curve_name(result: Result, others: Sequence[Result]) -> str:
     """Return the protocol on the whole training set, with all that tells it from other results of the task but the part."""
-    common = set.intersection(*(set(_ways(other)) for other in others))
-    return ", ".join([_whole(result), *(way for way in _ways(result) if way not in common)])
-
-
-def _whole(result: Result) -> str:
     match = _PART.match(result.protocol)
-    return result.protocol if match is None else match["whole"] or "mteb"
-
-
-def _ways(result: Result) -> list[str]:
-    ways = [way for way in comparability(result).split("|")[1:] if way != result.protocol]
-    return [*ways, f"seed={result.seed}"]
+    whole = result.protocol if match is None else match["whole"] or "mteb"
+    seeds = [f"seed={result.seed}"] if len({other.seed for other in others}) > 1 else []
+    return ", ".join([whole, *(way for way in what_differs(result, others) if way != result.protocol), *seeds])
 
 
 def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
@@ -78,14 +70,14 @@ def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
     rows = [
         [
             point.task,
-            escape_cell(point.encoder, style),
+            point.encoder,
             point.protocol,
             point.part,
             f"{point.n_train:,}",
             point.metric.name,
-            _number(point.metric.value, point.metric),
-            f"[{_number(point.metric.low, point.metric)}, {_number(point.metric.high, point.metric)}]",
-            _number(point.metric.baseline, point.metric),
+            number(point.metric.value, point.metric.unit),
+            interval(point.metric.low, point.metric.high, point.metric.unit),
+            number(point.metric.baseline, point.metric.unit),
             point.cautions,
         ]
         for point in points
@@ -94,11 +86,7 @@ def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
     return render_table(header, rows, [False, False, False, False, True, False, True, True, True, False], style)
 
 
-def _number(value: float, metric: Metric) -> str:
-    return f"{value:.2f}" if metric.unit == "percent" else f"{value:.3f}"
-
-
-def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:
+def curve_panels(points: Sequence[CurvePoint]) -> Drawing:
     """Draw a panel for each task, a line for each encoder and protocol over the logarithm of training rows."""
     panels = []
     for task in dict.fromkeys(point.task for point in points):
@@ -106,8 +94,8 @@ def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:
         lines: dict[str, list[Point]] = {}
         for point in own:
             name, score = f"{point.encoder}, {point.protocol}", point.metric
-            value, low, high = (_number(each, score) for each in (score.value, score.low, score.high))
-            said = f"{name}, {point.n_train:,} rows: {value} [{low}, {high}]"
+            shown = f"{number(score.value, score.unit)} {interval(score.low, score.high, score.unit)}"
+            said = f"{name}, {point.n_train:,} rows: {shown}"
             place = Point(math.log(max(1, point.n_train)), score.value, score.low, score.high, said)
             lines.setdefault(name, []).append(place)
         ticks = {math.log(max(1, size)): f"{size:,}" for size in sorted({point.n_train for point in own})}
@@ -115,4 +103,4 @@ def draw_curves(points: Sequence[CurvePoint], path: Path) -> None:
         measured = axis_title(task, score.name, score.unit)
         panels.append(Panel(task, "training rows; dashed: constant answer", measured, ticks, lines, score.baseline))
     described = f"Scores on {len(panels)} tasks by the number of training rows, with intervals. The table holds the numbers."
-    write_drawing(line_panels(panels, "Learning curves", described), path)
+    return line_panels(panels, "Learning curves", described)

@@ -13,9 +13,9 @@ from medsenteval.comparison.compare import without_hope
 from medsenteval.comparison.decision import Decision
 from medsenteval.report.charts.drawing import COLOURS, clean
 from medsenteval.report.charts.figure_files import inline_svg
-from medsenteval.report.charts.interval_chart import number
 from medsenteval.report.figures import named_figures
 from medsenteval.report.page_content import Page, group_of, short
+from medsenteval.report.score_texts import number
 from medsenteval.statistics import FriedmanOutcome, Significance
 from medsenteval.support.atomic_files import file_name_of
 

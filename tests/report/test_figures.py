@@ -26,7 +26,7 @@ from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import svg_file
 from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.charts.heat_map import HeatCell, heat_map
-from medsenteval.report.charts.interval_chart import interval_plot, variance_plot
+from medsenteval.report.charts.interval_chart import interval_plot
 from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.statistics import FriedmanOutcome
 from tests.comparison.simulated import accuracy_result
@@ -140,10 +140,6 @@ def _frontier(_: float | None) -> Drawing:
     )
 
 
-def _variances(_: float | None) -> Drawing:
-    return variance_plot({LONG: [0.01, 0.02, 0.06], "lexical": [0.0, 0.3]})
-
-
 FIGURES: Final[dict[str, Callable[[float | None], Drawing]]] = {
     "heat-map": _heat_map,
     "intervals": _intervals,
@@ -163,9 +159,8 @@ FIGURES: Final[dict[str, Callable[[float | None], Drawing]]] = {
     "subsets": _subsets,
     "subsets-of-many": _many_subsets,
     "frontier": _frontier,
-    "variances": _variances,
 }
-ONE_WIDTH: Final = ("frontier", "variances")
+ONE_WIDTH: Final = ("frontier",)
 LAID_OUT: Final = [(name, width) for name in FIGURES for width in (None, NARROW) if not width or name not in ONE_WIDTH]
 
 

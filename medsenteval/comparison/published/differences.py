@@ -10,6 +10,9 @@ from medsenteval.contracts import Result
 from medsenteval.registry import name_key
 from medsenteval.settings import Settings
 
+#: What our number comes from: encoder, task and options.
+Key = tuple[str, str, tuple[tuple[str, str], ...]]
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -24,7 +27,6 @@ class Cell:
     options: Mapping[str, str] = field(default_factory=dict)
     relation: str = ""
     specification: str = ""
-    stand_in: bool = False
     missing: tuple[str, ...] = ()
     remark: str = ""
     ours: float | None = None
@@ -33,8 +35,7 @@ class Cell:
     made: str = ""
 
     @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """What our number comes from: encoder, task and options."""
+    def key(self) -> Key:
         return self.specification, self.task, tuple(sorted(self.options.items()))
 
     @property
@@ -51,17 +52,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A table's cells, and what kept jobs from running.
-
-    ``variances`` are, for each row scored under every measure, those of its scores over the measures, one for each task.
-    """
+    """A table's cells, and what kept jobs from running."""
 
     table: str
     settings: Settings
     cells: tuple[Cell, ...]
     failures: tuple[str, ...] = ()
     synthetic: bool = False
-    variances: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def filled(cell: Cell, result: Result) -> Cell:

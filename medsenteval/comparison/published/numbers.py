@@ -42,6 +42,8 @@ class PublishedNumber:
     suspect: str = ""
 
 
+#: What rows say of themselves; the rest is said of their table.
+_TOLD: Final = ("table", "encoder", "task", "metric", "unit", "protocol", "setting", "domain", "dimension", "note")
 #: Names of SentEval's tasks as papers print them.
 _GENERAL_NAMES: Final = {
     "SICK-E": "SICKEntailment",
@@ -97,7 +99,7 @@ _MEDSENTEVAL_PROTOCOLS: Final = {
 @cache
 def published_numbers() -> tuple[PublishedNumber, ...]:
     """Return every number of every published table."""
-    about = _about()
+    about = parse_toml(files("medsenteval.comparison.published").joinpath("about.toml").read_text("utf-8"))
     return tuple(
         _annotate(row, about)
         for read in (_medsenteval, _diagnostics, _senteval, _biosim, _bmass, _medisim)
@@ -139,10 +141,6 @@ def _in_table(name: str, wanted: str) -> bool:
     return name == wanted.casefold() or name.startswith(f"{wanted.casefold()}-")
 
 
-def _about() -> dict[str, Any]:
-    return parse_toml(files("medsenteval.comparison.published").joinpath("about.toml").read_text("utf-8"))
-
-
 def _annotate(row: dict[str, str], about: Mapping[str, Any]) -> PublishedNumber:
     """Add source, way of making, differences and suspicion to a row of table, encoder, task, metric, value and more."""
     table = row["table"]
@@ -152,9 +150,8 @@ def _annotate(row: dict[str, str], about: Mapping[str, Any]) -> PublishedNumber:
     source = described["source"] + ("" if key == table else f" {table[len(key) + 1 :].upper()}")
     suspect = next((entry["reason"] for entry in described.get("suspect", ()) if _matches(entry, row)), "")
     differs = described.get("differs", {})
-    fields = {name: text for name, text in row.items() if name not in ("value", "scale")}
     return PublishedNumber(
-        **fields,
+        **{name: row[name] for name in _TOLD if name in row},
         value=float(row["value"]) / float(row.get("scale", 1)),
         printed=row["value"],
         how=described["how"],
@@ -173,14 +170,9 @@ def _matches(entry: Mapping[str, str | list[str]], row: Mapping[str, str]) -> bo
 
 def _medsenteval() -> Iterator[dict[str, str]]:
     for row in read_table("medsenteval_table3"):
-        yield {
+        yield row | {
             "table": "medsenteval-3",
-            "encoder": row["encoder"],
-            "domain": row["domain"],
             "dimension": row["dim"],
-            "task": row["task"],
-            "metric": row["metric"],
-            "value": row["value"],
             "unit": "percent" if row["metric"] in ("acc", "f1") else "fraction",
             "protocol": _MEDSENTEVAL_PROTOCOLS[row["task"]],
         }
@@ -188,7 +180,7 @@ def _medsenteval() -> Iterator[dict[str, str]]:
 
 def _diagnostics() -> Iterator[dict[str, str]]:
     for row in read_table("medsenteval_table4"):
-        yield {"table": "medsenteval-4", "domain": "biomedical", "unit": "fraction", "protocol": "", **row}
+        yield row | {"table": "medsenteval-4", "domain": "biomedical", "unit": "fraction", "protocol": ""}
 
 
 def _senteval() -> Iterator[dict[str, str]]:
@@ -206,14 +198,12 @@ def _senteval() -> Iterator[dict[str, str]]:
             metric = "spearman_pooled"
         if task == "AVG":
             protocol = ""
-        yield {
+        yield row | {
             "table": table,
-            "encoder": row["encoder"],
             "domain": "general",
             "dimension": row["dim"],
             "task": _GENERAL_NAMES.get(task, task),
             "metric": _METRIC_NAMES.get(metric, metric),
-            "value": row["value"],
             "scale": "100" if row["unit"] == "x100" else "1",
             "unit": "percent" if row["unit"] == "percent" else "fraction",
             "protocol": protocol,
@@ -225,13 +215,12 @@ def _biosim() -> Iterator[dict[str, str]]:
     for row in read_table("biosim_tables"):
         metric, protocol = metrics.get(row["metric"], (row["metric"], ""))
         encoder = f"window {row['row']}" if row["row_kind"] == "window" else row["row"]
-        yield {
+        yield row | {
             "table": f"biosim-{row['table']}",
             "encoder": encoder,
             "domain": "biomedical",
             "task": row["column"],
             "metric": metric,
-            "value": row["value"],
             "unit": "percent" if metric == "f1" else "fraction",
             "protocol": protocol,
             "note": row["note"].replace("_", " "),
@@ -240,17 +229,13 @@ def _biosim() -> Iterator[dict[str, str]]:
 
 def _bmass() -> Iterator[dict[str, str]]:
     for row in read_table("bmass_tables"):
-        yield {
+        yield row | {
             "table": f"bmass-{row['table']}",
             "encoder": row["embedding_or_category"],
             "domain": "biomedical",
             "task": " ".join(part for part in (row["relation_id"], row["relation"]) if part),
-            "metric": row["metric"],
-            "value": row["value"],
             "unit": "fraction",
             "protocol": "analogy",
-            "setting": row["setting"],
-            "note": row["note"],
         }
 
 
@@ -282,12 +267,10 @@ def _medisim() -> Iterator[dict[str, str]]:
         if len(filled[row["table"], row["embedding"]]) < _TABLES_OF_MEASURES.get(row["table"], 0):
             significance.append("column as in a copy of the paper in which empty cells may have moved")
         percent = row["metric"].startswith(("accuracy", "relative_overlap", "pct"))
-        yield {
+        yield row | {
             "table": f"{paper}-{row['table'].lower()}",
             "encoder": row["embedding"],
             "task": row["dataset"],
-            "metric": row["metric"],
-            "value": row["value"],
             "unit": "percent" if percent else _COUNTS.get(row["metric"], "fraction"),
             "protocol": _MEASURE_PROTOCOLS.get(row["similarity"], "") if row["metric"] == "spearman" else "",
             "setting": setting,

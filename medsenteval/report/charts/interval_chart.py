@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Mapping
 
 from medsenteval.contracts import Metric
 from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, axis_over, labels_of, text_width
+from medsenteval.report.score_texts import interval, number
 
 _ROW = 22.0
 _PLOT = 420.0
@@ -34,14 +33,13 @@ def interval_plot(
     for tick in axis.ticks:
         shapes.append(Line(axis.at(tick), top, axis.at(tick), bottom, "grid"))
         shapes.append(Text(axis.at(tick), bottom + 16, axis.label(tick), anchor="middle", fill="muted", size=11))
-    if not math.isnan(baseline):
-        shapes.append(Line(axis.at(baseline), top - 6, axis.at(baseline), bottom, "second", 1.5, dashed=True))
-        label = f"constant answer {number(baseline, unit)}"
-        label_x = max(0.0, min(axis.at(baseline) + 5, axis.end + _SCORE - text_width(label, 11)))
-        shapes.append(Text(label_x, top - 8, label, fill="second", size=11))
+    shapes.append(Line(axis.at(baseline), top - 6, axis.at(baseline), bottom, "second", 1.5, dashed=True))
+    label = f"constant answer {number(baseline, unit)}"
+    label_x = max(0.0, min(axis.at(baseline) + 5, axis.end + _SCORE - text_width(label, 11)))
+    shapes.append(Text(label_x, top - 8, label, fill="second", size=11))
     for name, height, (encoder, score) in zip(names, heights, scores.items(), strict=True):
         middle = y + height / 2
-        said = f"{encoder}: {number(score.value, unit)} [{number(score.low, unit)}, {number(score.high, unit)}]"
+        said = f"{encoder}: {number(score.value, unit)} {interval(score.low, score.high, unit)}"
         shapes += name.beside(left, middle)
         shapes.append(Line(axis.at(score.low), middle, axis.at(score.high), middle, "accent", 2))
         shapes += [Line(axis.at(end), middle - 4, axis.at(end), middle + 4, "accent", 1.5) for end in (score.low, score.high)]
@@ -54,24 +52,11 @@ def interval_plot(
     middle = max(half, min((axis.start + axis.end) / 2, room - half))
     shapes.append(Text(middle, bottom + 34, said, anchor="middle", fill="muted", size=11))
     best = max(scores.items(), key=lambda pair: pair[1].value)
-    shown = "intervals;" if math.isnan(baseline) else f"95 % intervals; the constant answer scores {number(baseline, unit)},"
-    described = f"{metric} of {len(scores)} encoders with {shown} the highest is {best[0]} with {number(best[1].value, unit)}."
+    described = (
+        f"{metric} of {len(scores)} encoders with 95 % intervals; the constant answer scores {number(baseline, unit)}, "
+        f"the highest is {best[0]} with {number(best[1].value, unit)}."
+    )
     return Drawing(axis.end + _SCORE, bottom + 44, f"{title}: {metric} with intervals", described, tuple(shapes))
-
-
-def variance_plot(variances: Mapping[str, Sequence[float]]) -> Drawing:
-    """Draw how much the choice of a similarity measure moves each encoder's scores over its tasks."""
-    scores = {
-        encoder: Metric("variance", median(values), min(values), max(values), 0.0, "variance", len(values))
-        for encoder, values in variances.items()
-    }
-    title, metric = "Variance of correlations over similarity measures", "smallest, median and largest of the tasks"
-    return interval_plot(title, metric, "variance", math.nan, scores)
-
-
-def number(value: float, unit: str) -> str:
-    """Return a score as tables print it."""
-    return f"{value:.2f}" if unit == "percent" else f"{value:.2g}" if unit == "variance" else f"{value:.3f}"
 
 
 def axis_title(task: str, metric: str, unit: str) -> str:
