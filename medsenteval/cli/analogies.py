@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from medsenteval.cli.shared_options import DATA, PATH, settled
+from medsenteval.cli.shared_options import DATA, PATH, one_source, settled
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.settings import Settings
+from medsenteval.support.text_table import text_table
 
 
 @click.group()
@@ -33,32 +37,23 @@ def generate(
     umls: Path | None,
     relations: tuple[str, ...],
     frequencies: Path | None,
-    frequency_floor: float,
-    one_to_one: int,
-    pairs: int,
-    seed: int,
     output: Path,
+    **construction: Any,
 ) -> None:
     """Make analogies as BMASS was made: 1:1 threshold, sampled pairs, frequency floor, every two pairs combined."""
-    from medsenteval.support.text_table import text_table
     from medsenteval.words.analogies import sources
     from medsenteval.words.analogies.generation import Construction, write_bmass
     from medsenteval.words.analogies.generation import generate as generate_analogies
 
-    if sum(source is not None for source in (table, obo, umls)) != 1:
-        raise click.UsageError("name one source: --table, --obo or --umls")
-    if relations and obo is None:
+    kind, place = one_source(table=table, obo=obo, umls=umls)
+    if relations and kind != "obo":
         raise click.UsageError("--relation chooses among the relations of an ontology and needs --obo")
-    construction = Construction(one_to_one, pairs, frequency_floor, seed)
     counts = None if frequencies is None else sources.read_frequencies(frequencies)
-    if table is not None:
-        source = sources.read_relation_table(table)
-    elif obo is not None:
-        source = sources.read_obo_facts(obo, relations)
+    if kind == "obo":
+        source = sources.read_obo_facts(place, relations)
     else:
-        assert umls is not None
-        source = sources.read_umls_facts(umls)
-    generated = generate_analogies(*source, construction, counts)
+        source = sources.read_relation_table(place) if kind == "table" else sources.read_umls_facts(place)
+    generated = generate_analogies(*source, Construction(**construction), counts)
     written = write_bmass(generated, output / "BMASS")
     rows = []
     for each in generated.summaries:
@@ -89,10 +84,7 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
     from medsenteval.datasets.locate import data_root, load_dataset
     from medsenteval.embedding.cache import EmbeddingCache
     from medsenteval.embedding.embed import embed_texts
-    from medsenteval.errors import SettingsError
     from medsenteval.running.score_table import SYNTHETIC_WARNING
-    from medsenteval.settings import Settings
-    from medsenteval.support.text_table import text_table
     from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
     from medsenteval.tasks.analogy.analogy_errors import KINDS, count_kinds, wrong_answers
 
@@ -134,8 +126,8 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
 def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> None:
     """Draw stored results: the three metrics of each relation for every result, and all results side by side."""
     from medsenteval import registry
-    from medsenteval.errors import DataMissingError
-    from medsenteval.report.sections.relations import draw_comparison, draw_metrics
+    from medsenteval.report.charts.figure_files import write_drawing
+    from medsenteval.report.sections.relations import compared_bars, metric_bars
     from medsenteval.running.result_store import ResultStore
     from medsenteval.support.atomic_files import file_name_of
 
@@ -149,9 +141,9 @@ def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> N
     found.sort(key=lambda each: (each.encoder, each.protocol))
     for number, result in enumerate(found, start=1):
         path = output / f"{name}-{number:02d}-{file_name_of(result.protocol)}.{kind}"
-        draw_metrics(result, path)
+        write_drawing(metric_bars(result), path)
         echo(str(path))
     if len(found) > 1:
         path = output / f"{name}-compared-{metric}.{kind}"
-        draw_comparison(found, metric, path)
+        write_drawing(compared_bars(found, metric), path)
         echo(str(path))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,7 @@ CHECKS: Final = (
     "unit length", "centred", "whitened", "no top directions", "projected", "nearest neighbours", "grouped folds", "other seed",
 )  # fmt: skip
 
+_RESAMPLES: Final = 2_000
 #: Fits stop at ten times the gradient of a run's, in half of its time; at most one or two predictions of a thousand differ.
 _TOLERANCE: Final = 1e-3
 
@@ -151,21 +152,13 @@ class Audit:
 
 
 def audit_results(
-    results: Sequence[Result],
-    root: Path,
-    cache: EmbeddingCache | None = None,
-    *,
-    level: float = 0.05,
-    correction: str = "holm",
-    resamples: int = 2_000,
-    seed: int = 1111,
-    announce: Callable[[str], object] = lambda message: None,
+    results: Sequence[Result], root: Path, *, level: float = 0.05, announce: Callable[[str], object] = lambda message: None
 ) -> Audit:
     """Score stored results again under every check that applies to their task; no encoder is called."""
     chosen, notes = one_for_each_job(results)
     first_seed = {comparability(each): each.seed for each in sorted(chosen, key=lambda each: -each.seed)}
     chosen = [each for each in chosen if each.seed == first_seed[comparability(each)]]
-    jobs, left_out = reopen(chosen, root, cache or EmbeddingCache())
+    jobs, left_out = reopen(chosen, root, EmbeddingCache())
     if any(job.dataset.synthetic for job in jobs):
         raise SettingsError(
             "an audit asks whether a ranking survives, and synthetic data ranks nobody; name results on real data"
@@ -175,8 +168,7 @@ def audit_results(
         why = f": {'; '.join(left_out[:3])}" if left_out else ""
         raise DataMissingError(f"an audit needs two encoders whose vectors are in the cache{why}")
     # Corrections multiply the smallest p value, one in so many resamples, by the number of pairs.
-    enough = max(resamples, 50 * n_encoders * (n_encoders - 1))
-    compare = partial(compare_results, level=level, correction=correction, resamples=enough, seed=seed)
+    compare = partial(compare_results, level=level, resamples=max(_RESAMPLES, 50 * n_encoders * (n_encoders - 1)))
     dimension = min(job.embeddings.matrix.shape[1] for job in jobs)
     scored: dict[str, list[Result]] = {check: [] for check in CHECKS}
     shares: dict[str, list[float]] = {}
@@ -185,12 +177,7 @@ def audit_results(
         spectrum = Spectrum(np.asarray(job.embeddings.matrix))
         shares.setdefault(job.result.encoder, []).append(spectrum.first_share)
         for check, scores in check_job(job, spectrum, dimension):
-            changed: dict[str, Any] = (
-                {}
-                if scores is None
-                else {"metrics": scores.metrics, "items": dict(scores.items), "details": dict(scores.details)}
-            )
-            scored[check].append(replace(job.result, **changed, notes=()))
+            scored[check].append(replace(job.result, notes=()) if scores is None else job.scored_again(scores))
     plain = compare([job.result for job in jobs])
     columns = {
         check: {column.key: column for column in compare(found).headline_columns()} for check, found in scored.items() if found

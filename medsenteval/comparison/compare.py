@@ -9,7 +9,8 @@ are corrected within a column (Holm), so that the chance of any false mark in a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from statistics import fmean
 from typing import Final
 
@@ -21,7 +22,7 @@ from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
-from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job
+from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job, what_differs
 from medsenteval.statistics import (
     FriedmanOutcome,
     Interval,
@@ -36,6 +37,7 @@ from medsenteval.statistics import (
     smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
+from medsenteval.support.grouping import grouped
 from medsenteval.tasks.probe_rows import UNSEEN
 
 #: How intervals of differences are read from the resamples -> what the test is called.
@@ -63,17 +65,17 @@ def compare_results(
     if intervals not in BOOTSTRAPS:
         raise SettingsError(f"intervals is {intervals!r}; it can be {' or '.join(BOOTSTRAPS)}")
     results, notes = one_for_each_job(results)
+    test = partial(_test, resamples=resamples, correction=correction, seed=seed, intervals=intervals)
     columns: list[Column] = []
-    by_task: dict[str, dict[str, list[Result]]] = {}
-    for result in results:
-        by_task.setdefault(result.task, {}).setdefault(comparability(result), []).append(result)
+    by_task = grouped((result.task, result) for result in results)
     # In the order of the catalogue, which is that of the papers' tables, whatever order the files were found in.
     place = {name: number for number, name in enumerate(registry.task_names())}
-    for task, groups in sorted(by_task.items(), key=lambda item: place.get(item[0], len(place))):
+    for task, found in sorted(by_task.items(), key=lambda item: place.get(item[0], len(place))):
+        groups = grouped((comparability(result), result) for result in found)
         notes.extend(_differences_between_groups(task, groups))
         for number, (key, group) in enumerate(groups.items(), start=1):
             label = task if len(groups) == 1 else f"{task} [{number}]"
-            columns.extend(_columns(task, label, key, group, resamples, correction, seed, notes, all_metrics, intervals))
+            columns.extend(_columns(task, label, key, group, notes, test, all_metrics))
     encoders = tuple(dict.fromkeys(result.encoder for result in results))
     resampled = [len(column.tested) for column in columns if column.test in BOOTSTRAPS.values()]
     # One resample in R + 1, for BCa two, is the smallest p value that there can be, and what corrections by the number of
@@ -103,13 +105,11 @@ def _differences_between_groups(task: str, groups: Mapping[str, list[Result]]) -
     """Say what keeps a task's results apart."""
     if len(groups) == 1:
         return []
-    parts = [set(key.split("|")) for key in groups]
-    common = set.intersection(*parts)
+    firsts = [group[0] for group in groups.values()]
     described = []
-    for number, (key, group) in enumerate(groups.items(), start=1):
-        own = [part for part in key.split("|") if part not in common]
+    for number, (first, group) in enumerate(zip(firsts, groups.values(), strict=True), start=1):
         who = ", ".join(dict.fromkeys(result.encoder for result in group))
-        described.append(f"[{number}] {who}: {' '.join(own)}")
+        described.append(f"[{number}] {who}: {' '.join(what_differs(first, firsts))}")
     return [f"{task}: not one protocol, so not compared across: {'; '.join(described)}"]
 
 
@@ -118,16 +118,12 @@ def _columns(
     label: str,
     key: str,
     group: Sequence[Result],
-    resamples: int,
-    correction: str,
-    seed: int,
     notes: list[str],
+    test: Callable[[Column, Mapping[str, Result]], None],
     all_metrics: bool,
-    intervals: Method,
 ) -> list[Column]:
-    by_encoder: dict[str, list[Result]] = {}
-    for result in group:
-        by_encoder.setdefault(result.encoder, []).append(result)
+    """Return a column for each metric of results that compare; ``notes`` gets what is to be said of them."""
+    by_encoder = grouped((result.encoder, result) for result in group)
     versions = {tuple(sorted((k, v) for k, v in result.versions.items() if k != "python")) for result in group}
     if len(versions) > 1:
         notes.append(f"{label}: made with different versions of this toolkit or its libraries")
@@ -167,7 +163,7 @@ def _columns(
         elif not (column.headline or all_metrics):
             column.untested = "no headline metric"
         else:
-            _test(column, tested, resamples, correction, seed, intervals)
+            test(column, tested)
             if column.untested and column.headline:
                 column.note = f"{label}, {metric.name}: not tested: {column.untested}"
             elif not column.untested and column.n_common < max(len(r.items["id"]) for r in tested.values()):
@@ -186,7 +182,9 @@ def _mean_metric(results: Sequence[Result], name: str) -> Metric | None:
     return Metric(name, means["value"], means["low"], means["high"], means["baseline"], found[0].unit, found[0].n)
 
 
-def _test(column: Column, results: Mapping[str, Result], resamples: int, correction: str, seed: int, intervals: Method) -> None:
+def _test(
+    column: Column, results: Mapping[str, Result], *, resamples: int, correction: str, seed: int, intervals: Method
+) -> None:  # fmt: skip
     """Fill in the p values of every pair of encoders, or say why there are none."""
     if len(results) < 2:
         column.untested = "no seed that two encoders share"

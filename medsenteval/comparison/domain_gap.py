@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Final
 
-from medsenteval.contracts import Metric, Result
+from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
 from medsenteval.running.job_results import comparability, one_for_each_job
 
@@ -98,8 +98,8 @@ def domain_gaps(results: Sequence[Result]) -> list[DomainGap]:
             present = [name for name in counterparts if name in found]
             if task in found and present:
                 gap = _gap(encoder, found[task], [found[name] for name in present], counterparts)
-                several = [name for name in (task, *present) if len(ways[encoder, name]) > 1]
-                notes = [f"{name} {_way(found[name])}, the first of several" for name in several]
+                several = [found[name] for name in (task, *present) if len(ways[encoder, name]) > 1]
+                notes = [f"{r.task} under {r.protocol}, {r.probe}, seed {r.seed}, the first of several" for r in several]
                 gaps.append(replace(gap, notes=(*gap.notes, *notes)))
     if not gaps:
         wanted = "; ".join(f"{task} - {', '.join(general)}" for task, general in COUNTERPARTS.items())
@@ -125,8 +125,7 @@ def paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str) -> list
 
 
 def _gap(encoder: str, biomedical: Result, general: Sequence[Result], wanted: Sequence[str]) -> DomainGap:
-    ours = _share(biomedical, biomedical.headline[0])
-    shares = tuple(_share(result, result.headline[0]) for result in general)
+    ours, *shares = map(_share, (biomedical, *general))
     notes = []
     missing = [name for name in wanted if name not in {share.task for share in shares}]
     if missing:
@@ -142,22 +141,10 @@ def _gap(encoder: str, biomedical: Result, general: Sequence[Result], wanted: Se
     half = math.hypot(
         (ours.high - ours.low) / 2, math.sqrt(sum(((share.high - share.low) / 2) ** 2 for share in shares)) / len(shares)
     )
-    return DomainGap(encoder, ours, shares, gap, gap - half, gap + half, tuple(notes))
+    return DomainGap(encoder, ours, tuple(shares), gap, gap - half, gap + half, tuple(notes))
 
 
-def _way(result: Result) -> str:
-    return f"under {result.protocol}, {result.probe}, seed {result.seed}"
-
-
-def _share(result: Result, name: str) -> Share:
-    metric: Metric = result.metric(name)
-    return Share(
-        task=result.task,
-        metric=name,
-        score=metric.value,
-        unit=metric.unit,
-        value=share_of_way(metric.value, metric.baseline, metric.unit),
-        low=share_of_way(metric.low, metric.baseline, metric.unit),
-        high=share_of_way(metric.high, metric.baseline, metric.unit),
-        protocol=result.protocol,
-    )
+def _share(result: Result) -> Share:
+    metric = result.metric(result.headline[0])
+    value, low, high = (share_of_way(end, metric.baseline, metric.unit) for end in (metric.value, metric.low, metric.high))
+    return Share(result.task, metric.name, metric.value, metric.unit, value, low, high, result.protocol)

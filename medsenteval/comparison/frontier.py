@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -56,26 +55,20 @@ def halved(dimension: int) -> tuple[int, ...]:
 
 
 def compression_frontier(
-    results: Sequence[Result],
-    root: Path,
-    cache: EmbeddingCache | None = None,
-    *,
-    dimensions: Sequence[int] = (),
-    resamples: int = 2_000,
-    seed: int = 1111,
+    results: Sequence[Result], root: Path, *, dimensions: Sequence[int] = (), resamples: int = 2_000
 ) -> tuple[list[Frontier], list[str]]:
     """Score every dimension at every precision for each result; also say which results could not be scored from the cache."""
     rounded = [each for each in results if each.input.get("precision", "float32") != "float32"]
-    jobs, left_out = reopen([each for each in results if each not in rounded], root, cache or EmbeddingCache())
+    jobs, left_out = reopen([each for each in results if each not in rounded], root, EmbeddingCache())
     left_out += [
         f"{each.encoder}, {each.task}: its vectors are rounded to {each.input['precision']} already" for each in rounded
     ]
     if not jobs:
         raise DataMissingError(f"no result can be scored again from the cache: {'; '.join(left_out[:3])}")
-    return [_frontier(job, dimensions, resamples, seed) for job in jobs], left_out
+    return [_frontier(job, dimensions, resamples) for job in jobs], left_out
 
 
-def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int, seed: int) -> Frontier:
+def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int) -> Frontier:
     matrix, width = job.embeddings.matrix, int(job.embeddings.matrix.shape[1])
     if wrong := [each for each in dimensions if not 1 <= each <= width]:
         raise SettingsError(f"{job.result.encoder} has {width} dimensions; {wrong[0]} cannot be kept")
@@ -87,14 +80,8 @@ def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int, seed: i
             scores = job.score(replace(job.embeddings, matrix=changed.derive(np.asarray(matrix))))
             name = f"{dimension} {precision}"
             variants[name] = (dimension, precision, changed.bytes_per_vector(dimension))
-            told: dict[str, Any] = {
-                "metrics": scores.metrics,
-                "items": dict(scores.items),
-                "details": dict(scores.details),
-                "notes": (),
-            }
-            scored.append(replace(job.result, encoder=name, encoder_identity=name, synthetic=False, **told))
-    (column, *_) = compare_results(scored, resamples=resamples, seed=seed).headline_columns()
+            scored.append(job.scored_again(scores, encoder=name, encoder_identity=name, synthetic=False))
+    (column, *_) = compare_results(scored, resamples=resamples).headline_columns()
     points = []
     for name, (dimension, precision, size) in variants.items():
         found = column.difference(scored[0].encoder, name)

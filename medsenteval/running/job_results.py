@@ -19,6 +19,12 @@ def comparability(result: Result) -> str:
     return re.sub(r"\|seed=\d+", "", before)
 
 
+def what_differs(result: Result, others: Sequence[Result]) -> list[str]:
+    """Return the parts of what makes a score comparable that not all of the others share: protocol, probe, options, data."""
+    common = set.intersection(*(set(comparability(other).split("|")) for other in others))
+    return [part for part in comparability(result).split("|") if part not in common]
+
+
 def joined_marks(results: Sequence[Result]) -> str:
     """Return the marks that any of the results has."""
     return "".join(mark for mark in MARK_NOTES if any(mark in result.marks for result in results))

@@ -38,6 +38,11 @@ class StoredJob:
         """Score other vectors of the same texts, or the same under other settings."""
         return self.task.evaluate(self.task, self.dataset, embeddings, settings or self.settings)
 
+    def scored_again(self, scores: Scores, **changes: Any) -> Result:
+        """Return the result with other scores, without the notes on the first ones."""
+        items, details = dict(scores.items), dict(scores.details)
+        return replace(self.result, metrics=scores.metrics, items=items, details=details, notes=(), **changes)
+
 
 def read_again(result: Result, root: Path) -> tuple[Task, Dataset, Settings] | str:
     """Return the task of a result, its data as the run read it and the run's settings, or the reason why they cannot be had.

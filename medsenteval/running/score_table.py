@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from medsenteval.contracts import MARK_NOTES, Metric, Result, training_note
-from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job
+from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job, what_differs
 from medsenteval.statistics.power import smallest_expected
 from medsenteval.support.text_table import text_table, without_empty
 
@@ -64,8 +64,7 @@ def _titles(results: Sequence[Result]) -> list[str]:
             title += f", {result.probe}"
         if probes[result.task, result.protocol, result.probe] > 1:
             alike = [other for other in results if other.task == result.task]
-            common = set.intersection(*(set(comparability(other).split("|")) for other in alike))
-            title += "".join(f", {part}" for part in comparability(result).split("|")[1:] if part not in common)
+            title += "".join(f", {part}" for part in what_differs(result, alike))
         titles.append(title)
     return titles
 

@@ -93,7 +93,7 @@ TESTS = {"resamples": 10_000, "level": 0.05, "correction": "holm", "seed": 1111}
     [
         (compared, (BOTH,), {**TESTS, "all_metrics": False}),
         (compared_in_a_notebook, (BOTH,), {**TESTS, "rope": 1.0}),
-        (page, (BOTH,), {**TESTS, "rope": 1.0, "examples": 0, "include_restricted": False}),
+        (page, (BOTH,), {**TESTS, "rope": 1.0, "examples": None, "include_restricted": False}),
         (ranks, (BOTH,), {"resamples": 2000, "seed": 1111}),
         (decided, (BOTH,), {"power": True}),
         (shown_differences, (BOTH,), {"level": 0.05}),

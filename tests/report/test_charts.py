@@ -19,7 +19,6 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
-from medsenteval.report.charts import figure_files
 from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.critical_difference import cliques, critical_difference_diagram
 from medsenteval.report.charts.domain_gap_chart import gap_panels
@@ -42,7 +41,7 @@ from medsenteval.report.charts.interval_chart import interval_plot
 from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.figures import draw_heat_map, named_figures, write_figures
 from medsenteval.report.page_content import PageOptions, build_page
-from medsenteval.report.sections.relations import draw_comparison
+from medsenteval.report.sections.relations import compared_bars
 from medsenteval.statistics import friedman
 from tests.comparison.simulated import accuracy_result, simulated_result
 from tests.report.made_up import HOSTILE, analogy_result, many_results
@@ -286,12 +285,7 @@ def test_every_shape_is_painted_where_and_as_it_is_drawn(monkeypatch: pytest.Mon
     from matplotlib.colors import to_hex
 
     taken: list[Any] = []
-
-    def take(figure: Any, kind: str, title: str) -> bytes:
-        taken.append(figure)
-        return b""
-
-    monkeypatch.setattr(figure_files, "saved", take)
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", lambda figure, stream, **_: taken.append(figure))
     shapes = (
         *(Rectangle(1, 2, 30, 4, "accent"), Line(1, 2, 3, 4, "second", 2.0), Line(0, 0, 5, 5, dashed=True)),
         *(Circle(5, 6, 3, "ink"), Circle(7, 8, 4, "line1", hollow=True)),
@@ -334,7 +328,8 @@ def test_every_figure_is_written(tmp_path: Path) -> None:
     written = write_figures(page, tmp_path / "new", ("svg", "png", "pdf"))
     assert len(written) == 27
     assert all(path.stat().st_size > 500 for path in written)
-    draw_comparison([result for result in results if result.task == "BMASS"], "acc", tmp_path / "compared.pdf")
+    compared = compared_bars([result for result in results if result.task == "BMASS"], "acc")
+    write_drawing(compared, tmp_path / "compared.pdf")
     write_drawing(subset_curves([subsets()] * 3, "frequency"), tmp_path / "subsets.pdf")
     pdfs = [*(path for path in written if path.suffix == ".pdf"), tmp_path / "compared.pdf", tmp_path / "subsets.pdf"]
     for path in pdfs:

@@ -11,14 +11,13 @@ import pytest
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import subset_scores
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts.drawing import Circle, Drawing, Line, Rectangle, Text
+from medsenteval.report.charts.drawing import Circle, Line, Rectangle, Text
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
 from medsenteval.report.charts.word_subset_chart import subset_curves
-from medsenteval.report.learning_curve_table import curve_points, draw_curves
-from medsenteval.report.sections import relations
-from medsenteval.report.sections.relations import draw_comparison, draw_metrics
+from medsenteval.report.learning_curve_table import curve_panels, curve_points
+from medsenteval.report.sections.relations import compared_bars, metric_bars
 from tests.fuzz.result_readers import RESULTS
 from tests.report.made_up import analogy_result
 from tests.report.test_charts import within
@@ -32,10 +31,10 @@ def test_names_are_no_formulas(kind: str, tmp_path: Path) -> None:
     if kind == "pdf":
         pytest.importorskip("matplotlib")
     curve = replace(RESULTS["yes or no"], encoder=HOSTILE, task=HOSTILE)
-    draw_curves(curve_points([curve]), tmp_path / f"curves.{kind}")
+    write_drawing(curve_panels(curve_points([curve])), tmp_path / f"curves.{kind}")
     analogy = replace(analogy_result(HOSTILE, {HOSTILE: 0.5, "r2": 0.25}), task=HOSTILE, protocol=HOSTILE)
-    draw_metrics(analogy, tmp_path / f"metrics.{kind}")
-    draw_comparison([analogy, replace(analogy, encoder="other")], "acc", tmp_path / f"compared.{kind}")
+    write_drawing(metric_bars(analogy), tmp_path / f"metrics.{kind}")
+    write_drawing(compared_bars([analogy, replace(analogy, encoder="other")], "acc"), tmp_path / f"compared.{kind}")
     values = {f"{letter}{i}": float(i) for i in range(12) for letter in "wv"}
     subsets = subset_scores([replace(RESULTS["words"], encoder=HOSTILE, task=HOSTILE)], values, resamples=100, groups=2)
     write_drawing(subset_curves([subsets], HOSTILE), tmp_path / f"subsets.{kind}")
@@ -48,7 +47,7 @@ def test_names_are_no_formulas(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["curve.exe", "curve", "curve.json"])
 def test_other_endings_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"a figure's name ends in \.svg, \.png, \.pdf"):
-        draw_curves(curve_points([RESULTS["yes or no"]]), tmp_path / name)
+        write_drawing(curve_panels(curve_points([RESULTS["yes or no"]])), tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
@@ -80,12 +79,9 @@ def test_a_frontier_shows_the_interval_of_the_loss_below_the_full_score() -> Non
     assert sorted((whisker.y1, whisker.y2)) == pytest.approx([full.y + 0.05 * scale, full.y + 0.2 * scale])
 
 
-def test_bars_of_analogies_are_as_long_as_their_scores(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[Drawing] = []
-    monkeypatch.setattr(relations, "write_drawing", lambda drawing, _: drawn.append(drawing))
+def test_bars_of_analogies_are_as_long_as_their_scores() -> None:
     one, other = (analogy_result(name, {"treats": share, "causes": 1.0}) for name, share in (("one", 0.5), ("other", 0.25)))
-    draw_comparison([one, other], "acc", Path("x.svg"))
-    draw_metrics(one, Path("x.svg"))
+    drawn = [compared_bars([one, other], "acc"), metric_bars(one)]
     bars = [{shape.title: shape.width for shape in drawing.shapes if isinstance(shape, Rectangle)} for drawing in drawn]
     assert list(bars[0]) == [
         "one, treats: 0.500", "one, causes: 1.000", "other, treats: 0.250", "other, causes: 1.000",

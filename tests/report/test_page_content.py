@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -234,8 +235,10 @@ def test_relations_of_analogies() -> None:
     (found,) = relation_scores(same)
     assert found.series == {"one": {"treats": 0.5, "causes": 0.25}, "two": {"treats": 0.5, "causes": 0.25}}
     assert found.relations == ["treats", "causes"]
-    (found,) = relation_scores([same[0], analogy_result("one", {"treats": 0.5}, score="3cosmul")])
-    assert list(found.series) == ["one, multi-answer, 3cosadd", "one, multi-answer, 3cosmul"]
+    other = replace(same[0], signature=same[0].signature.replace("|split|", "|multi-answer-3cosmul|"))
+    unit = replace(same[0], signature=same[0].signature.replace("|data=", "|scale=unit|data="))
+    (found,) = relation_scores([same[0], other, unit])
+    assert list(found.series) == ["one, split", "one, multi-answer-3cosmul", "one, split, scale=unit"]
     # Other tasks have relations too, of another kind.
     medical = simulated_result("MedicalKnowledge", "one", [], {"id": ["1"]}, details={"relations": {"treats": 3}})
     assert relation_scores([medical]) == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -17,12 +16,11 @@ _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', Arial, san
 
 def inline_svg(drawing: Drawing, name: str) -> str:
     """Return the figure for a page; ``name`` makes the ids of its title and description unique."""
-    head = (
-        f'<svg class="chart" role="img" width="{_n(drawing.width)}" height="{_n(drawing.height)}" '
-        f'viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}" aria-labelledby="{name}-title {name}-desc">'
+    return (
+        f'<svg class="chart" {_size(drawing)} aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{_text(drawing.title)}</title><desc id="{name}-desc">{_text(drawing.description)}</desc>'
+        f"{''.join(map(_shape, drawing.shapes))}</svg>"
     )
-    return head + "".join(_shapes(drawing)) + "</svg>"
 
 
 def svg_file(drawing: Drawing) -> str:
@@ -30,18 +28,16 @@ def svg_file(drawing: Drawing) -> str:
     rules = "".join(f".f-{role}{{fill:{colour}}}.s-{role}{{stroke:{colour}}}" for role, colour in COLOURS.items())
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_n(drawing.width)}" '
-        f'height="{_n(drawing.height)}" '
-        f'viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" {_size(drawing)}>'
         f"<title>{_text(drawing.title)}</title><desc>{_text(drawing.description)}</desc>"
         f"<style>text{{font-family:{_FONT}}}{rules}</style>"
-        f'<rect width="100%" height="100%" class="f-paper"/>{"".join(_shapes(drawing))}</svg>\n'
+        f'<rect width="100%" height="100%" class="f-paper"/>{"".join(map(_shape, drawing.shapes))}</svg>\n'
     )
 
 
-def _shapes(drawing: Drawing) -> Iterator[str]:
-    for shape in drawing.shapes:
-        yield _shape(shape)
+def _size(drawing: Drawing) -> str:
+    width, height = _n(drawing.width), _n(drawing.height)
+    return f'role="img" width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
 
 
 def _shape(shape: Shape) -> str:
@@ -84,6 +80,7 @@ _ALIGN: Final = {"start": "left", "middle": "center", "end": "right"}
 def painted(drawing: Drawing, kind: str) -> bytes:
     """Return the bytes of a PNG or PDF file."""
     try:
+        from matplotlib import rc_context
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError(f"a figure as {kind}", "matplotlib", "report") from error
@@ -95,17 +92,11 @@ def painted(drawing: Drawing, kind: str) -> bytes:
     axes.axis("off")
     for order, shape in enumerate(drawing.shapes):
         _paint(axes, shape, order, 72 / PIXELS_TO_THE_INCH)
-    return saved(figure, kind, drawing.title)
-
-
-def saved(figure: Any, kind: str, title: str) -> bytes:
-    """Return a figure of matplotlib's as a file, the same one for the same scores."""
-    from matplotlib import rc_context
-
     written = BytesIO()
-    metadata = {"Title": title, **{"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})}
-    # TrueType: journals refuse the Type 3 fonts that are matplotlib's default. Without a salt, names in SVG are random.
-    with rc_context({"pdf.fonttype": 42, "svg.hashsalt": title}):
+    # No date, so that the same scores make the same file.
+    metadata = {"Title": drawing.title, **({"CreationDate": None} if kind == "pdf" else {})}
+    # TrueType: journals refuse the Type 3 fonts that are matplotlib's default.
+    with rc_context({"pdf.fonttype": 42}):
         figure.savefig(written, format=kind, dpi=_RESOLUTION, metadata=metadata)
     return written.getvalue()
 
