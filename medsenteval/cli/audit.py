@@ -32,9 +32,7 @@ def audit(
     from medsenteval.running.result_store import load_results, of_tasks
 
     results = of_tasks(load_results(what, folder), tasks)
-    told = audit_results(
-        results, data_root(data), level=level, announce=lambda message: None if quiet else echo(message, err=True)
-    )
+    told = audit_results(results, data_root(data), level=level, announce=shared.announcer(quiet))
     echo(render_audit(told, style, every))
     if style == "text":
         shared.say_cautions(results)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from medsenteval.cli import shared_options as shared
+from medsenteval.errors import SettingsError
 
 if TYPE_CHECKING:
     from medsenteval.comparison.published.numbers import PublishedNumber
@@ -55,11 +56,6 @@ def compare(
     rope: float | None,
     style: str,
     metrics: str | None,
-    transpose: bool,
-    digits: int,
-    differences: bool,
-    caption: str,
-    notes: bool,
     output: Path | None,
     common_pairs: bool,
     intervals: Literal["percentile", "bca"],
@@ -67,6 +63,7 @@ def compare(
     level: float,
     correction: str,
     seed: int,
+    **table: Any,
 ) -> None:
     """Compare encoders: which is better, by how much, and is it real?
 
@@ -74,7 +71,6 @@ def compare(
     either, everything in the results folder is compared.
     """
     from medsenteval.comparison.compare import compare_results
-    from medsenteval.errors import SettingsError
     from medsenteval.report.comparison_table import TableOptions, render_comparison
     from medsenteval.running.record import note_on_the_record
     from medsenteval.running.result_store import load_results, of_tasks
@@ -85,22 +81,20 @@ def compare(
         from medsenteval.comparison.common_pairs import on_common_pairs
 
         results = on_common_pairs(results)
-    numbers = _numbers(beside)
     comparison = compare_results(
         results,
         resamples=resamples,
         level=level,
         correction=correction,
         seed=seed,
-        published=numbers,
+        published=_numbers(beside),
         all_metrics=style == "csv" or metrics is not None,
         intervals=intervals,
     )
     comparison = replace(comparison, notes=(*said, *comparison.notes))
     if against and against not in comparison.encoders:
         raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")
-    options = TableOptions(tuple(shared.names_in(metrics)), transpose, digits, caption, notes, differences, against)
-    text = render_comparison(comparison, style, options)
+    text = render_comparison(comparison, style, TableOptions(tuple(shared.names_in(metrics)), against=against, **table))
     if rope is not None:
         from medsenteval.comparison.decision import decide, ranks_with_intervals
         from medsenteval.report.answer_tables import render_decisions

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from medsenteval.cli.commands import BAD_INPUT
+from medsenteval import registry
+from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
+from medsenteval.datasets.description import describe_dataset
+from medsenteval.datasets.locate import data_root, load_dataset
+from medsenteval.datasets.manifest import Manifest, manifest, select
+from medsenteval.datasets.quality import NEAR, describe_quality, examine_quality
+from medsenteval.datasets.status import INCOMPLETE, MISSING, UNREADABLE, SetStatus, examine, what_to_do, where_is
+from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.settings import Settings
+from medsenteval.support.grouping import grouped
+from medsenteval.support.text_table import text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from medsenteval.datasets.download import Progress
-    from medsenteval.datasets.manifest import Manifest
     from medsenteval.datasets.prepare import Prepared
-    from medsenteval.datasets.status import SetStatus
 
 
 _target = click.option("-d", "--data", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA.")
@@ -28,6 +38,8 @@ _incomplete = click.option(
     "--allow-incomplete", is_flag=True, help="Take a data set that is far from its published size or lost over 2 % of its rows."
 )
 _names = click.argument("names", nargs=-1, metavar="[NAME]...")
+#: Whoever looks at data wants to see it, complete or not.
+_AS_IT_IS: Final = Settings(allow_incomplete=True)
 
 
 @click.group()
@@ -48,10 +60,6 @@ def status(names: tuple[str, ...], data: str | None, wide: bool, as_json: bool) 
     For missing ones the line says exactly what to do. Incomplete ones have less than 90 % of the published rows, or lost more
     than 2 % in reading; `run` scores them only with --allow-incomplete. Exit code 2 if something is unreadable or incomplete.
     """
-    from medsenteval.datasets.locate import data_root
-    from medsenteval.datasets.manifest import select
-    from medsenteval.datasets.status import INCOMPLETE, MISSING, UNREADABLE, examine, what_to_do
-
     root = data_root(data)
     found = [examine(manifest, root) for manifest in select(names or ("all",))]
     rows, texts = [], []
@@ -69,7 +77,7 @@ def status(names: tuple[str, ...], data: str | None, wide: bool, as_json: bool) 
         echo_json([dict(zip(keys, [*row, said], strict=True)) for row, said in zip(rows, texts, strict=True)])
     else:
         _show_status(rows, texts, line_width(wide))
-    tally = {state: sum(1 for each in found if each.state == state) for state in dict.fromkeys(each.state for each in found)}
+    tally = Counter(each.state for each in found)
     echo(f"\n{', '.join(f'{count} {state}' for state, count in tally.items())} in {root}", err=as_json)
     if any(each.state in (UNREADABLE, INCOMPLETE) for each in found):
         sys.exit(BAD_INPUT)
@@ -77,10 +85,6 @@ def status(names: tuple[str, ...], data: str | None, wide: bool, as_json: bool) 
 
 def _show_status(rows: list[list[str]], texts: list[str], most: int | None) -> None:
     """Print the rows; the last column is as long as it needs to be, or wrapped to the terminal, and not drawn as one."""
-    from textwrap import wrap
-
-    from medsenteval.support.text_table import text_table
-
     lines = text_table(["Data set", "Group", "State"], rows, [False] * 3, most and max(20, most - 34)).splitlines()
     width = max(map(len, lines))
     for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *texts], strict=True):
@@ -94,10 +98,6 @@ def _show_status(rows: list[list[str]], texts: list[str], most: int | None) -> N
 @DATA
 def where(name: str, data: str | None) -> None:
     """Say where a data set is, where it comes from, under what terms, and which files it consists of."""
-    from medsenteval.datasets.locate import data_root
-    from medsenteval.datasets.manifest import manifest
-    from medsenteval.datasets.status import what_to_do, where_is
-
     found = manifest(name)
     here = where_is(found, data_root(data))
     about = found.tasks[0]
@@ -137,15 +137,9 @@ def where(name: str, data: str | None) -> None:
 @click.option("--examples", type=click.IntRange(0, 50), default=3, metavar="N", help="Examples of each split; default 3.")
 def show(name: str, data: str | None, examples: int) -> None:
     """Show a data set's splits, labels, lengths, examples, duplicates, overlap of train and test, and the majority score."""
-    from medsenteval.datasets.description import describe_dataset
-    from medsenteval.datasets.locate import data_root, load_dataset
-    from medsenteval.datasets.manifest import manifest
-    from medsenteval.settings import Settings
-
-    found = manifest(name)
     root = data_root(data)
-    for task in found.tasks:
-        echo(describe_dataset(load_dataset(task, root, Settings(allow_incomplete=True)), examples))
+    for task in manifest(name).tasks:
+        echo(describe_dataset(load_dataset(task, root, _AS_IT_IS), examples))
 
 
 @data.command()
@@ -158,15 +152,9 @@ def describe(source: str, examples: int) -> None:
 
     FILE is a file or folder, with options as `run --tasks file:FILE` takes them (notes.csv,label=severity), or hf:OWNER/NAME.
     """
-    from medsenteval import registry
-    from medsenteval.datasets.description import describe_dataset
-    from medsenteval.datasets.locate import load_dataset
-    from medsenteval.settings import Settings
-
-    settings = Settings(allow_incomplete=True)
     (task,) = registry.select_tasks(source if source.startswith(("file:", "hf:")) else f"file:{source}")
-    dataset = load_dataset(task, Path(), settings)
-    echo(f"{task.name}: {task.own_data}; {task.family}, {task.protocol_under(settings)}, data={dataset.fingerprint[:12]}")
+    dataset = load_dataset(task, Path(), _AS_IT_IS)
+    echo(f"{task.name}: {task.own_data}; {task.family}, {task.protocol_under(_AS_IT_IS)}, data={dataset.fingerprint[:12]}")
     for row in dataset.rejected[:10]:
         echo(f"rejected: {row}")
     if len(dataset.rejected) > 10:
@@ -179,17 +167,9 @@ def describe(source: str, examples: int) -> None:
 @DATA
 def quality(names: tuple[str, ...], data: str | None) -> None:
     """Report leaks and contradictions: duplicates, near ones too, across splits, opposite labels, what nobody can get right."""
-    from medsenteval.datasets.locate import data_root, load_dataset
-    from medsenteval.datasets.manifest import select
-    from medsenteval.datasets.quality import NEAR, describe_quality, examine_quality
-    from medsenteval.datasets.status import where_is
-    from medsenteval.settings import Settings
-
     root = data_root(data)
-    tasks = [task for found in select(names or ("all",)) if names or where_is(found, root) is not None for task in found.tasks]
-    for task in tasks:
-        dataset = load_dataset(task, root, Settings(allow_incomplete=True))
-        for line in describe_quality(examine_quality(dataset)):
+    for task in (task for found in _chosen(names, root) for task in found.tasks):
+        for line in describe_quality(examine_quality(load_dataset(task, root, _AS_IT_IS))):
             echo(f"{task.name}: {line}")
     echo(f"\nNear duplicates: word sets with a Jaccard similarity of {NEAR} or more, case ignored, both sides of a pair.")
 
@@ -206,19 +186,13 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
     CORPUS has a text on each line, or is a table (.csv, .jsonl, .parquet, ...); both may be gzipped. Exit code 3 if the data
     of a task is absent.
     """
-    from medsenteval import registry
-    from medsenteval.cli.commands import DATA_ABSENT
-    from medsenteval.datasets.locate import data_root, load_dataset
     from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
-    from medsenteval.datasets.quality import NEAR
-    from medsenteval.errors import DataMissingError
-    from medsenteval.settings import Settings
 
     of_task: dict[str, list[str]] = {}
     absent = []
     for task in registry.select_tasks(tasks):
         try:
-            dataset = load_dataset(task, data_root(data), Settings(allow_incomplete=True))
+            dataset = load_dataset(task, data_root(data), _AS_IT_IS)
         except DataMissingError:
             absent.append(task.name)
             continue
@@ -226,9 +200,8 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
     number_of = {
         text: number for number, text in enumerate(dict.fromkeys(text for texts in of_task.values() for text in texts))
     }
-    places: dict[int, list[tuple[int, float]]] = {}
-    for each in corpus_overlap(list(number_of), corpus_texts(corpus, column)) if number_of else ():
-        places.setdefault(each.text, []).append((each.line, each.similarity))
+    occurrences = corpus_overlap(list(number_of), corpus_texts(corpus, column)) if number_of else ()
+    places = grouped((each.text, (each.line, each.similarity)) for each in occurrences)
     for name, texts in of_task.items():
         seen = [(text, places[number_of[text]]) for text in texts if number_of[text] in places]
         same = sum(max(share for _, share in where) == 1 for _, where in seen)
@@ -259,13 +232,8 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
 @_rejected
 @_incomplete
 def fetch(
-    names: tuple[str, ...],
-    data: str | None,
-    attempts: int,
-    timeout: float,
-    quiet: bool,
-    **accepted: Any,
-) -> None:
+    names: tuple[str, ...], data: str | None, attempts: int, timeout: float, quiet: bool, **accepted: Any
+) -> None:  # fmt: skip
     """Download open data sets from their official addresses, verify them and prepare them.
 
     Interrupted downloads of known hash go on where they stopped. Where none is published, the first download is remembered in
@@ -300,15 +268,12 @@ def prepare(names: tuple[str, ...], sources: tuple[Path, ...], data: str | None,
 
 def _put_in_place(names: tuple[str, ...], make: Callable[[Manifest], Prepared]) -> None:
     """Make one data set after the other and report them; one that cannot be made keeps none of the others from it."""
-    from medsenteval.datasets.manifest import select
-    from medsenteval.errors import DataError
-
     failed = []
-    for manifest in select(names):
+    for found in select(names):
         try:
-            prepared = make(manifest)
+            prepared = make(found)
         except DataError as error:
-            failed.append(manifest.name)
+            failed.append(found.name)
             echo(f"Error: {error}", err=True)
             continue
         _report(prepared.status)
@@ -329,13 +294,9 @@ def _put_in_place(names: tuple[str, ...], make: Callable[[Manifest], Prepared]) 
 def export_(bundle: Path, names: tuple[str, ...], data: str | None, restricted: bool) -> None:
     """Write prepared data sets into one file, to carry to a machine without internet."""
     from medsenteval.datasets.bundle import export_bundle
-    from medsenteval.datasets.locate import data_root
-    from medsenteval.datasets.manifest import select
-    from medsenteval.datasets.status import MISSING, where_is
 
     root = data_root(data)
-    chosen = [found for found in select(names or ("all",)) if names or where_is(found, root) is not None]
-    exported = export_bundle(bundle, chosen, root, restricted)
+    exported = export_bundle(bundle, _chosen(names, root), root, restricted)
     for name, reason in exported.left_out:
         if reason == MISSING and not names:
             continue  # another set of its folder is there
@@ -357,10 +318,6 @@ def import_(bundle: Path, data: str | None, replace_old: bool) -> None:
 
 def _root(data: str | None) -> Path:
     """Return the data folder to write into; the bundled sample is none."""
-    import os
-
-    from medsenteval.errors import SettingsError
-
     chosen = data or os.environ.get("MEDSENTEVAL_DATA")
     if not chosen:
         raise SettingsError("no data folder to write into; name one with --data or MEDSENTEVAL_DATA")
@@ -368,6 +325,11 @@ def _root(data: str | None) -> Path:
     if root.exists() and not root.is_dir():
         raise SettingsError(f"{root} is not a folder; name another one with --data or MEDSENTEVAL_DATA")
     return root
+
+
+def _chosen(names: tuple[str, ...], root: Path) -> list[Manifest]:
+    """Return the data sets that were named, and without a name all that are here."""
+    return list(select(names)) if names else [found for found in select(("all",)) if where_is(found, root) is not None]
 
 
 def _counts(found: SetStatus) -> str:

@@ -8,6 +8,7 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import SettingsError
 
 
 @click.command()
@@ -22,8 +23,8 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
     Run both halves first: medsenteval run -t sentence,general -e ENCODER
     """
     from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
-    from medsenteval.errors import SettingsError
-    from medsenteval.report.answer_tables import draw_gaps, render_gaps, render_paired_gaps
+    from medsenteval.report.answer_tables import render_gaps, render_paired_gaps
+    from medsenteval.report.charts.domain_gap_chart import gap_panels
     from medsenteval.running.result_store import load_results
 
     results = shared.settled(load_results(what, folder))
@@ -37,5 +38,4 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
         echo(render_paired_gaps(paired_gaps(gaps, general.strip(), in_domain.strip()), style))
     shared.say_synthetic(results, err=style == "csv")
     if figure is not None:
-        draw_gaps(gaps, figure)
-        echo(f"drawn: {figure}", err=True)
+        shared.draw(gap_panels(gaps), figure)

@@ -8,6 +8,7 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import SettingsError
 
 
 @click.command()
@@ -36,17 +37,15 @@ def figures(
     from medsenteval.report.page_content import PageOptions
 
     kinds = tuple(dict.fromkeys(shared.names_in(formats.casefold())))
-    check_formats(kinds)
     inches = None if width is None else _inches(width)
+    # Refused before anything is computed.
+    check_formats(kinds)
     ready_folder(output)
-    page = page_of(what, folder, tasks, subsets_by, PageOptions(level=level))
-    written = write_figures(page, output, kinds, inches)
+    written = write_figures(page_of(what, folder, tasks, subsets_by, PageOptions(level=level)), output, kinds, inches)
     echo(f"{len(written)} file(s) in {output}")
 
 
 def _inches(width: str) -> float:
-    from medsenteval.errors import SettingsError
-
     named = {"column": 3.3, "page": 6.9}
     try:
         inches = named[width] if width in named else float(width)

@@ -8,6 +8,7 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import SettingsError
 
 
 @click.command()
@@ -32,8 +33,8 @@ def frontier(
     """
     from medsenteval.comparison.frontier import compression_frontier
     from medsenteval.datasets.locate import data_root
-    from medsenteval.errors import SettingsError
-    from medsenteval.report.answer_tables import draw_frontiers, render_frontier
+    from medsenteval.report.answer_tables import render_frontier
+    from medsenteval.report.charts.frontier_chart import frontier_panels
     from medsenteval.running.result_store import load_results, of_tasks
 
     parts = shared.names_in(dimensions)
@@ -48,5 +49,4 @@ def frontier(
         echo(f"Not scored: {reason}.", err=True)
     shared.say_synthetic(results)
     if figure is not None:
-        draw_frontiers(found, figure)
-        echo(f"drawn: {figure}", err=True)
+        shared.draw(frontier_panels(found), figure)

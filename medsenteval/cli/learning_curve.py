@@ -19,7 +19,7 @@ def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) 
 
     Make the points first: medsenteval run -t TASK -e ENCODER --train-fraction 0.01,0.1,0.5 (or --shots 1,4,16)
     """
-    from medsenteval.report.learning_curve_table import curve_points, draw_curves, render_curves
+    from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
     from medsenteval.running.result_store import load_results
 
     results = shared.settled(load_results(what, folder))
@@ -27,5 +27,4 @@ def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) 
     echo(render_curves(points, style))
     shared.say_synthetic(results, err=style == "csv")
     if figure is not None:
-        draw_curves(points, figure)
-        echo(f"drawn: {figure}", err=True)
+        shared.draw(curve_panels(points), figure)

@@ -40,16 +40,14 @@ class _Group(click.Group):
         if name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[name][0].partition(":")
-        command: click.Command = getattr(import_module(module), attribute)
+        command: click.Command = getattr(import_module(f"medsenteval.cli.{module}"), attribute)
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         # From the table, so that --help need not import every command.
-        left = [name for name in COMMANDS if not any(name in names for names in COMMAND_GROUPS.values())]
-        for title, names in COMMAND_GROUPS.items():
-            shown = [*names, *(left if title == "Housekeeping" else ())]
+        for title, commands in COMMAND_GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, COMMANDS[name][1]) for name in shown], col_max=16)
+                formatter.write_dl([(name, said) for name, (_, said) in commands.items()], col_max=16)
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]

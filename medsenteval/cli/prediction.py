@@ -10,6 +10,8 @@ import click
 
 from medsenteval.cli.shared_options import names_in, say_cautions, settled
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import SettingsError
+from medsenteval.support.text_table import text_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,8 +51,8 @@ def correlate(
     Every correlation is shown with n, its exact p values, interval, and the one encoder without which it changes most.
     """
     from medsenteval.comparison.prediction import correlate_columns
-    from medsenteval.errors import SettingsError
     from medsenteval.running.result_store import ResultStore
+    from medsenteval.statistics import correct
 
     stored = None if results is None else settled(ResultStore(results).results())
     columns = _columns(stored, published, table)
@@ -65,16 +67,16 @@ def correlate(
         level = 0.0
     if not cells:
         raise SettingsError(f"nothing to correlate; name columns with -x and -y out of {', '.join(columns.shown)}")
-    echo(_matrix(cells, kind, correction, level))
+    corrected = [float(p) for p in correct([cell.association.p_value for cell in cells], correction)]
+    echo(_matrix(cells, corrected, kind, correction, level))
     echo()
-    echo(_details(cells, correction, level))
+    echo(_details(cells, corrected, correction, level))
     used = {name.split(".")[0].lower() for cell in cells for name in (cell.first, cell.second)}
     say_cautions([result for result in stored or () if result.task.lower() in used])
 
 
 def _columns(results: Sequence[Result] | None, published: str | None, table: Path | None) -> Columns:
     from medsenteval.comparison.prediction import columns_of_results, read_published_columns, read_score_table
-    from medsenteval.errors import SettingsError
 
     if sum(source is not None for source in (results, published, table)) != 1:
         raise SettingsError("name one source of scores: a folder of RESULTS, --published TABLE or --table FILE")
@@ -86,17 +88,8 @@ def _columns(results: Sequence[Result] | None, published: str | None, table: Pat
     return columns_of_results(results)
 
 
-def _corrected(cells: Sequence[Cell], correction: str) -> list[float]:
-    from medsenteval.statistics import correct
-
-    return [float(p) for p in correct([cell.association.p_value for cell in cells], correction)]
-
-
-def _matrix(cells: Sequence[Cell], kind: str, correction: str, level: float) -> str:
+def _matrix(cells: Sequence[Cell], p_values: Sequence[float], kind: str, correction: str, level: float) -> str:
     """Lay the coefficients out as the paper's tables do, marked where p is below the level."""
-    from medsenteval.support.text_table import text_table
-
-    p_values = _corrected(cells, correction)
     shown = {
         (cell.first, cell.second): f"{cell.association.coefficient:.2f}{'*' if p < level else ' '}"
         for cell, p in zip(cells, p_values, strict=True)
@@ -109,11 +102,9 @@ def _matrix(cells: Sequence[Cell], kind: str, correction: str, level: float) -> 
     return f"{table}\n* p < {level:g}, two-sided, {corrected}"
 
 
-def _details(cells: Sequence[Cell], correction: str, level: float) -> str:
-    from medsenteval.support.text_table import text_table
-
+def _details(cells: Sequence[Cell], p_values: Sequence[float], correction: str, level: float) -> str:
     rows = []
-    for cell, p in zip(cells, _corrected(cells, correction), strict=True):
+    for cell, p in zip(cells, p_values, strict=True):
         found = cell.association
         interval = "-" if math.isnan(found.low) else f"[{found.low:.2f}, {found.high:.2f}]"
         without = "-" if math.isnan(cell.without_most_influential) else f"{cell.without_most_influential:.2f}"

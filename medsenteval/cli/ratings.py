@@ -9,6 +9,7 @@ import click
 
 from medsenteval.cli.shared_options import names_in, numbers_in
 from medsenteval.cli.terminal import echo
+from medsenteval.support.text_table import text_table
 
 if TYPE_CHECKING:
     from medsenteval.words.ratings import Ratings
@@ -82,7 +83,6 @@ def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str
     import numpy as np
 
     from medsenteval.comparison.word_subsets import pair_subsets, read_word_values
-    from medsenteval.support.text_table import text_table
 
     edges = numbers_in("--limits", limits)
     subsets = pair_subsets(found.pairs, read_word_values(table), limits=edges, groups=groups, name=table.stem)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -35,15 +36,8 @@ def report(
     folder: Path,
     tasks: str | None,
     beside: str | None,
-    title: str,
-    examples: int | None,
-    data: Path | None,
-    include_restricted: bool,
     subsets_by: Path | None,
-    rope: float,
-    resamples: int,
-    level: float,
-    correction: str,
+    **options: Any,
 ) -> None:
     """Make one page of results that opens offline: scores, figures, cost, and every task in detail.
 
@@ -56,18 +50,8 @@ def report(
     from medsenteval.support.atomic_files import write_atomically
 
     ready_folder(output.parent)
-    options = PageOptions(
-        title=title,
-        examples=examples or 0,
-        data=data,
-        include_restricted=include_restricted,
-        level=level,
-        correction=correction,
-        resamples=resamples,
-        rope=rope,
-    )
-    page = page_of(what, folder, tasks, subsets_by, options, reference=beside is not None)
+    page = page_of(what, folder, tasks, subsets_by, PageOptions(**options), reference=beside is not None)
     write_atomically(output, render_page(page))
     echo(f"{output}: {len(page.comparison.encoders)} encoder(s), {len(page.views)} task(s)")
-    if include_restricted and any(view.access != "open" for view in page.views):
+    if page.options.include_restricted and any(view.access != "open" for view in page.views):
         echo("Items of restricted data sets are on this page: share it only with those who may see them.", err=True)

@@ -9,6 +9,7 @@ import click
 
 from medsenteval.cli.shared_options import ONLY_TASKS, PATH, results_named
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import DataError, SettingsError
 
 
 @click.group()
@@ -22,7 +23,6 @@ def results() -> None:
 @click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The bundle; its name ends in .results.zip.")
 def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -> None:
     """Pack results into one file: scores, ids and answers with their hashes, no texts."""
-    from medsenteval.errors import SettingsError
     from medsenteval.running.result_bundle import SUFFIX, pack_results
     from medsenteval.running.result_store import load_results, of_tasks
 
@@ -52,7 +52,6 @@ def verify(bundles: tuple[Path, ...]) -> None:
 def add(bundle: Path, folder: Path) -> None:
     """Verify BUNDLE and copy it into FOLDER, which `compare` and `report` then read whole."""
     from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
-    from medsenteval.errors import DataError
     from medsenteval.running.result_bundle import SUFFIX
     from medsenteval.running.result_store import ResultStore
 

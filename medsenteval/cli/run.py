@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA
+from medsenteval.cli.shared_options import DATA, announcer
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import SettingsError
 
 if TYPE_CHECKING:
     from medsenteval.contracts import Task
@@ -100,7 +101,6 @@ def run(
     from medsenteval import registry
     from medsenteval.embedding.cache import EmbeddingCache
     from medsenteval.encoders.token_budget import TokenBudget
-    from medsenteval.errors import SettingsError
     from medsenteval.running.result_store import ResultStore
     from medsenteval.running.suite import Suite, SuiteOutcome
     from medsenteval.running.suite_file import SuiteDescription, read_suite, what_needs_trust
@@ -137,7 +137,7 @@ def run(
             executor=described.executor,
             progress=False if quiet else progress or None,
             budget=budget,
-            announce=lambda message: None if quiet else echo(message, err=True),
+            announce=announcer(quiet),
         )
         if plan_only:
             _show_plan(to_run, folder, together)
@@ -164,8 +164,6 @@ def _parts_of_training(
     train_fractions: str | None, shots: str | None, few_shot: str | None
 ) -> list[dict[str, float | int | str]]:
     """Return the changes of settings for each point of a learning curve; one empty change without a curve."""
-    from medsenteval.errors import SettingsError
-
     if train_fractions is not None and shots is not None:
         raise SettingsError("--train-fraction and --shots exclude each other")
     common: dict[str, float | int | str] = {} if few_shot is None else {"few_shot": few_shot}
@@ -236,8 +234,6 @@ def _end(outcome: SuiteOutcome, quiet: bool) -> None:
 
 
 def _seeds(text: str) -> tuple[int, ...]:
-    from medsenteval.errors import SettingsError
-
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and len(part) < 20 for part in parts):
         raise SettingsError(f"--seeds is {text!r}; expected whole numbers separated by commas")
@@ -246,7 +242,6 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 def _task_options(options: tuple[str, ...]) -> dict[str, dict[str, str]]:
     from medsenteval import registry
-    from medsenteval.errors import SettingsError
 
     collected: dict[str, dict[str, str]] = {}
     for option in options:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import SettingsError
 
 if TYPE_CHECKING:
     from medsenteval.contracts import Result
+    from medsenteval.report.charts.drawing import Drawing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +26,8 @@ TO_FILE = click.option("-o", "--output", type=PATH, metavar="FILE", help="Write 
 SUBSETS_BY = click.option("--subsets-by", type=PATH, metavar="TABLE",
                           help="Words and their values: adds curves of word similarity by frequency or the like.")  # fmt: skip
 RESAMPLES = click.option("--resamples", default=10_000, metavar="N", help="Resamples of the paired bootstrap; default 10,000.")
+FORMAT = click.option("--format", "style", type=click.Choice(["text", "markdown", "latex", "csv"]), default="text",
+                      help="Of the table; default text.")  # fmt: skip
 CORRECTION = click.option("--correction", default="holm", metavar="NAME",
                           help="holm (default), bonferroni, benjamini-hochberg or none")  # fmt: skip
 
@@ -34,19 +38,6 @@ def results_named(command: F) -> F:
     folder = click.option("-r", "--results", "folder", default="results", type=PATH, metavar="FOLDER",
                           help="Where encoders named by their name have their results; default results.")  # fmt: skip
     return what(folder(command))
-
-
-def _known_format(context: click.Context, parameter: click.Parameter, style: str) -> str:
-    from medsenteval.errors import SettingsError
-    from medsenteval.report.comparison_table import FORMATS
-
-    if style not in FORMATS:
-        raise SettingsError(f"--format is {style!r}; it can be {', '.join(FORMATS)}")
-    return style
-
-
-FORMAT = click.option("--format", "style", default="text", callback=_known_format, metavar="NAME",
-                      help="text (default), markdown, latex or csv")  # fmt: skip
 
 
 def settled(results: Sequence[Result]) -> list[Result]:
@@ -64,6 +55,28 @@ def say_cautions(results: Sequence[Result]) -> None:
     for result in results:
         for caution in result.cautions:
             echo(f"Caution: {result.task}, {result.encoder}: {caution}.")
+
+
+def announcer(quiet: bool) -> Callable[[str], None]:
+    """Return a function that prints what a command is doing beside its output, or nothing where it is to be quiet."""
+    return lambda message: None if quiet else echo(message, err=True)
+
+
+def one_source(**places: Path | None) -> tuple[str, Path]:
+    """Return which of several options was given, and the file or folder that it names."""
+    named = [(kind, place) for kind, place in places.items() if place is not None]
+    if len(named) != 1:
+        *first, last = (f"--{kind}" for kind in places)
+        raise click.UsageError(f"name one source: {', '.join(first)} or {last}")
+    return named[0]
+
+
+def draw(drawing: Drawing, figure: Path) -> None:
+    """Write a drawing to the file that was named, and say so."""
+    from medsenteval.report.charts.figure_files import write_drawing
+
+    write_drawing(drawing, figure)
+    echo(f"drawn: {figure}", err=True)
 
 
 def say_synthetic(results: Sequence[Result], err: bool = False) -> None:
@@ -92,8 +105,6 @@ def names_in(text: str | None) -> list[str]:
 
 def numbers_in(option: str, text: str | None) -> tuple[float, ...]:
     """Read an option's numbers, separated by commas; none where it is not given."""
-    from medsenteval.errors import SettingsError
-
     try:
         return tuple(float(part) for part in text.split(",")) if text is not None else ()
     except ValueError as error:

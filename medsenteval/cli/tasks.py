@@ -8,6 +8,8 @@ import click
 
 from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
+from medsenteval.errors import DataMissingError
+from medsenteval.support.text_table import text_table
 
 if TYPE_CHECKING:
     from medsenteval.contracts import Task
@@ -22,8 +24,6 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
     from medsenteval import registry
     from medsenteval.comparison.decision import published_items, smallest_published
     from medsenteval.datasets.locate import data_root, locate
-    from medsenteval.errors import DataMissingError
-    from medsenteval.support.text_table import text_table
 
     if name is not None:
         echo(_describe(registry.task(name)))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from medsenteval.cli.shared_options import PATH, names_in
+from medsenteval.cli.shared_options import PATH, announcer, names_in, one_source
 from medsenteval.cli.terminal import echo
-from medsenteval.errors import DataMissingError
+from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.settings import Settings
+from medsenteval.support.text_table import text_table
 
 if TYPE_CHECKING:
     from medsenteval.words.terms.positives import Positives
@@ -25,10 +26,6 @@ _SETS = click.option("-s", "--sets", metavar="WORDS", help="Only sets with all t
 _OUTPUT = click.option("-o", "--output", type=PATH, default=Path("results"), metavar="FOLDER",
                        help="Where results are stored; default results.")  # fmt: skip
 _NO_CACHE = click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
-
-
-def _say(message: str) -> None:
-    echo(message, err=True)
 
 
 @click.group()
@@ -50,35 +47,25 @@ def build(
     snomed: Path | None,
     obo: Path | None,
     umls: Path | None,
-    release: str | None,
-    language: str | None,
-    sources: str | None,
     legacy: bool,
     output: Path,
     quiet: bool,
+    **reading: str | None,
 ) -> None:
     """Build the 20 data sets; run again after an interruption to go on."""
     from medsenteval.words.terms.sets import build_sets
 
-    kind, place = _one_source(snomed=snomed, obo=obo, umls=umls)
-    announce: Callable[[str], None] = (lambda message: None) if quiet else _say
-    positives, notice = _positives(kind, place, release, language, sources, legacy)
+    kind, place = one_source(snomed=snomed, obo=obo, umls=umls)
+    announce = announcer(quiet)
+    positives, notice = _positives(kind, place, legacy, **reading)
     announce(f"{positives.source}: {len(positives.rejected):,} concept(s) or term(s) left out")
     statistics = build_sets(positives, output, notice=notice, legacy=legacy, announce=announce, progress=not quiet)
     echo(_statistics_table(statistics, published=snomed is not None))
     echo(f"\nWritten to {output}. {notice}")
 
 
-def _one_source(**places: Path | None) -> tuple[str, Path]:
-    """Return which terminology was named, and where it is."""
-    named = [(kind, place) for kind, place in places.items() if place is not None]
-    if len(named) != 1:
-        raise click.UsageError("name one source: --snomed DIR, --obo FILE or --umls DIR")
-    return named[0]
-
-
 def _positives(
-    kind: str, place: Path, release: str | None, language: str | None, sources: str | None, legacy: bool
+    kind: str, place: Path, legacy: bool, release: str | None, language: str | None, sources: str | None
 ) -> tuple[Positives, str]:
     """Read the source and return its similar pairs with what its licence asks for."""
     from medsenteval.words.terms import positives as found
@@ -108,7 +95,6 @@ def _positives(
 
 def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
     from medsenteval.comparison.published import read_table
-    from medsenteval.support.text_table import text_table
     from medsenteval.words.terms.sets import STRATEGIES
 
     printed = {
@@ -133,7 +119,6 @@ def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
 
 
 def _chosen_sets(words: str | None) -> list[SetName]:
-    from medsenteval.errors import SettingsError
     from medsenteval.words.terms.sets import set_names
 
     wanted = [word.casefold() for word in names_in(words)]
@@ -171,7 +156,6 @@ def evaluate(
     from medsenteval.report.term_tables import measure_table, outcome_table
     from medsenteval.running.result_store import ResultStore
     from medsenteval.running.term_sets import evaluate_sets
-    from medsenteval.settings import Settings
     from medsenteval.words.terms.sets import is_synthetic, read_sets, source_of
 
     found = read_sets(folder, _chosen_sets(sets))
@@ -186,7 +170,7 @@ def evaluate(
         store=ResultStore(output),
         cache=None if no_cache else EmbeddingCache(),
         progress=not quiet,
-        announce=(lambda message: None) if quiet else _say,
+        announce=announcer(quiet),
     )
     echo(outcome_table(outcomes))
     if all_measures:
@@ -216,13 +200,11 @@ def link(
     snomed: Path | None,
     obo: Path | None,
     umls: Path | None,
-    synonyms: str,
-    dictionary: str,
-    wording: str,
     frequencies: Path | None,
     limit: int | None,
     output: Path,
     no_cache: bool,
+    **options: str,
 ) -> None:
     """Link names to concepts: is the name nearest to a synonym one of the same concept?
 
@@ -233,12 +215,10 @@ def link(
     from medsenteval.running.result_store import ResultStore
     from medsenteval.running.score_table import detail_table
     from medsenteval.running.suite import Suite
-    from medsenteval.settings import Settings
     from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
 
-    kind, place = _one_source(snomed=snomed, obo=obo, umls=umls)
+    kind, place = one_source(snomed=snomed, obo=obo, umls=umls)
     task = task_of_source(kind, place, frequencies)
-    options = {"synonyms": synonyms, "dictionary": dictionary, "wording": wording}
     suite = Suite(
         encoders,
         [task],
@@ -246,7 +226,7 @@ def link(
         data=place if place.is_dir() else place.parent,
         store=ResultStore(output),
         cache=None if no_cache else EmbeddingCache(),
-        announce=_say,
+        announce=announcer(quiet=False),
     )
     outcome = suite.run()
     for error in outcome.failed.values():
@@ -294,12 +274,11 @@ def separate(
     from medsenteval.embedding.cache import EmbeddingCache
     from medsenteval.report.term_tables import extremes_table, separation_table
     from medsenteval.running.category_separation import ALL_MEASURES, separate_encoders
-    from medsenteval.settings import Settings
     from medsenteval.words.terms.category_overlap import read_categories, sampled
 
     found = sampled(read_categories(snomed, obo, categories, lists), sample, seed)
     for name, members in found.items():
-        _say(f"{name}: {len(members):,} terms")
+        echo(f"{name}: {len(members):,} terms", err=True)
     rows = separate_encoders(
         [registry.load_encoder(spec) for spec in encoders],
         found,

@@ -10,6 +10,8 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.errors import DataError
+from medsenteval.support.text_table import text_table
 
 if TYPE_CHECKING:
     from medsenteval.comparison.word_subsets import Subsets
@@ -31,7 +33,6 @@ def subsets(
     """Score stored word similarity RESULTS on subsets of pairs: both words in the same interval of values."""
     from medsenteval import registry
     from medsenteval.comparison.word_subsets import read_word_values, subset_scores
-    from medsenteval.errors import DataError
     from medsenteval.running.result_store import ResultStore
 
     values = read_word_values(table)
@@ -62,8 +63,6 @@ def subsets(
 
 
 def _described(found: Subsets) -> str:
-    from medsenteval.support.text_table import text_table
-
     rows = []
     for score in found.scores:
         shown = ["-", "too few"] if math.isnan(score.value) else [f"{score.value:.3f}", f"[{score.low:.3f}, {score.high:.3f}]"]

@@ -21,18 +21,11 @@ from medsenteval.comparison.word_subsets import Subsets, subset_scores
 from medsenteval.contracts import Metric, Result, training_note
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.report.charts.interval_chart import number
 from medsenteval.report.comparison_table import lettered, render_comparison
 from medsenteval.report.privacy import access_of, public_note, texts_may_be_shown
+from medsenteval.report.score_texts import number
 from medsenteval.report.sections.cost import EncoderCost, encoder_costs
-from medsenteval.report.sections.disagreement import (
-    Disagreement,
-    confusion_matrix,
-    find_disagreements,
-    item_texts,
-    with_texts,
-    without_items,
-)
+from medsenteval.report.sections.disagreement import Disagreement, confusion_matrix, find_disagreements, item_texts
 from medsenteval.report.sections.headline import Headline, headline, share_of
 from medsenteval.report.sections.missing import MissingScore, missing_scores
 from medsenteval.report.sections.relations import RelationScores, relation_scores
@@ -40,19 +33,20 @@ from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.running.result_schema import Failure
 from medsenteval.statistics import FriedmanOutcome, Significance
 from medsenteval.statistics.verdicts import VERDICTS
+from medsenteval.support.grouping import grouped
 
 
 @dataclass(frozen=True)
 class PageOptions:
     """What goes on a page.
 
-    ``examples`` is how many disputed items a task shows with their texts, read from ``data``; 0 shows ids alone.
+    ``examples`` is how many disputed items a task shows with their texts, read from ``data``; without it, ids are shown alone.
     Items of data sets that are not open are shown with ``include_restricted`` only. ``rope`` is the largest difference that
     does not matter, in points.
     """
 
     title: str = "How good are these encoders on biomedical text?"
-    examples: int = 0
+    examples: int | None = None
     data: Path | None = None
     include_restricted: bool = False
     level: float = 0.05
@@ -167,17 +161,14 @@ def build_page(
 ) -> Page:
     """Compare the results and gather what a page shows; ``word_values`` (frequencies, for example) add subset curves."""
     options = options or PageOptions()
-    comparison = _in_order(
-        compare_results(
-            results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
-        )
+    comparison = compare_results(
+        results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
     )
     # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
     named, _ = one_for_each_job(results)
-    named.sort(key=lambda result: (_place(result.task), comparison.encoders.index(result.encoder)))
-    by_key: dict[str, list[Result]] = {}
-    for result in named:
-        by_key.setdefault(comparability(result), []).append(result)
+    tasks = [column.task for column in comparison.columns]
+    named.sort(key=lambda result: (tasks.index(result.task), comparison.encoders.index(result.encoder)))
+    by_key = grouped((comparability(result), result) for result in named)
     views = tuple(
         _view(f"task-{place}", column, by_key[column.key], comparison, options)
         for place, column in enumerate(_first_columns(comparison))
@@ -202,20 +193,6 @@ def build_page(
         missing=missing_scores(named, comparison.encoders, failures, options.data, options.include_restricted),
         n_results=len(results),
     )
-
-
-def _in_order(comparison: Comparison) -> Comparison:
-    """Return the columns in the order of the catalogue, those of plug-ins last; folders give them by name.
-
-    Encoders keep their order, so that their letters and numbers are those that ``medsenteval compare`` prints.
-    """
-    return replace(comparison, columns=tuple(sorted(comparison.columns, key=lambda column: _place(column.task))))
-
-
-def _place(task: str) -> int:
-    """Return where a task stands in the catalogue."""
-    known = [name for table in TASK_GROUPS.values() for name in table]
-    return known.index(task) if task in known else len(known)
 
 
 def group_of(task: str) -> str:
@@ -291,13 +268,13 @@ def _disagreement(
         return None
     if not may_be_shown:
         reason = f"Access to this data set is “{access_of(column.task)}”, so its items stay off this page."
-        return without_items(found, reason)
+        return replace(found, items=(), withheld=reason)
     if not options.examples or not found.items:
         return found
     texts = item_texts(next(iter(results.values())), data_root(options.data))
     if isinstance(texts, str):
         return replace(found, withheld=f"Ids without texts: {texts}.")
-    return with_texts(found, texts)
+    return replace(found, items=tuple(replace(item, texts=texts.get(item.id, ())) for item in found.items))
 
 
 def _gaps(results: Sequence[Result], comparison: Comparison) -> tuple[DomainGap, ...]:

@@ -21,7 +21,6 @@ from medsenteval.cli.commands import COMMAND_GROUPS, COMMANDS
 from medsenteval.cli.figures import _inches as figure_inches
 from medsenteval.cli.main import main
 from medsenteval.cli.terms import _statistics_table
-from medsenteval.datasets import locate
 from medsenteval.datasets.locate import sample_root
 from medsenteval.errors import SettingsError
 from medsenteval.running.result_store import ResultStore
@@ -318,15 +317,17 @@ def raising(error: BaseException) -> Callable[..., object]:
 
 
 def test_what_the_machine_refuses_is_one_line_and_an_interrupt_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locate, "data_root", raising(OSError(28, "No space left on device", "/full/x")))
+    monkeypatch.setattr("medsenteval.cli.data.data_root", raising(OSError(28, "No space left on device", "/full/x")))
     outcome = medsenteval("data", "status", "RQE")
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert outcome.stderr == "Error: /full/x: No space left on device; free some space, or name another place\n"
-    monkeypatch.setattr(locate, "data_root", raising(OSError("no file to blame")))
+    monkeypatch.setattr("medsenteval.cli.data.data_root", raising(OSError("no file to blame")))
     with pytest.raises(OSError, match="no file to blame"):
         medsenteval("data", "status", "RQE")
     for given, said in (("", "files are written whole or not at all, and the same command goes on"), ("enough", "enough")):
-        monkeypatch.setattr(locate, "data_root", raising(KeyboardInterrupt(given) if given else KeyboardInterrupt()))
+        monkeypatch.setattr(
+            "medsenteval.cli.data.data_root", raising(KeyboardInterrupt(given) if given else KeyboardInterrupt())
+        )
         outcome = medsenteval("data", "status", "RQE")
         assert (outcome.exit_code, outcome.stderr) == (130, f"\nInterrupted: {said}\n")
 
@@ -355,7 +356,7 @@ def test_warnings_of_others_are_shown_as_python_shows_them(monkeypatch: pytest.M
         warnings.warn("a library is old", FutureWarning, stacklevel=1)
         raise SettingsError("the end")
 
-    monkeypatch.setattr(locate, "data_root", warn)
+    monkeypatch.setattr("medsenteval.cli.data.data_root", warn)
     outcome = medsenteval("data", "status", "RQE")
     first, *_, last = outcome.stderr.splitlines()
     assert (first.partition(": ")[2], last, outcome.stdout) == ("FutureWarning: a library is old", "Error: the end", "")

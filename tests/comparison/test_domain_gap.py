@@ -117,7 +117,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert figure.stat().st_size > 5_000
     both = CliRunner().invoke(main, ["compare", folder, "--general", "--resamples", "100"])
     assert "Counterparts' shares" in both.stdout
-    for arguments, message in ((["--pair", "glove"], "expected GENERAL,INDOMAIN"), (["--format", "x"], "it can be text")):
+    for arguments, message in ((["--pair", "glove"], "expected GENERAL,INDOMAIN"), (["--format", "x"], "is not one of 'text'")):
         wrong = CliRunner().invoke(main, ["gap", folder, *arguments])
         assert (wrong.exit_code, message in wrong.stderr) == (2, True)
 

@@ -17,7 +17,8 @@ from medsenteval.contracts import Result
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import SettingsError
-from medsenteval.report.learning_curve_table import curve_points, draw_curves, render_curves
+from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
 from medsenteval.settings import Settings
 from medsenteval.statistics import share_interval
 from medsenteval.tasks.learning_curve import _accuracy, _mean_f1, mteb_experiments, part_of_rows
@@ -155,7 +156,7 @@ def test_curves(counting: CountingEncoder, tmp_path: Path) -> None:
     points = curve_points(results)
     assert [(point.part, point.n_train) for point in points] == [("shots 2", 12), ("shots 8", 48), ("all", 241)]
     assert "shots 8" in render_curves(points)
-    draw_curves(points, tmp_path / "curve.png")
+    write_drawing(curve_panels(points), tmp_path / "curve.png")
     assert (tmp_path / "curve.png").stat().st_size > 5_000
     with pytest.raises(SettingsError, match="run --train-fraction"):
         curve_points(results[2:])
@@ -214,4 +215,4 @@ def test_the_commands(tmp_path: Path) -> None:
     assert "numbers separated by commas" in run("run", "--shots", "few", code=2)
     assert "exclude each other" in run("run", "--shots", "1", "--train-fraction", "0.1", code=2)
     assert "needs shots" in run("run", "--few-shot", "mteb", code=2)
-    assert "it can be text" in run("curve", folder, "--format", "x", code=2)
+    assert "is not one of 'text', 'markdown', 'latex', 'csv'" in run("curve", folder, "--format", "x", code=2)

@@ -59,12 +59,12 @@ def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mappi
     }
     means = {encoder: sum(values) / len(values) if values else 0.0 for encoder, values in shares.items()}
     order = sorted(comparison.encoders, key=lambda name: (ranks[name].rank if ranks else 0.0, -means[name]))
-    tasks = _count(len(columns), "task")
     if columns and all(column.synthetic for column in columns):
         parts = [("Nothing is decided here: these are scores on synthetic sample data.", False)]
         return Headline(tuple(parts), tuple(order))
     if len(order) == 1:
         clear = sum(column.scores[order[0]].clear_of_baseline for column in columns if order[0] in column.scores)
+        tasks = "1 task" if len(columns) == 1 else f"{len(columns)} tasks"
         said = f" is clearly above the best constant answer on {clear} of {tasks}."
         return Headline(((order[0], True), (said, False)), tuple(order))
     shown = {(column.label, column.metric) for column in columns}
@@ -122,7 +122,3 @@ def _of_many(rows: Sequence[RankRow]) -> list[tuple[str, bool]]:
     for place_in_list, name in enumerate(tied):
         parts += [(" and " if 0 < place_in_list == len(tied) - 1 else ", " if place_in_list else "", False), (name, True)]
     return [*parts, (" cannot be told apart from it.", False)]
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
