@@ -16,21 +16,26 @@ from medsenteval.report.charts.line_chart import Panel, Point, line_panels
 from medsenteval.report.comparison_table import render_table
 from medsenteval.report.score_texts import interval, number
 from medsenteval.running.job_results import what_differs
+from medsenteval.support.grouping import grouped
 
 _PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-shots)-(?P<size>[\d.e-]+?)-draws-(?P<draws>\d+)$")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CurvePoint:
-    """One score on a curve; ``protocol`` is that of the whole training set, ``part`` what was taken of it."""
+    """A result on a curve; ``protocol`` is that of the whole training set, ``part`` what was taken of it."""
 
-    encoder: str
-    task: str
+    result: Result
     protocol: str
     part: str
-    n_train: int
-    metric: Metric
-    cautions: str
+
+    @property
+    def metric(self) -> Metric:
+        return self.result.metric(self.result.headline[0])
+
+    @property
+    def curve(self) -> tuple[str, str, str]:
+        return self.result.task, self.result.encoder, self.protocol
 
 
 def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
@@ -38,23 +43,15 @@ def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
 
     Where a task's results differ in more than the part, in seed or probe for one, each way is a curve of its own.
     """
-    points = [
-        CurvePoint(
-            result.encoder,
-            result.task,
-            _curve_name(result, [other for other in results if other.task == result.task]),
-            f"{match['kind']} {match['size']}" if match else "all",
-            result.n_train,
-            result.metric(result.headline[0]),
-            "; ".join([*result.cautions, *(["synthetic sample data"] if result.synthetic else [])]),
-        )
-        for result, match in ((result, _PART.match(result.protocol)) for result in results)
-    ]
-    curves = {(point.encoder, point.task, point.protocol) for point in points if point.part != "all"}
+    points = []
+    for result in results:
+        match = _PART.match(result.protocol)
+        part = f"{match['kind']} {match['size']}" if match else "all"
+        points.append(CurvePoint(result, _curve_name(result, [other for other in results if other.task == result.task]), part))
+    curves = {point.curve for point in points if point.part != "all"}
     if not curves:
         raise SettingsError("no result on a part of the training rows; make some with run --train-fraction or run --shots")
-    points = [point for point in points if (point.encoder, point.task, point.protocol) in curves]
-    return sorted(points, key=lambda point: (point.task, point.encoder, point.protocol, point.n_train))
+    return sorted((point for point in points if point.curve in curves), key=lambda point: (point.curve, point.result.n_train))
 
 
 def _curve_name(result: Result, others: Sequence[Result]) -> str:
@@ -69,16 +66,16 @@ def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
     """Return a line for each point."""
     rows = [
         [
-            point.task,
-            point.encoder,
+            point.result.task,
+            point.result.encoder,
             point.protocol,
             point.part,
-            f"{point.n_train:,}",
+            f"{point.result.n_train:,}",
             point.metric.name,
             number(point.metric.value, point.metric.unit),
             interval(point.metric.low, point.metric.high, point.metric.unit),
             number(point.metric.baseline, point.metric.unit),
-            point.cautions,
+            "; ".join([*point.result.cautions, *(["synthetic sample data"] if point.result.synthetic else [])]),
         ]
         for point in points
     ]
@@ -89,16 +86,13 @@ def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
 def curve_panels(points: Sequence[CurvePoint]) -> Drawing:
     """Draw a panel for each task, a line for each encoder and protocol over the logarithm of training rows."""
     panels = []
-    for task in dict.fromkeys(point.task for point in points):
-        own = [point for point in points if point.task == task]
+    for task, own in grouped((point.result.task, point) for point in points).items():
         lines: dict[str, list[Point]] = {}
         for point in own:
-            name, score = f"{point.encoder}, {point.protocol}", point.metric
-            shown = f"{number(score.value, score.unit)} {interval(score.low, score.high, score.unit)}"
-            said = f"{name}, {point.n_train:,} rows: {shown}"
-            place = Point(math.log(max(1, point.n_train)), score.value, score.low, score.high, said)
-            lines.setdefault(name, []).append(place)
-        ticks = {math.log(max(1, size)): f"{size:,}" for size in sorted({point.n_train for point in own})}
+            name, score, n = f"{point.result.encoder}, {point.protocol}", point.metric, point.result.n_train
+            said = f"{name}, {n:,} rows: {number(score.value, score.unit)} {interval(score.low, score.high, score.unit)}"
+            lines.setdefault(name, []).append(Point(math.log(max(1, n)), score.value, score.low, score.high, said))
+        ticks = {math.log(max(1, size)): f"{size:,}" for size in sorted({point.result.n_train for point in own})}
         score = own[0].metric
         measured = axis_title(task, score.name, score.unit)
         panels.append(Panel(task, "training rows; dashed: constant answer", measured, ticks, lines, score.baseline))

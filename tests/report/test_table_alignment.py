@@ -87,10 +87,14 @@ def test_gaps_and_decisions() -> None:
     assert misaligned(render_decisions(decisions, ranks, 1.0, 0.05, "text")) == []
 
 
+def scored(task: str, encoder: str, metric: Metric, n_train: int) -> Result:
+    return simulated_result(task, encoder, [metric], {"id": ["1"]}, n_train=n_train)
+
+
 def test_curves_and_frontiers() -> None:
     points = [
-        CurvePoint("a", "RQE", "split", "shots 8", 16, Metric("acc", 9.0, 8.0, 10.0, 50.0, "percent", 9), ""),
-        CurvePoint("longer", "MedNLI", "kfold-10", "all", 1600, Metric("acc", 70.0, 60.0, 80.0, 5.0, "percent", 900), "known"),
+        CurvePoint(scored("RQE", "a", Metric("acc", 9.0, 8.0, 10.0, 50.0, "percent", 9), 16), "split", "shots 8"),
+        CurvePoint(scored("MedNLI", "longer", Metric("acc", 70.0, 60.0, 80.0, 5.0, "percent", 900), 1600), "kfold-10", "all"),
     ]
     assert misaligned(render_curves(points)) == []
     sizes = [FrontierPoint(64, "float32", 256, 80.0, 0.0, 0.0, 0.0, True), FrontierPoint(8, "int8", 8, 9.0, 71.0, 60.0, 80.0)]

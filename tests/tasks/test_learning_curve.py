@@ -154,7 +154,7 @@ def test_curves(counting: CountingEncoder, tmp_path: Path) -> None:
         score("MR", counting),
     ]
     points = curve_points(results)
-    assert [(point.part, point.n_train) for point in points] == [("shots 2", 12), ("shots 8", 48), ("all", 241)]
+    assert [(point.part, point.result.n_train) for point in points] == [("shots 2", 12), ("shots 8", 48), ("all", 241)]
     assert "shots 8" in render_curves(points)
     write_drawing(curve_panels(points), tmp_path / "curve.png")
     assert (tmp_path / "curve.png").stat().st_size > 5_000
@@ -191,7 +191,7 @@ def test_every_way_of_scoring_is_a_curve_of_its_own() -> None:
         ("split, sklearn, seed=1", "shots 2", 62.0),
     ]
     assert {point.protocol for point in curve_points(results[:2])} == {"split"}
-    assert [bool(point.cautions) for point in points] == [False, False, True, False, False]
+    assert [bool(point.result.cautions) for point in points] == [False, False, True, False, False]
     assert "knows less than half of this task's words; synthetic sample data" in render_curves(points, "csv")
     correlation = replace(results[0].metrics[0], unit="fraction", value=0.6125, low=0.5, high=0.7)
     assert "0.613  [0.500, 0.700]" in render_curves(curve_points([replace(results[0], metrics=(correlation,))]))

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.comparison.published import read_table
 from medsenteval.support.toml_files import parse_toml
 
@@ -46,18 +47,7 @@ class PublishedNumber:
 _TOLD: Final = ("table", "encoder", "task", "metric", "unit", "protocol", "setting", "domain", "dimension", "note")
 #: Names of SentEval's tasks as papers print them.
 _GENERAL_NAMES: Final = {
-    "SICK-E": "SICKEntailment",
-    "SICK-R": "SICKRelatedness",
-    "STSB": "STSBenchmark",
-    "SentLen": "Length",
-    "WC": "WordContent",
-    "TreeDepth": "Depth",
-    "TopConst": "TopConstituents",
-    "BShift": "BigramShift",
-    "SubjNum": "SubjNumber",
-    "ObjNum": "ObjNumber",
-    "SOMO": "OddManOut",
-    "CoordInv": "CoordinationInversion",
+    printed: name for group in ("general", "probing") for name, (_, others) in TASK_GROUPS[group].items() for printed in others
 }
 #: The beginning of a source in senteval_general.csv -> name of the table.
 _GENERAL_TABLES: Final = {
