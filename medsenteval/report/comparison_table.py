@@ -189,17 +189,11 @@ def lettered(comparison: Comparison, encoders: Sequence[str]) -> tuple[str, ...]
     """Return the letters of encoders in the order of the table; three or more in a row become "d–h"."""
     letters = list(comparison.letters().values())
     places = sorted(comparison.encoders.index(encoder) for encoder in encoders)
-    runs: list[list[int]] = []
-    for place in places:
-        if runs and place == runs[-1][-1] + 1:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    return tuple(
-        text
-        for run in runs
-        for text in ([f"{letters[run[0]]}–{letters[run[-1]]}"] if len(run) > 2 else [letters[i] for i in run])
-    )
+    said: list[str] = []
+    # Places that follow each other are all as far from their number in the list.
+    for run in grouped((place - i, letters[place]) for i, place in enumerate(places)).values():
+        said += [f"{run[0]}–{run[-1]}"] if len(run) > 2 else run
+    return tuple(said)
 
 
 def _legend(comparison: Comparison, options: TableOptions) -> list[str]:

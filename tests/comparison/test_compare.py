@@ -578,7 +578,7 @@ def test_published_rows_are_marked(stored: Path) -> None:
 def test_bad_requests_are_explained(stored: Path, tmp_path: Path) -> None:
     assert "there: fair, good, middling, poor_one" in run("nobody", "-r", str(stored), code=2)
     assert "no results folder" in run("good", "-r", str(tmp_path / "none"), code=2)
-    assert "it can be text, markdown, latex, csv" in run(str(stored), "--format", "word", code=2)
+    assert "is not one of 'text', 'markdown', 'latex', 'csv'" in run(str(stored), "--format", "word", code=2)
     assert "--against is 'x'" in run(str(stored), "--against", "x", code=2)
     assert "no result of the tasks" in run(str(stored), "-t", "CR", code=2)
     (tmp_path / "empty").mkdir()

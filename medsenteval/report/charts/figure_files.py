@@ -129,15 +129,9 @@ def _paint(axes: Any, shape: Shape, order: int, points: float) -> None:
 FIGURE_FORMATS: Final = ("svg", "png", "pdf")
 
 
-def figure_format(path: Path) -> str:
-    """Return the format that the ending of a figure's name chooses."""
+def write_drawing(drawing: Drawing, path: Path) -> None:
+    """Write a figure as .svg, .png or .pdf, as its name ends, in the size that it was laid out for."""
     kind = path.suffix.lstrip(".").casefold()
     if kind not in FIGURE_FORMATS:
         raise SettingsError(f"{path}: a figure's name ends in {', '.join('.' + each for each in FIGURE_FORMATS)}")
-    return kind
-
-
-def write_drawing(drawing: Drawing, path: Path) -> None:
-    """Write a figure as .svg, .png or .pdf, in the size that it was laid out for."""
-    kind = figure_format(path)
     write_atomically(path, svg_file(drawing) if kind == "svg" else painted(drawing, kind))
