@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,9 +19,8 @@ from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
 from medsenteval.encoders.static.converted_vectors import VectorTable, open_vectors
-from medsenteval.encoders.static.tokens import TOKENIZERS
+from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, TokenisedTexts, look_up, tokenise
 from medsenteval.encoders.static.vector_formats import FileOptions
-from medsenteval.encoders.static.vectors import CASES
 from medsenteval.errors import EncoderError, import_extra
 
 if TYPE_CHECKING:
@@ -61,10 +59,10 @@ class SentenceReader:
     """
 
     def __init__(self, table: VectorTable, where: Path, reading: Reading) -> None:
-        self._vocabulary = table.row_of
-        self._split = TOKENIZERS[reading.tokenizer]
+        self._row_of = table.row_of
+        self._tokenizer = reading.tokenizer
         self._case = reading.case
-        rows = {version: table.row_of.rows(words) for version, words in VERSIONS.items()}
+        rows = {version: look_up(words, table.row_of, "exact") for version, words in VERSIONS.items()}
         absent = [word for word, row in zip(VERSIONS[reading.version], rows[reading.version], strict=True) if row < 0]
         if absent and reading.boundaries == "required":
             others = [version for version, found in rows.items() if (found >= 0).all()]
@@ -78,25 +76,19 @@ class SentenceReader:
 
     def read(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
         """Return the rows of each text, boundaries included."""
-        return [np.concatenate([self._before, rows[rows >= 0], self._after]) for rows in self._located(map(self._split, texts))]
+        part, rows = self._located(texts)
+        found = np.split(rows[part.ids], part.offsets[1:-1]) if len(texts) else []
+        return [np.concatenate([self._before, each[each >= 0], self._after]) for each in found]
 
     def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the share of tokens, of distinct tokens and of texts that have a vector."""
-        tokenised = [self._split(text) for text in texts]
-        located = self._located(tokenised)
-        hits = [bool(row >= 0) for rows in located for row in rows]
-        distinct = dict(zip(chain.from_iterable(tokenised), hits, strict=True))
-        return {
-            "tokens": sum(hits) / max(1, len(hits)),
-            "distinct_tokens": sum(distinct.values()) / max(1, len(distinct)),
-            "texts": sum(bool((rows >= 0).any()) for rows in located) / max(1, len(tokenised)),
-        }
+        part, rows = self._located(texts)
+        return part.coverage(rows >= 0)
 
-    def _located(self, tokenised: Iterable[list[str]]) -> list[NDArray[np.int32]]:
-        """Return the row of every word, -1 for unknown ones; all words are looked up at once."""
-        listed = list(tokenised)
-        rows = self._vocabulary.rows_by_case(list(chain.from_iterable(listed)), self._case)
-        return np.split(rows, np.cumsum([len(each) for each in listed])[:-1]) if listed else []
+    def _located(self, texts: Iterable[str]) -> tuple[TokenisedTexts, NDArray[np.int32]]:
+        """Return the texts' tokens and the row of every distinct one, -1 for unknown ones; an empty text has none."""
+        part = tokenise(texts, self._tokenizer, empty="")
+        return part, look_up(part.words, self._row_of, self._case)
 
 
 class InferSentEncoder:

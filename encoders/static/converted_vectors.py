@@ -1,4 +1,4 @@
-"""Word-vector files converted once to a memory-mapped matrix and word index, then opened in milliseconds."""
+"""Word-vector files converted once to a list of words and a matrix, which is then memory-mapped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,21 +16,19 @@ from numpy.typing import NDArray
 
 from medsenteval.embedding.cache import cache_folder, check_owner
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
-from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.errors import EncoderError
 from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 
-_LAYOUT: Final = 3
+_LAYOUT: Final = 4
 
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """A vocabulary and its vectors, both memory-mapped; ``sha256`` is the hash of words and vectors, whatever their file."""
+    """Words and their rows in a memory-mapped matrix; ``sha256`` is the hash of words and vectors, whatever their file."""
 
-    row_of: Vocabulary
+    row_of: dict[str, int]
     matrix: NDArray[np.float32]
     sha256: str
-    duplicates: int = 0
 
 
 def open_vectors(path: Path, options: FileOptions | None = None) -> VectorTable:
@@ -46,21 +44,22 @@ def open_vectors(path: Path, options: FileOptions | None = None) -> VectorTable:
         return _convert(path, chosen, scratch)
 
     folder, meta = converted_folder(path, "a file of word vectors", json.dumps(asdict(chosen)), convert, also)
-    vocabulary = opened_vocabulary(folder)
+    shape = (len(meta["words"]), meta["dimension"])
     try:
-        shape = (len(vocabulary), meta["dimension"])
         matrix = np.memmap(folder / "matrix.f32", dtype=np.float32, mode="r", shape=shape)
     except (OSError, ValueError) as error:
         raise _damaged(folder, error) from error
-    return VectorTable(vocabulary, matrix, meta["sha256"], meta["duplicates"])
+    return VectorTable(numbered(meta["words"]), matrix, meta["sha256"])
 
 
-def opened_vocabulary(folder: Path) -> Vocabulary:
-    """Map the words of a converted copy."""
-    try:
-        return Vocabulary.open(folder)
-    except (OSError, ValueError, EOFError) as error:
-        raise _damaged(folder, error) from error
+def numbered(words: Iterable[str]) -> dict[str, int]:
+    """Return the row of each word: its place among the words."""
+    return {word: row for row, word in enumerate(words)}
+
+
+def as_words(words: Iterable[bytes]) -> list[str]:
+    """Decode the words of a file; what is not UTF-8 remains, so that two different words never become one."""
+    return [word.decode("utf-8", "surrogateescape") for word in words]
 
 
 def converted_folder(
@@ -77,7 +76,7 @@ def converted_folder(
     key = hashlib.sha256(json.dumps([_LAYOUT, variant, before]).encode()).hexdigest()[:24]
     folder = cache_folder() / "vectors" / key
     # Who can change a copy can change every score that is made with it.
-    for place in (cache_folder(), folder.parent, folder, *(folder / name for name in ("meta.json", "matrix.f32", "order.npy"))):
+    for place in (cache_folder(), folder.parent, folder, *(folder / name for name in ("meta.json", "matrix.f32"))):
         check_owner(place, may_be_link=place in (cache_folder(), folder.parent))
     if not (folder / "meta.json").is_file():
         try:
@@ -143,11 +142,11 @@ def _make(folder: Path, convert: Callable[[Path], dict[str, Any]], unchanged: Ca
 
 
 def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
-    """Write matrix and word index, block by block; only the words are ever in memory together."""
+    """Write the matrix, block by block, and return the words with the rest of the description."""
     from tqdm import tqdm
 
     words: dict[bytes, None] = {}
-    duplicates, dimension = 0, 0
+    dimension = 0
     # Minutes for the largest files; on a terminal someone waits for it.
     bar = tqdm(desc=f"converting {path.name}, once", unit=" words", unit_scale=True, leave=False, disable=None)
     with open(scratch / "matrix.f32", "wb") as rows, bar:
@@ -156,14 +155,11 @@ def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
             dimension = vectors.shape[1]
             kept = []
             for i, word in enumerate(block):
-                if word in words:
-                    duplicates += 1  # the first one stands, as in gensim
-                else:
+                if word not in words:  # of two that are the same the first one stands, as in gensim
                     words[word] = None
                     kept.append(i)
             rows.write(np.ascontiguousarray(vectors if len(kept) == len(block) else vectors[kept]).tobytes())
     if not words:
         raise EncoderError(f"{path}: no word vectors in it; expected lines 'word number number ...'")
-    Vocabulary.of(words).save(scratch)
     matrix = np.memmap(scratch / "matrix.f32", dtype=np.float32, mode="r", shape=(len(words), dimension))
-    return {"sha256": content_digest(words, matrix), "duplicates": duplicates, "dimension": dimension}
+    return {"sha256": content_digest(words, matrix), "dimension": dimension, "words": as_words(words)}

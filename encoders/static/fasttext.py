@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -17,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import POOLINGS, pool_rows
-from medsenteval.encoders.static.converted_vectors import converted_folder, opened_vocabulary
-from medsenteval.encoders.static.tokens import TokenisedTexts
+from medsenteval.encoders.static.converted_vectors import as_words, converted_folder, numbered
+from medsenteval.encoders.static.tokens import look_up, tokenise
 from medsenteval.encoders.static.vectors import StaticEncoder
-from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
 from medsenteval.errors import EncoderError
 
 _MAGIC: Final = 793712314
@@ -35,7 +34,7 @@ _WORDS_A_BLOCK: Final = 2048
 class Model:
     """An opened model: its dictionary, its input matrix (words, then buckets of n-grams) and how n-grams are made."""
 
-    vocabulary: Vocabulary
+    words: list[str]
     matrix: NDArray[np.float32]
     shortest: int
     longest: int
@@ -49,43 +48,46 @@ class FastTextEncoder(StaticEncoder):
     def __init__(
         self, name: str, model: Model, *, case: str = "exact", tokenizer: str = "words", pooling: str = "mean"
     ) -> None:
-        super().__init__("fasttext", model.vocabulary, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
+        super().__init__("fasttext", numbered(model.words), case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
         self.name = name
         self.dimension = int(model.matrix.shape[1])
         self.identity = f"fasttext-{model.sha256[:32]}-{case}-{tokenizer}-{pooling}"
         self._model = model
 
-    def coverage(self, texts: Any) -> dict[str, float]:
+    def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the shares that have a vector, and of tokens the share that is in the vocabulary itself."""
-        listed = list(texts)
-        part = self._reader.read(listed)
-        in_vocabulary = float((part.rows[part.ids] >= 0).mean()) if len(part.ids) else 0.0
-        return {**super().coverage(listed), "tokens_in_vocabulary": in_vocabulary}
+        part = tokenise(texts, self._tokenizer)
+        # In blocks, because vectors are computed on the way.
+        starts = range(0, len(part.words), _WORDS_A_BLOCK)
+        known = [self._located(part.words[start : start + _WORDS_A_BLOCK])[1] >= 0 for start in starts]
+        in_vocabulary = look_up(part.words, self._row_of, self._case) >= 0
+        shares = part.coverage(np.concatenate([np.zeros(0, dtype=bool), *known]))
+        return {**shares, "tokens_in_vocabulary": part.coverage(in_vocabulary)["tokens"]}
 
-    def _located(self, part: TokenisedTexts) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Compute the vectors of the distinct tokens of these texts, and return which token has which."""
-        used, places = np.unique(part.ids, return_inverse=True)
-        words, rows = [part.words[i] for i in used.tolist()], part.rows[used]
+    def _located(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Compute the vectors of these words, and return which of them has one."""
+        rows = look_up(words, self._row_of, self._case)
         # A word known only in lower case is that word, and has its n-grams.
-        lower = (rows >= 0) if self._case == "exact-then-lower" else np.full(len(rows), self._case == "lower")
-        if self._case == "exact-then-lower":
-            lower &= self._vocabulary.rows(words) < 0
-        words = [word.lower() if low else word for word, low in zip(words, lower.tolist(), strict=True)]
-        vectors = np.empty((len(used), self._model.matrix.shape[1]), dtype=np.float32)
-        known = np.empty(len(used), dtype=bool)
-        for begin in range(0, len(used), _WORDS_A_BLOCK):
+        if self._case == "lower":
+            words = [word.lower() for word in words]
+        elif self._case == "exact-then-lower":
+            lower = [row >= 0 and word not in self._row_of for word, row in zip(words, rows.tolist(), strict=True)]
+            words = [word.lower() if low else word for word, low in zip(words, lower, strict=True)]
+        vectors = np.empty((len(words), self.dimension), dtype=np.float32)
+        known = np.empty(len(words), dtype=bool)
+        for begin in range(0, len(words), _WORDS_A_BLOCK):
             block = slice(begin, begin + _WORDS_A_BLOCK)
             vectors[block], known[block] = self._word_vectors(words[block], rows[block])
-        return vectors, np.where(known[places], places, -1).astype(np.int32)
+        return vectors, np.where(known, np.arange(len(words)), -1).astype(np.int32)
 
     def _word_vectors(self, words: list[str], rows: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         model = self._model
         # The library gives its own end-of-sentence mark no n-grams.
-        spelled = [b"" if word == _END_OF_SENTENCE else b"<" + as_bytes(word) + b">" for word in words]
+        spelled = [b"" if word == _END_OF_SENTENCE else f"<{word}>".encode("utf-8", "surrogatepass") for word in words]
         owners, buckets = subwords(spelled, model.shortest, model.longest, model.buckets)
         in_dictionary = np.flatnonzero(rows >= 0)
         all_owners = np.concatenate([in_dictionary, owners])
-        all_rows = np.concatenate([rows[in_dictionary].astype(np.int64), len(model.vocabulary) + buckets])
+        all_rows = np.concatenate([rows[in_dictionary].astype(np.int64), len(model.words) + buckets])
         order = np.argsort(all_owners, kind="stable")
         counts = np.bincount(all_owners, minlength=len(words))
         # The rows needed are copied first: in the file they need not begin at a multiple of four bytes, as a product expects.
@@ -145,20 +147,20 @@ def from_gensim(name: str, words: list[str], vectors: Any) -> FastTextEncoder:
     matrix = np.concatenate([vectors.vectors_vocab, vectors.vectors_ngrams]).astype(np.float32, copy=False)
     digest = hashlib.sha256(f"{words}|{vectors.min_n}|{vectors.max_n}|{matrix.shape}".encode("utf-8", "surrogatepass"))
     digest.update(np.ascontiguousarray(matrix).data)
-    vocabulary = Vocabulary.of(map(as_bytes, words))
-    return FastTextEncoder(name, Model(vocabulary, matrix, vectors.min_n, vectors.max_n, vectors.bucket, digest.hexdigest()))
+    model = Model(words, matrix, vectors.min_n, vectors.max_n, vectors.bucket, digest.hexdigest())
+    return FastTextEncoder(name, model)
 
 
 def _open_model(path: Path) -> Model:
-    folder, meta = converted_folder(path, _EXPECTED, "fasttext", lambda scratch: _convert(path, scratch), [])
+    _, meta = converted_folder(path, _EXPECTED, "fasttext", lambda _: _description(path), [])
     shape = (meta["rows"], meta["dimension"])
     # "<f4" at an offset that need not be a multiple of four: NumPy reads it all the same.
     matrix = np.memmap(path, dtype="<f4", mode="r", offset=meta["offset"], shape=shape)
-    return Model(opened_vocabulary(folder), matrix, meta["shortest"], meta["longest"], meta["buckets"], meta["sha256"])
+    return Model(meta["words"], matrix, meta["shortest"], meta["longest"], meta["buckets"], meta["sha256"])
 
 
-def _convert(path: Path, scratch: Path) -> dict[str, Any]:
-    """Check a model from end to end of its description, save its dictionary as an index and say where its matrix is."""
+def _description(path: Path) -> dict[str, Any]:
+    """Check a model from end to end of its description; return its words and where its matrix is."""
     with open(path, "rb") as stream:
         try:
             words, meta = _read_description(path, stream)
@@ -179,8 +181,7 @@ def _convert(path: Path, scratch: Path) -> dict[str, Any]:
         digest = hashlib.sha256()
         while block := stream.read(1 << 20):
             digest.update(block)
-    Vocabulary.of(words).save(scratch)
-    return {**meta, "sha256": digest.hexdigest()}
+    return {**meta, "sha256": digest.hexdigest(), "words": as_words(words)}
 
 
 def _read_description(path: Path, stream: BinaryIO) -> tuple[list[bytes], dict[str, int]]:

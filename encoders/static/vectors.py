@@ -18,19 +18,17 @@ from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import common_directions, pool_rows, sif_weights, without_directions, zipf_probabilities
 from medsenteval.encoders.model_files import check_choices
 from medsenteval.encoders.static.converted_vectors import content_digest, open_vectors
-from medsenteval.encoders.static.tokens import TOKENIZERS, TokenisedTexts, TokenReader
+from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, look_up, tokenise
 from medsenteval.encoders.static.vector_formats import FileOptions
-from medsenteval.encoders.static.word_index import Vocabulary, as_bytes
 from medsenteval.errors import EncoderError
 
-CASES: Final = ("exact-then-lower", "exact", "lower")
 POOLINGS: Final = ("mean", "max", "sif", "unit-mean")
-
+#: Texts that SIF's components are fitted to at once.
 _TEXTS_A_SLICE: Final = 16384
 
 
 class StaticEncoder(ABC):
-    """Pools vectors that do not depend on a token's neighbours; subclasses say where a token's vector is."""
+    """Pools vectors that do not depend on a token's neighbours; subclasses say where a word's vector is."""
 
     #: A batch of this size costs no more memory and far less time than many small ones.
     preferred_batch: int = 16384
@@ -40,27 +38,27 @@ class StaticEncoder(ABC):
     dimension: int
 
     def __init__(
-        self, kind: str, vocabulary: Vocabulary, *, case: str, tokenizer: str, pooling: str, poolings: Sequence[str]
+        self, kind: str, row_of: Mapping[str, int], *, case: str, tokenizer: str, pooling: str, poolings: Sequence[str]
     ) -> None:
         check_choices(kind, case=(case, CASES), tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, poolings))
         self._case = case
         self._tokenizer = tokenizer
         self._pooling = pooling
-        self._vocabulary = vocabulary
-        self._reader = TokenReader(tokenizer, self._look_up)
+        self._row_of = row_of
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row a text; a text without known words gets the zero vector, an empty one stands for a full stop."""
-        pooled = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for begin in range(0, len(texts), _TEXTS_A_SLICE):
-            part = self._reader.read(texts[begin : begin + _TEXTS_A_SLICE])
-            pooled[begin : begin + _TEXTS_A_SLICE] = self._pool(part)
-        return pooled
+        part = tokenise(texts, self._tokenizer)
+        matrix, rows = self._located(part.words)
+        weights = self._weights(matrix, rows)
+        how = "max" if self._pooling == "max" else "mean"
+        return pool_rows(matrix, rows[part.ids], part.offsets, how, None if weights is None else weights[part.ids])
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """Return the vector of every token; those of unknown ones are zero."""
-        part = self._reader.read(texts)
-        matrix, rows = self._located(part)
+        part = tokenise(texts, self._tokenizer)
+        matrix, rows = self._located(part.words)
+        rows = rows[part.ids]
         known = rows >= 0
         values = np.zeros((len(rows), self.dimension), dtype=np.float32)
         values[known] = matrix[rows[known]]
@@ -68,32 +66,16 @@ class StaticEncoder(ABC):
 
     def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the share of tokens, of distinct tokens and of texts that have a vector."""
-        listed = list(texts)
-        n_tokens = n_known = n_texts_known = 0
-        distinct: dict[str, bool] = {}
-        for begin in range(0, len(listed), _TEXTS_A_SLICE):
-            part = self._reader.read(listed[begin : begin + _TEXTS_A_SLICE])
-            known = self._located(part)[1] >= 0
-            n_tokens, n_known = n_tokens + len(known), n_known + int(known.sum())
-            n_texts_known += int(np.logical_or.reduceat(known, part.offsets[:-1]).sum())
-            types, first = np.unique(part.ids, return_index=True)
-            distinct.update(zip(map(part.words.__getitem__, types.tolist()), known[first].tolist(), strict=True))
-        return {
-            "tokens": n_known / max(1, n_tokens),
-            "distinct_tokens": sum(distinct.values()) / max(1, len(distinct)),
-            "texts": n_texts_known / max(1, len(listed)),
-        }
+        part = tokenise(texts, self._tokenizer)
+        return part.coverage(self._located(part.words)[1] >= 0)
 
-    def _look_up(self, words: list[str]) -> NDArray[np.int32]:
-        return self._vocabulary.rows_by_case(words, self._case)
-
-    def _pool(self, part: TokenisedTexts) -> NDArray[np.float32]:
-        matrix, rows = self._located(part)
-        return pool_rows(matrix, rows, part.offsets, self._pooling)
+    def _weights(self, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32] | None:
+        """Return what multiplies the vectors of the words in these rows; None leaves them as they are."""
+        return None
 
     @abstractmethod
-    def _located(self, part: TokenisedTexts) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Return a matrix and each token's row in it, -1 for unknown tokens."""
+    def _located(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """Return a matrix and each word's row in it, -1 for unknown words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +138,7 @@ class WordVectorEncoder(StaticEncoder):
         sif_a: float = 1e-3,
         sif_components: int = 1,
     ) -> None:
-        vocabulary = (
-            row_of if isinstance(row_of, Vocabulary) else Vocabulary.of(map(as_bytes, sorted(row_of, key=row_of.__getitem__)))
-        )
-        super().__init__("vectors", vocabulary, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
+        super().__init__("vectors", row_of, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
         if not 0 < sif_a < float("inf") or not 0 <= sif_components <= matrix.shape[1]:
             raise EncoderError(
                 f"vectors: sif_a is {sif_a} and sif_components {sif_components}; "
@@ -168,15 +147,15 @@ class WordVectorEncoder(StaticEncoder):
         self.name = name
         self.dimension = int(matrix.shape[1])
         self._source = source
-        self._matrix = matrix if len(matrix) == len(vocabulary) else matrix[[row_of[word] for word in vocabulary]]
+        self._matrix = matrix
         self._frequencies = frequencies
         self._sif_a, self._sif_components = sif_a, sif_components
         self._directions = np.zeros((0, matrix.shape[1]), dtype=np.float32)
 
     @property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> Mapping[str, int]:
         """The words in the order of their file, frequent ones first as a rule."""
-        return self._vocabulary
+        return self._row_of
 
     @property
     def identity(self) -> str:
@@ -197,36 +176,35 @@ class WordVectorEncoder(StaticEncoder):
         moments = np.zeros((self._matrix.shape[1],) * 2)
         for begin in range(0, len(counted), _TEXTS_A_SLICE):
             part = counted[begin : begin + _TEXTS_A_SLICE]
-            vectors = self._averages(self._reader.read([text for text, _ in part])).astype(np.float64)
+            vectors = super().encode([text for text, _ in part]).astype(np.float64)
             vectors *= np.sqrt([count for _, count in part])[:, None]
             moments += vectors.T @ vectors
         self._directions = common_directions(moments, self._sif_components)
 
-    def _located(self, part: TokenisedTexts) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        return self._matrix, part.rows[part.ids]
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        averages = super().encode(texts)
+        return without_directions(averages, self._directions) if self._pooling == "sif" else averages
 
-    def _pool(self, part: TokenisedTexts) -> NDArray[np.float32]:
-        if self._pooling == "sif":
-            return without_directions(self._averages(part), self._directions)
-        return self._averages(part) if self._pooling == "unit-mean" else super()._pool(part)
+    def _located(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        return self._matrix, look_up(words, self._row_of, self._case)
 
-    def _averages(self, part: TokenisedTexts) -> NDArray[np.float32]:
-        """Return weighted averages; of SIF's nothing is removed."""
-        matrix, rows = self._located(part)
-        distinct, places = np.unique(rows, return_inverse=True)  # -1 among them: what an unknown token gets is never used
+    def _weights(self, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32] | None:
+        # For row -1, an unknown word, any weight will do: it is never used.
         if self._pooling == "sif":
-            weights = sif_weights(self._probabilities[distinct], self._sif_a)
-        else:
-            lengths = np.linalg.norm(matrix[distinct].astype(np.float64), axis=1)
-            weights = (1.0 / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
-        return pool_rows(matrix, rows, part.offsets, "mean", weights[places])
+            return sif_weights(self._probabilities[rows], self._sif_a)
+        if self._pooling != "unit-mean":
+            return None
+        lengths = np.linalg.norm(matrix[rows].astype(np.float64), axis=1)
+        return (1.0 / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
     @cached_property
     def _probabilities(self) -> NDArray[np.float64]:
-        """How probable each word of the vocabulary is."""
+        """How probable the word of each row is."""
         if self._frequencies is None:
-            return zipf_probabilities(np.arange(len(self._vocabulary), dtype=np.int32), len(self._vocabulary))
-        return self._frequencies.probabilities(self._vocabulary)
+            return zipf_probabilities(np.arange(len(self._matrix), dtype=np.int32), len(self._matrix))
+        probabilities = np.zeros(len(self._matrix))
+        probabilities[list(self._row_of.values())] = self._frequencies.probabilities(self._row_of)
+        return probabilities
 
 
 def load(
@@ -285,9 +263,10 @@ def from_table(name: str, words: Iterable[str], rows: Any) -> WordVectorEncoder:
     matrix = np.ascontiguousarray(rows, dtype=np.float32)
     if matrix.ndim != 2 or len(matrix) != len(listed):
         raise EncoderError(f"{len(listed)} words with an array of shape {matrix.shape}: expected one vector a word")
-    if len(set(listed)) != len(listed):
+    row_of = {word: row for row, word in enumerate(listed)}
+    if len(row_of) != len(listed):
         raise EncoderError(f"the vectors of {name} hold a word twice")
     if not np.isfinite(matrix).all():
         raise EncoderError(f"the vectors of {name} hold NaN or infinity")
-    packed = list(map(as_bytes, listed))
-    return WordVectorEncoder(name, Vocabulary.of(packed), matrix, source=content_digest(packed, matrix)[:32])
+    packed = [word.encode("utf-8", "surrogatepass") for word in listed]
+    return WordVectorEncoder(name, row_of, matrix, source=content_digest(packed, matrix)[:32])

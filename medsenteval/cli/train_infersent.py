@@ -14,9 +14,8 @@ from medsenteval.datasets.locate import data_root, locate
 from medsenteval.encoders.contextual import infersent_training
 from medsenteval.encoders.contextual.infersent import BOUNDARIES, VERSIONS, Reading
 from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass
-from medsenteval.encoders.static.tokens import TOKENIZERS
+from medsenteval.encoders.static.tokens import CASES, TOKENIZERS
 from medsenteval.encoders.static.vector_formats import FileOptions
-from medsenteval.encoders.static.vectors import CASES
 
 #: A folder that holds one of these is itself MedNLI's.
 _FILES: Final = ("mli_train_v1.jsonl", "labels.train")

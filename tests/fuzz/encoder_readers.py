@@ -11,7 +11,7 @@ import scipy.stats  # noqa: F401  # imported before memory is limited
 
 from medsenteval.encoders.contextual.elmo_options import read_options
 from medsenteval.encoders.recipes import parse_recipes
-from medsenteval.encoders.static.fasttext import _convert
+from medsenteval.encoders.static.fasttext import _description
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from tests.fuzz.reader import Reader, as_json, as_text, as_zip
 
@@ -28,9 +28,7 @@ def _glove_binary(folder: Path) -> Any:
 
 
 def _fasttext(folder: Path) -> Any:
-    scratch = folder / "out"
-    scratch.mkdir(exist_ok=True)
-    return _convert(folder / "m.bin", scratch)
+    return _description(folder / "m.bin")
 
 
 def _fasttext_model() -> bytes:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from medsenteval.encoders.static import fasttext
 from medsenteval.encoders.static.fasttext import _read_dictionary, subwords
-from medsenteval.encoders.static.word_index import as_bytes
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 
@@ -104,7 +103,7 @@ def test_case_rules(tiny: Path) -> None:
 @settings(deadline=None)
 @given(st.lists(st.text(min_size=0, max_size=12), min_size=1, max_size=5), st.integers(1, 4), st.integers(0, 3))
 def test_ngrams_equal_a_plain_reading_of_their_definition(words: list[str], shortest: int, more: int) -> None:
-    owners, buckets = subwords([b"<" + as_bytes(word) + b">" for word in words], shortest, shortest + more, 101)
+    owners, buckets = subwords([f"<{word}>".encode() for word in words], shortest, shortest + more, 101)
     for i, word in enumerate(words):
         marked = f"<{word}>"
         expected = []
@@ -113,7 +112,7 @@ def test_ngrams_equal_a_plain_reading_of_their_definition(words: list[str], shor
                 ngram = marked[begin : begin + length]
                 if len(ngram) == length and not (length == 1 and begin in (0, len(marked) - 1)):
                     hashed = 2166136261
-                    for byte in as_bytes(ngram):
+                    for byte in ngram.encode():
                         signed = byte - 256 if byte > 127 else byte
                         hashed = ((hashed ^ (signed & 0xFFFFFFFF)) * 16777619) & 0xFFFFFFFF
                     expected.append(hashed % 101)

@@ -33,7 +33,6 @@ from medsenteval.encoders.static.converted_vectors import open_vectors
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.encoders.static.vectors import Frequencies, WordVectorEncoder, from_table, load
-from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.conftest import examples
@@ -91,7 +90,6 @@ def test_words_with_blanks_and_duplicates_as_in_glove_840b(write: Write) -> None
     table = open_vectors(write({"g.txt": "a 1 2\n. . . 3 4\na 9 9\n"}) / "g.txt")
     assert table.row_of == {"a": 0, ". . .": 1}
     assert table.matrix.tolist() == [[1, 2], [3, 4]]
-    assert table.duplicates == 1
 
 
 def test_a_header_settles_what_the_lines_leave_open(write: Write) -> None:
@@ -335,7 +333,7 @@ def test_a_damaged_copy_is_named_and_an_abandoned_one_removed(write: Write) -> N
     os.utime(abandoned, (0, 0))
     open_vectors(path)
     (copy,) = (cache_folder() / "vectors").iterdir()
-    for damaged in ("matrix.f32", "order.npy", "letters.npy", "meta.json"):
+    for damaged in ("matrix.f32", "meta.json"):
         content = (copy / damaged).read_bytes()
         (copy / damaged).write_bytes(content[:20])
         with pytest.raises(EncoderError, match="delete this folder to convert again"):
@@ -357,12 +355,9 @@ def test_a_pickle_in_place_of_a_copys_words_is_not_run(write: Write, tmp_path: P
     open_vectors(path)
     (copy,) = (cache_folder() / "vectors").iterdir()
     made = tmp_path / "made"
-    for name in ("letters.npy", "sizes.npy", "order.npy"):
-        content = (copy / name).read_bytes()
-        (copy / name).write_bytes(pickle.dumps(Trap(made)))
-        with pytest.raises(EncoderError, match="the converted copy is damaged"):
-            open_vectors(path)
-        (copy / name).write_bytes(content)
+    (copy / "meta.json").write_bytes(pickle.dumps(Trap(made)))
+    with pytest.raises(EncoderError, match="the converted copy is damaged"):
+        open_vectors(path)
     assert not made.exists()
 
 
@@ -373,21 +368,18 @@ def test_a_cache_that_cannot_be_written_is_named(write: Write, monkeypatch: pyte
         open_vectors(folder / "v.txt")
 
 
-def test_opening_maps_the_words_and_reads_none(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opening_reads_the_converted_copy_alone(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(100_000)]
-    vectors = rng.standard_normal((100_000, 3)).astype(np.float32)
-    content = b"100000 3\n" + b"".join(w.encode() + b" " + v.tobytes() for w, v in zip(words, vectors, strict=True))
-    path = write({"v.bin": content}) / "v.bin"
-    open_vectors(path)
-    with monkeypatch.context() as patch:
-        patch.setattr(converted_vectors, "read_vectors", None)
-        patch.setattr(Vocabulary, "in_bytes", None)
-        table = open_vectors(path)
-    letters = table.row_of._parts[0]
-    assert isinstance(letters.base, np.memmap), "the words stay in the file until they are looked up"
-    rows = table.row_of.rows([*words, "none"])
-    assert rows.tolist() == [*range(100_000), -1]
+    words = [f"w{i}".encode() for i in range(3000)] + [b"\xff", b"\xfe", "β".encode()]
+    vectors = rng.standard_normal((len(words), 3)).astype(np.float32)
+    rows = b"".join(word + b" " + vector.tobytes() for word, vector in zip(words, vectors, strict=True))
+    path = write({"v.bin": f"{len(words)} 3\n".encode() + rows}) / "v.bin"
+    first = open_vectors(path)
+    monkeypatch.setattr(converted_vectors, "read_vectors", None)
+    table = open_vectors(path)
+    assert table.row_of == first.row_of
+    assert [table.row_of[word] for word in ("w0", "w2999", "β")] == [0, 2999, 3002]
+    assert len(table.row_of) == len(words), "words that are not UTF-8 stay different from one another"
     assert np.array_equal(table.matrix, vectors)
 
 

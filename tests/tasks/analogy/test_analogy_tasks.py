@@ -13,7 +13,6 @@ from medsenteval import registry
 from medsenteval.contracts import Dataset, Result
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.encoders.static.vectors import WordVectorEncoder, from_table
-from medsenteval.encoders.static.word_index import Vocabulary
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, DataMissingError, EncoderError
 from medsenteval.settings import Settings
@@ -275,9 +274,8 @@ def test_a_vocabulary_can_be_the_candidates(write: Write) -> None:
 
 
 def test_unit_mean_brings_words_to_length_one() -> None:
-    vocabulary = Vocabulary.of([b"heart", b"attack"])
     matrix = np.array([[3.0, 4.0], [0.0, 2.0]], dtype=np.float32)
-    encoder = WordVectorEncoder("two", vocabulary, matrix, source="s", pooling="unit-mean")
+    encoder = WordVectorEncoder("two", {"heart": 0, "attack": 1}, matrix, source="s", pooling="unit-mean")
     expected = [[0.3, 0.9], [0.6, 0.8], [0.0, 0.0]]
     np.testing.assert_allclose(encoder.encode(["heart attack", "heart of", "none"]), expected, rtol=1e-6)
     assert "unit-mean" in encoder.identity
