@@ -47,23 +47,14 @@ class SentenceEncoder(torch.nn.Module):
 class InferenceClassifier(torch.nn.Module):
     """The network that InferSent is trained in: one encoder for both sentences, and a classifier of (u, v, |u-v|, u*v).
 
-    By default its layers follow each other without a non-linearity, as in the original's default; ``nonlinear`` puts
-    hyperbolic tangents and dropout between them.
+    Its layers follow each other without a non-linearity, as in the original's default.
     """
 
-    def __init__(
-        self, encoder: SentenceEncoder, width: int, n_classes: int, *, nonlinear: bool = False, dropout: float = 0.0
-    ) -> None:
+    def __init__(self, encoder: SentenceEncoder, width: int, n_classes: int) -> None:
         super().__init__()
         self.encoder = encoder
-        sizes = [8 * encoder.enc_lstm.hidden_size, width, width]
-        parts: list[torch.nn.Module] = []
-        for inputs, outputs in pairwise(sizes):
-            parts.extend([torch.nn.Dropout(dropout)] if nonlinear else [])
-            parts.append(torch.nn.Linear(inputs, outputs))
-            parts.extend([torch.nn.Tanh()] if nonlinear else [])
-        parts.extend([torch.nn.Dropout(dropout)] if nonlinear else [])
-        self.classifier = torch.nn.Sequential(*parts, torch.nn.Linear(width, n_classes))
+        sizes = [8 * encoder.enc_lstm.hidden_size, width, width, n_classes]
+        self.classifier = torch.nn.Sequential(*(torch.nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes)))
 
     def forward(self, premise: tuple[Tensor, Sequence[int]], hypothesis: tuple[Tensor, Sequence[int]]) -> Tensor:
         # Both sides in one run of the LSTM: half as many steps, which are what training waits for.

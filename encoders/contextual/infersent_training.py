@@ -10,16 +10,14 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Split
-from medsenteval.embedding.pooling import POOLINGS
 from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.contextual.infersent import Reading, SentenceReader
-from medsenteval.encoders.model_files import check_choices
 from medsenteval.encoders.static.converted_vectors import open_vectors
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import DataError, EncoderError, SettingsError, import_extra
@@ -29,41 +27,31 @@ if TYPE_CHECKING:
     from medsenteval.encoders.contextual.infersent_model import InferenceClassifier
 
 
+#: How the original script trains. Before every pass but the first the learning rate is multiplied by the decay; after a pass
+#: that is not the best so far on dev it is divided by the other number, until it is below the least.
+_CLASSIFIER_HIDDEN: Final = 512
+_DECAY: Final = 0.99
+_SHRINK: Final = 5.0
+_LEAST_LEARNING_RATE: Final = 1e-5
+_MOST_GRADIENT: Final = 5.0
+
+
 @dataclass(frozen=True)
 class InferSentTraining:
-    """How InferSent is trained; the defaults are those of the original script.
-
-    The learning rate is multiplied by ``decay`` before every pass but the first and divided by ``shrink`` after a pass that is
-    not the best so far on dev; training ends after ``epochs`` passes or once the rate is below ``minimum_learning_rate``.
-    """
+    """How InferSent is trained; the defaults are those of the original script."""
 
     reading: Reading = field(default_factory=Reading)
-    pooling: str = "max"
     hidden: int = 2048
-    classifier_hidden: int = 512
-    nonlinear: bool = False
-    dropout: float = 0.0
     epochs: int = 20
     batch_size: int = 64
     learning_rate: float = 0.1
-    decay: float = 0.99
-    shrink: float = 5.0
-    minimum_learning_rate: float = 1e-5
-    maximum_gradient: float = 5.0
     seed: int = 1234
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        check_choices("infersent", pooling=(self.pooling, POOLINGS))
-        for name in ("hidden", "classifier_hidden", "epochs", "batch_size", "learning_rate", "decay", "maximum_gradient"):
+        for name in ("hidden", "epochs", "batch_size", "learning_rate"):
             if getattr(self, name) <= 0:
                 raise SettingsError(f"train-infersent: {name} is {getattr(self, name)}; it must be above 0")
-        if self.shrink <= 1:
-            raise SettingsError(
-                f"train-infersent: shrink is {self.shrink}; the learning rate is divided by it, so it must be above 1"
-            )
-        if not 0 <= self.dropout < 1:
-            raise SettingsError(f"train-infersent: dropout is {self.dropout}; it must be from 0 to below 1")
 
 
 @dataclass(frozen=True)
@@ -137,15 +125,14 @@ def train_infersent(
     passes: list[Pass] = []
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(settings.seed)
-        encoder = SentenceEncoder(matrix.shape[1], settings.hidden, settings.pooling)
-        network = InferenceClassifier(
-            encoder, settings.classifier_hidden, max(classes) + 1, nonlinear=settings.nonlinear, dropout=settings.dropout
-        ).to(choose_device(settings.device, mps=False))
+        encoder = SentenceEncoder(matrix.shape[1], settings.hidden, "max")
+        network = InferenceClassifier(encoder, _CLASSIFIER_HIDDEN, max(classes) + 1)
+        network = network.to(choose_device(settings.device, mps=False))
         optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
         rate = settings.learning_rate
         for number in range(1, settings.epochs + 1):
             if number > 1:
-                rate *= settings.decay
+                rate *= _DECAY
             optimiser.param_groups[0]["lr"] = rate
             loss, train_accuracy = _train_once(network, optimiser, pairs[0], matrix, rng, settings, number, progress)
             dev_accuracy = _accuracy(network, pairs[1], matrix, settings.batch_size)
@@ -156,8 +143,8 @@ def train_infersent(
             if announce is not None:
                 announce(passes[-1])
             if not best:
-                rate /= settings.shrink
-                if rate < settings.minimum_learning_rate:
+                rate /= _SHRINK
+                if rate < _LEAST_LEARNING_RATE:
                     break
     baseline = 100.0 * float(np.bincount(pairs[1].labels).max()) / len(dev)
     return TrainedInferSent(output, tuple(passes), baseline)
@@ -223,7 +210,7 @@ def _train_once(
                 raise EncoderError(f"train-infersent: the loss became {loss.item()} in pass {number}; lower the learning rate")
             optimiser.zero_grad()
             torch.autograd.backward(loss)
-            torch.nn.utils.clip_grad_norm_(network.parameters(), settings.maximum_gradient)
+            torch.nn.utils.clip_grad_norm_(network.parameters(), _MOST_GRADIENT)
             optimiser.step()
             total_loss += loss.item() * len(batch)
             correct += int((logits.argmax(dim=1) == labels).sum())

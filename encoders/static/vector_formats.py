@@ -34,7 +34,6 @@ _MOST_DIGITS: Final = 18
 _MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors put before UTF-8
 _NUMBER: Final = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)", re.IGNORECASE)
 _BYTES_A_BLOCK: Final = 1 << 21
-_BLANKS: Final = b" \t\r\n"
 _EXPECTED: Final = "expected lines 'word number number ...', or a word2vec binary file with its header"
 #: How files begin that people offer by mistake, and what to do instead.
 _OTHER_KINDS: Final = (
@@ -188,31 +187,24 @@ def _parse(path: Path, lines: list[bytes], lines_before: int, dimension: int) ->
     """Parse a block of lines at once; only if that fails each line by itself, to name the first bad one."""
     words: list[bytes] = []
     numbers: list[bytes] = []
-    regular = dimension > 0
-    for raw in lines:
-        line = raw.rstrip(_BLANKS)
-        if line:
-            word, _, rest = line.partition(b" ")
-            if rest.count(b" ") != dimension - 1 or b"\t" in line:
-                # Counted from the right: the word holds blanks, or something else than one blank separates, or the line is bad.
-                word, rest = _split_from_right(line, dimension)
-                regular = regular and rest.count(b" ") == dimension - 1
+    for line in lines:
+        if line.strip():
+            word, rest = _split_line(line, dimension)
             words.append(word)
-            numbers.append(rest)
-    joined = b" ".join(numbers)
-    # Only blanks separate, so that a number too many in one line cannot make up for one too few in another.
-    regular = regular and _is_text(words) and not any(space in joined for space in (b"\t", b"\r", b"\v", b"\f"))
-    vectors = _floats(joined, len(words) * dimension) if regular else None
+            numbers.extend(rest)
+    # No line has more than its share, so that a number too many cannot make up for one too few elsewhere.
+    vectors = _floats(numbers, len(words) * dimension) if _is_text(words) and dimension else None
     if vectors is None:
-        for number, raw in enumerate(lines, start=lines_before + 1):
-            _check_line(path, number, raw.rstrip(_BLANKS), dimension)
+        for number, line in enumerate(lines, start=lines_before + 1):
+            _check_line(path, number, line, dimension)
         raise EncoderError(f"{path}: lines {lines_before + 1} to {lines_before + len(lines)} cannot be read; {_EXPECTED}")
     return words, vectors.reshape(len(words), dimension)
 
 
-def _split_from_right(line: bytes, dimension: int) -> tuple[bytes, bytes]:
+def _split_line(line: bytes, dimension: int) -> tuple[bytes, list[bytes]]:
+    """Return a line's word and numbers, counted from the right, since the word may hold blanks."""
     fields = line.rsplit(None, dimension)
-    return fields[0].strip(), b" ".join(fields[1:])
+    return fields[0].strip(), fields[1:]
 
 
 def _is_text(words: list[bytes]) -> bool:
@@ -223,28 +215,30 @@ def _is_text(words: list[bytes]) -> bool:
     return True
 
 
-def _floats(text: bytes, count: int) -> NDArray[np.float32] | None:
+def _floats(numbers: list[bytes], count: int) -> NDArray[np.float32] | None:
     """Return exactly ``count`` finite numbers, or None."""
+    if len(numbers) != count:
+        return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # older NumPy warns where newer raises: text that is no number
         try:
-            parsed = np.fromstring(text.decode("ascii"), dtype=np.float32, sep=" ")
+            parsed = np.fromstring(b" ".join(numbers).decode("ascii"), dtype=np.float32, sep=" ")
         except (ValueError, UnicodeDecodeError):
             return None
     return parsed if len(parsed) == count and np.isfinite(parsed).all() else None
 
 
 def _check_line(path: Path, number: int, line: bytes, dimension: int) -> None:
-    if not line:
+    if not line.strip():
         return
-    word, rest = _split_from_right(line, dimension) if dimension else (line, b"")
+    word, numbers = _split_line(line, dimension)
     try:
         word.decode("utf-8")
     except UnicodeDecodeError as error:
         remedy = "is this a binary or compressed file?"
         raise EncoderError(f"{path}:{number}: not UTF-8 text: {error.reason}; {remedy} {_EXPECTED}") from error
-    if dimension == 0 or _floats(rest, dimension) is None:
-        shown = line.decode("utf-8", "replace")[:60]
+    if dimension == 0 or _floats(numbers, dimension) is None:
+        shown = line.strip().decode("utf-8", "replace")[:60]
         raise EncoderError(
             f"{path}:{number}: expected a word and {dimension or 'some'} finite numbers separated by blanks, got {shown!r}"
         )
