@@ -11,14 +11,6 @@ from medsenteval.registry import select_tasks
 from medsenteval.support.toml_files import parse_toml
 
 
-def tables_in(text: str, where: str) -> dict[str, Any]:
-    """Return what a TOML text holds, or an EncoderError that says where it breaks off."""
-    try:
-        return parse_toml(text)
-    except (ValueError, RecursionError) as error:
-        raise EncoderError(f"{where}: {error}") from error
-
-
 def declared_tasks(table: Any, where: str) -> dict[str, str]:
     """Read ``yes = ["SNLI"]`` and ``no = ["sentence"]`` into a word for each task; a task that has both is an error.
 
@@ -42,7 +34,7 @@ def declared_tasks(table: Any, where: str) -> dict[str, str]:
 def read_declaration(file: str) -> dict[str, str]:
     """Read a TOML file of an encoder's own: ``yes`` and ``no``, each a list of tasks or groups of tasks."""
     try:
-        text = Path(file).expanduser().read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        table = parse_toml(Path(file).expanduser().read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise EncoderError(f"{file}: cannot be read: {error}; trained_on names a TOML file with lists yes and no") from error
-    return declared_tasks(tables_in(text, file), file)
+    return declared_tasks(table, file)

@@ -19,6 +19,7 @@ import threading
 import time
 from collections.abc import Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -43,10 +44,10 @@ _DEFAULT_KEY_ENV: Final = "OPENAI_API_KEY"
 #: Stands for a text without a word: many servers refuse an empty input, and SentEval's examples use it too.
 _EMPTY_TEXT: Final = "."
 _THREAD: Final = "medsenteval-endpoint"
-#: Options that are numbers, whole or not, with the least that each can be.
-_LEAST: Final[dict[str, float]] = {
-    "batch_size": 1, "concurrency": 1, "retries": 0, "dimensions": 1, "max_tokens": 1, "timeout": 0.001, "backoff": 0.0,
-    "max_wait": 0.0,
+#: Options that are numbers: what each is where it is not given, and the least that it can be, a whole number where that is one.
+_NUMBERS: Final[dict[str, tuple[float | None, float]]] = {
+    "batch_size": (32, 1), "concurrency": (4, 1), "retries": (5, 0), "dimensions": (None, 1), "max_tokens": (None, 1),
+    "timeout": (60.0, 0.001), "backoff": (0.5, 0.0), "max_wait": (60.0, 0.0),
 }  # fmt: skip
 _trusted_certificates: Final = cache(ssl.create_default_context)  # reading the system's list takes longer than a request
 
@@ -67,26 +68,12 @@ class EndpointEncoder:
 
     A server does not tell the hash of its weights: ``identity`` holds its address, the model's name and ``revision``, which the
     user changes when the weights behind that name have changed. ``token_budget`` counts the tokens that the server says it
-    used, and may bound them. The numbers bound requests in size, in number at a time, in time and in repetitions;
-    but for ``dimensions`` none can change a vector.
+    used, and may bound them. ``numbers``, see ``load``, bound requests in size, in number at a time, in time and in
+    repetitions; but for ``dimensions`` none can change a vector.
     """
 
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        dimensions: int | None = None,
-        prompt: str = "",
-        revision: str = "",
-        key_env: str = "",
-        max_tokens: int | None = None,
-        batch_size: int = 32,
-        concurrency: int = 4,
-        timeout: float = 60.0,
-        retries: int = 5,
-        backoff: float = 0.5,
-        max_wait: float = 60.0,
+        self, url: str, model: str, *, key_env: str = "", prompt: str = "", revision: str = "", **numbers: float
     ) -> None:
         self._address, self._is_local = _embeddings_address(url)
         if not model:
@@ -95,14 +82,13 @@ class EndpointEncoder:
             raise EncoderError(f"endpoint: the environment variable {key_env!r}, named by key_env, is not set")
         _httpx()
         self.name = model
-        self.token_budget = TokenBudget(max_tokens)
-        self._asked = {"model": model, "encoding_format": "float"} | ({"dimensions": dimensions} if dimensions else {})
+        self._limits = SimpleNamespace(**{name: numbers.get(name, usual) for name, (usual, _) in _NUMBERS.items()})
+        self.token_budget = TokenBudget(self._limits.max_tokens)
+        self._width = self._limits.dimensions
+        self._asked = {"model": model, "encoding_format": "float"} | ({"dimensions": self._width} if self._width else {})
         self._prompt, self._key_env = prompt, key_env
-        self._batch_size, self._concurrency, self._retries = batch_size, concurrency, retries
-        self._timeout, self._backoff, self._max_wait = timeout, backoff, max_wait
-        self._width = dimensions
         self._where = f"endpoint {self._address}, model {model!r}"
-        self.identity = f"endpoint-{self._address}#{model}-dimensions={dimensions}-prompt={prompt!r}-revision={revision!r}"
+        self.identity = f"endpoint-{self._address}#{model}-dimensions={self._width}-prompt={prompt!r}-revision={revision!r}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the server's vectors in the order of the texts; an empty text is sent as a full stop."""
@@ -111,7 +97,7 @@ class EndpointEncoder:
         inputs = without_surrogates([self._prompt + (text if text.strip() else _EMPTY_TEXT) for text in texts])
         if not inputs:
             return np.empty((0, self._width or 0), dtype=np.float32)
-        size = self._batch_size
+        size = self._limits.batch_size
         # In a thread of its own, as a notebook has a loop that runs already; Ctrl-C cancels what is under way there.
         with start_blocking_portal() as loop:
             parts = loop.call(self._embed_all, [inputs[start : start + size] for start in range(0, len(inputs), size)])
@@ -129,7 +115,7 @@ class EndpointEncoder:
         found: dict[int, NDArray[np.float32]] = {}
         # A proxy could not reach this machine's own server.
         direct = {"http://": None, "https://": None} if self._is_local else None
-        httpx, at_once = _httpx(), min(self._concurrency, len(batches))
+        httpx, at_once = _httpx(), min(self._limits.concurrency, len(batches))
         # The library's own limit would let requests wait for a connection while their time runs.
         limits, verify = httpx.Limits(max_connections=at_once), _trusted_certificates()
         async with httpx.AsyncClient(
@@ -151,39 +137,43 @@ class EndpointEncoder:
 
     async def _embed(self, client: httpx.AsyncClient, batch: list[str]) -> NDArray[np.float32]:
         """Return one batch's vectors, asking again after failures that may pass."""
-        from anyio import fail_after
-
-        budget = self.token_budget
-        at_most = sum(len(text.encode()) + _MARKS for text in batch)
-        for attempt in range(self._retries + 1):
-            while not budget.set_aside(at_most):
-                await asyncio.sleep(_LOOK_AGAIN)
-            failure: _FailedRequestError | None = None
+        limits = self._limits
+        for attempt in range(limits.retries + 1):
             try:
-                # As a whole: the library's own limits are for each piece of an answer, which a server can drip for hours.
-                # Python 3.11's wait_for forgets that it was cancelled if an answer comes at the same moment.
-                with fail_after(self._timeout):
-                    body = await self._request(client, batch)
-                return self._vectors(body, len(batch))
-            except TimeoutError:
-                failure = _FailedRequestError(f"no answer within timeout={self._timeout:g} s", charged=True)
+                return await self._attempt(client, batch)
             except _FailedRequestError as error:
-                failure = error
-            except asyncio.CancelledError:
-                failure = _FailedRequestError("stopped under way", charged=True)
-                raise
-            finally:
-                budget.give_back(at_most, lost=failure is not None and failure.charged)
-            reason = str(failure)
-            # Half of the pause is drawn, so that workers which failed together do not come back together.
-            drawn = min(self._max_wait, self._backoff * 2**attempt) * random.uniform(0.5, 1.0)
-            pause = drawn if failure.pause is None else failure.pause
-            if pause > self._max_wait:
-                reason += f", and asks to wait {pause:.0f} s, more than max_wait={self._max_wait:g}"
+                reason, pause = str(error), error.pause
+            if pause is None:
+                # Half of the pause is drawn, so that workers which failed together do not come back together.
+                pause = min(limits.max_wait, limits.backoff * 2**attempt) * random.uniform(0.5, 1.0)
+            if pause > limits.max_wait:
+                reason += f", and asks to wait {pause:.0f} s, more than max_wait={limits.max_wait:g}"
                 break
-            if attempt < self._retries:
+            if attempt < limits.retries:
                 await asyncio.sleep(pause)
         raise EncoderError(f"{self._where}: {reason}; given up after {attempt + 1} request(s)")
+
+    async def _attempt(self, client: httpx.AsyncClient, batch: list[str]) -> NDArray[np.float32]:
+        """Send one request as soon as the budget allows it; what is stopped under way may have been charged for."""
+        from anyio import fail_after
+
+        at_most, lost = sum(len(text.encode()) + _MARKS for text in batch), True
+        while not self.token_budget.set_aside(at_most):
+            await asyncio.sleep(_LOOK_AGAIN)
+        try:
+            # As a whole: the library's own limits are for each piece of an answer, which a server can drip for hours.
+            # Python 3.11's wait_for forgets that it was cancelled if an answer comes at the same moment.
+            with fail_after(self._limits.timeout):
+                body = await self._request(client, batch)
+            lost = False
+            return self._vectors(body, len(batch))
+        except TimeoutError:
+            raise _FailedRequestError(f"no answer within timeout={self._limits.timeout:g} s") from None
+        except (_FailedRequestError, EncoderError) as error:
+            lost = getattr(error, "charged", False)
+            raise
+        finally:
+            self.token_budget.give_back(at_most, lost=lost)
 
     async def _request(self, client: httpx.AsyncClient, batch: list[str]) -> bytes:
         """Send one request and return the answer's body, or raise what kind of failure it was."""
@@ -333,15 +323,16 @@ def load(argument: str, key_env: str = "", prompt: str = "", revision: str = "",
     before each text, ``revision`` of the weights.
     """
     url, _, model = argument.partition("#")
-    read: dict[str, Any] = {}
-    for option, text in numbers.items():
-        if option not in _LEAST:
-            raise EncoderError(f"the encoder kind 'endpoint' has no option {option!r}")
-        if not text:
-            continue  # an empty option is one that was not given
-        whole, least = isinstance(_LEAST[option], int), _LEAST[option]
-        if not re.fullmatch(r"\d{1,15}" if whole else r"\d{1,15}(\.\d+)?", text) or float(text) < least:
-            what = "whole number" if whole else "number"
-            raise EncoderError(f"endpoint: {option} is {text!r}; it must be a {what} from {least:g} up")
-        read[option] = int(text) if whole else float(text)
-    return EndpointEncoder(url, model, prompt=prompt, revision=revision, key_env=key_env, **read)
+    # An empty option is one that was not given.
+    read = {option: _number(option, text) for option, text in numbers.items() if text or option not in _NUMBERS}
+    return EndpointEncoder(url, model, key_env=key_env, prompt=prompt, revision=revision, **read)
+
+
+def _number(option: str, text: str) -> float:
+    if option not in _NUMBERS:
+        raise EncoderError(f"the encoder kind 'endpoint' has no option {option!r}")
+    _, least = _NUMBERS[option]
+    whole = isinstance(least, int)
+    if not re.fullmatch(r"\d{1,15}" if whole else r"\d{1,15}(\.\d+)?", text) or float(text) < least:
+        raise EncoderError(f"endpoint: {option} is {text!r}; it must be a {'whole ' * whole}number from {least:g} up")
+    return int(text) if whole else float(text)

@@ -42,6 +42,17 @@ def joined_files(argument: str) -> list[Path]:
     return max(pairs, key=lambda pair: [file.is_file() for file in pair])
 
 
+def two_files(argument: str, kind: str, expected: str) -> tuple[Path, Path]:
+    """Return the two files that an argument names, joined by "+"."""
+    files = joined_files(argument)
+    if len(files) < 2:
+        raise EncoderError(f"{kind}: needs two files joined by '+', got {argument!r}; {expected}")
+    for file in files:
+        if not file.is_file():
+            raise EncoderError(f"{kind}: there is no file {file}; {expected}")
+    return files[0], files[1]
+
+
 def torch_file_fault(file: Path) -> str:
     """Say what is wrong with a file of torch.save; of the format before torch 1.6 only the start can be judged."""
     with file.open("rb") as stream:

@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as package_files
 from pathlib import Path
-from string import Formatter
 from typing import Any, Final
 
 from medsenteval.embedding.cache import cache_folder
-from medsenteval.encoders.declarations import declared_tasks, tables_in
+from medsenteval.encoders.declarations import declared_tasks
 from medsenteval.errors import EncoderError
 from medsenteval.registry import add_options
+from medsenteval.support.toml_files import parse_toml
 
-_REQUIRED: Final = {"title", "kind", "argument", "dimension", "automatic", "source", "licence"}
-_OPTIONAL: Final = {"aliases", "options", "files", "obtain", "note", "pooling", "limit", "rows", "shown", "trained_on"}
 _UNKNOWN: Final = "unknown"
 
 
@@ -115,48 +113,23 @@ def models_folder() -> Path:
 def recipes() -> Mapping[str, Recipe]:
     """Return every recipe by name, in the order of recipes.toml."""
     source = package_files("medsenteval.encoders") / "recipes.toml"
-    return parse_recipes(source.read_text("utf-8"))
+    return {name: _recipe(name, table) for name, table in parse_toml(source.read_text("utf-8")).items()}
 
 
-def parse_recipes(text: str) -> dict[str, Recipe]:
-    """Read recipes from TOML and check them whole; a wrong one raises an EncoderError that names it."""
-    tables = tables_in(text, "recipes.toml")
-    return {name: _recipe(name, table) for name, table in tables.items()}
-
-
-def _recipe(name: str, table: Any) -> Recipe:
-    where = f"recipes.toml: {name}"
-    if not isinstance(table, dict):
-        raise EncoderError(f"{where} is not a table")
-    if wrong := sorted((_REQUIRED - set(table)) | (set(table) - _REQUIRED - _OPTIONAL)):
-        raise EncoderError(f"{where}: the keys {', '.join(wrong)} are missing or unknown")
-    dimension = table["dimension"]
-    if dimension != _UNKNOWN and (type(dimension) is not int or dimension < 1):
-        raise EncoderError(f"{where}: dimension is {dimension!r}; expected a whole number or {_UNKNOWN!r}")
-    try:
-        read: dict[str, Any] = {
-            "name": name,
-            "shown": name,
-            **table,
-            "dimension": None if dimension == _UNKNOWN else dimension,
-            "rows": tuple(PublishedRow(**row) for row in table.get("rows", ())),
-            "aliases": tuple(table.get("aliases", ())),
-            "options": {key: str(value) for key, value in table.get("options", {}).items()},
-            "files": {
-                key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()
-            },
-            "trained_on": declared_tasks(table.get("trained_on", {}), where),
-            "limit": str(table.get("limit", "")),
-        }
-        recipe = Recipe(**read)
-    except (TypeError, AttributeError) as error:
-        raise EncoderError(f"{where}: {error}") from error
-    if recipe.automatic == bool(recipe.files) or recipe.automatic == bool(recipe.obtain):
-        raise EncoderError(f"{where}: either automatic, or files and obtain")
-    used = {key for part in (recipe.argument, *recipe.options.values()) for _, key, _, _ in Formatter().parse(part) if key}
-    if used != set(recipe.files):
-        raise EncoderError(f"{where}: the placeholders {sorted(used)} do not match the files {sorted(recipe.files)}")
-    return recipe
+def _recipe(name: str, table: dict[str, Any]) -> Recipe:
+    read = {
+        "name": name,
+        "shown": name,
+        **table,
+        "dimension": None if table["dimension"] == _UNKNOWN else table["dimension"],
+        "rows": tuple(PublishedRow(**row) for row in table.get("rows", ())),
+        "aliases": tuple(table.get("aliases", ())),
+        "options": {key: str(value) for key, value in table.get("options", {}).items()},
+        "files": {key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()},
+        "trained_on": declared_tasks(table.get("trained_on", {}), f"recipes.toml: {name}"),
+        "limit": str(table.get("limit", "")),
+    }
+    return Recipe(**read)
 
 
 def describe(recipe: Recipe) -> str:

@@ -26,7 +26,7 @@ from medsenteval.encoders.contextual.saved_model import (
     load_saved_model,
 )
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict
-from medsenteval.encoders.model_files import check_choices, joined_files
+from medsenteval.encoders.model_files import check_choices, two_files
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.errors import EncoderError, import_extra
 
@@ -138,7 +138,7 @@ def load(
     for option, value in (("signature", signature), ("output", output)):
         if value:
             raise EncoderError(f"elmo: {option}={value} is an option of elmo:tfhub: only; AllenNLP's files have layers")
-    options_path, weights_path = _two_files(argument)
+    options_path, weights_path = two_files(argument, "elmo", EXPECTED)
     shape = read_options(options_path)
     chosen = layers or "all"
     check_choices("elmo", layers=(chosen, ("all", "average", *map(str, range(shape.n_layers + 1)))))
@@ -165,16 +165,6 @@ def _layer_vectors(model: Any, characters: int, layers: str, sentences: list[lis
         return np.concatenate(found, axis=1)
     chosen: NDArray[np.float32] = np.mean(found, axis=0) if layers == "average" else found[int(layers)]
     return chosen
-
-
-def _two_files(argument: str) -> tuple[Path, Path]:
-    files = joined_files(argument)
-    if len(files) < 2:
-        raise EncoderError(f"elmo: needs two files joined by '+', got {argument!r}; {EXPECTED}")
-    for path in files:
-        if not path.is_file():
-            raise EncoderError(f"elmo: there is no file {path}; {EXPECTED}")
-    return files[0], files[1]
 
 
 def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from medsenteval.embedding.pooling import POOLINGS
 from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.fingerprint import hash_state_dict
-from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
+from medsenteval.encoders.model_files import check_choices, torch_file_fault, two_files
 from medsenteval.encoders.static.converted_vectors import VectorTable, open_vectors
 from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, TokenisedTexts, look_up, tokenise
 from medsenteval.encoders.static.vector_formats import FileOptions
@@ -159,14 +159,13 @@ def load(
     check_choices("infersent", pooling=(pooling, POOLINGS))
     if padding not in PADDINGS or (padding == "zeros" and pooling != "max"):
         raise EncoderError(f"infersent: padding is {padding!r}; it can be ignored, or zeros with pooling=max")
-    weights_path, vectors_path = _two_files(argument)
+    weights_path, vectors_path = two_files(argument, "infersent", f"{_EXPECTED}, and the word vectors that it was trained on")
     if fault := torch_file_fault(weights_path):
         raise EncoderError(f"{weights_path}: {fault}; {_EXPECTED}")
-    torch = import_extra("torch", "infersent:", "torch")
-    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
-
+    import_extra("torch", "infersent:", "torch")
     state = _read_state(weights_path)
-    hidden, dimension = state["enc_lstm.weight_hh_l0"].shape[1], state["enc_lstm.weight_ih_l0"].shape[1]
+    model = _model_of(state, pooling, weights_path)
+    dimension = model.enc_lstm.input_size
     table = open_vectors(vectors_path, FileOptions(member, layout, vocab, rows))
     if table.matrix.shape[1] != dimension:
         raise EncoderError(
@@ -174,10 +173,6 @@ def load(
             f"{vectors_path} holds vectors of {table.matrix.shape[1]}"
         )
     reader = SentenceReader(table, vectors_path, reading)
-    # Made without storage: its random start would be overwritten at once.
-    with torch.device("meta"):
-        model = SentenceEncoder(dimension, hidden, pooling)
-    model.load_state_dict(state, assign=True)
     model = model.to(choose_device(device, mps=False)).eval()
     model.enc_lstm.flatten_parameters()
     # The option boundaries is no part of it: where both of its values load, they give the same vectors.
@@ -188,30 +183,21 @@ def load(
     return InferSentEncoder(weights_path.stem, identity, model, table.matrix, reader, padding)
 
 
-def _two_files(argument: str) -> tuple[Path, Path]:
-    files = joined_files(argument)
-    if len(files) < 2:
-        raise EncoderError(f"infersent: needs two files joined by '+', got {argument!r}; infersent:ENCODER.pkl+VECTORS")
-    weights, vectors = files
-    if not weights.is_file():
-        raise EncoderError(f"infersent: there is no file {weights}; {_EXPECTED}")
-    if not vectors.is_file():
-        raise EncoderError(
-            f"infersent: there is no file {vectors}; expected the word vectors that {weights.name} was trained on"
-        )
-    return weights, vectors
-
-
-def _is_plain(value: Any) -> bool:
-    """Whether this is a tensor whose numbers are all there; one that repeats a few could fill any memory."""
+def _is_plain(name: Any, value: Any) -> bool:
+    """Whether this is a name and a tensor whose numbers are all there; one that repeats a few could fill any memory."""
     import torch
 
-    plain = isinstance(value, torch.Tensor) and value.device.type == "cpu" and value.layout == torch.strided
+    plain = (
+        isinstance(name, str)
+        and isinstance(value, torch.Tensor)
+        and value.device.type == "cpu"
+        and value.layout == torch.strided
+    )
     return plain and not value.is_quantized and value.untyped_storage().nbytes() >= value.numel() * value.element_size()
 
 
 def _read_state(path: Path) -> dict[str, Any]:
-    """Return the official state dictionary's tensors in float32, checked for names and shapes."""
+    """Return a state dictionary's tensors in float32."""
     import torch
 
     try:
@@ -221,29 +207,27 @@ def _read_state(path: Path) -> dict[str, Any]:
         raise EncoderError(
             f"{path}: cannot be read as tensors alone, and code in it is never run ({reason}); {_EXPECTED}"
         ) from error
-    if not isinstance(found, Mapping) or not all(_is_plain(value) for value in found.values()):
+    if not isinstance(found, Mapping) or not all(_is_plain(*item) for item in found.items()):
         raise EncoderError(f"{path}: holds a {type(found).__name__}, not a dictionary of plain tensors; {_EXPECTED}")
-    names = [f"{part}_l0{way}" for way in ("", "_reverse") for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
-    expected = {f"enc_lstm.{name}" for name in names}
-    for name in sorted(expected.symmetric_difference(found)):
-        what = "lacks" if name in expected else "also holds"
-        raise EncoderError(f"{path}: {what} {name!r}, so it is no bidirectional LSTM of InferSent; {_EXPECTED}")
-    for name in ("enc_lstm.weight_hh_l0", "enc_lstm.weight_ih_l0"):
-        if found[name].ndim != 2:
-            raise EncoderError(f"{path}: {name} has shape {tuple(found[name].shape)}; expected a matrix")
-    hidden, inputs = found["enc_lstm.weight_hh_l0"].shape[1], found["enc_lstm.weight_ih_l0"].shape[1]
-    shapes = {
-        "weight_ih": (4 * hidden, inputs),
-        "weight_hh": (4 * hidden, hidden),
-        "bias_ih": (4 * hidden,),
-        "bias_hh": (4 * hidden,),
-    }
-    state: dict[str, Any] = {}
-    for name, tensor in found.items():
-        promised = shapes[name.removeprefix("enc_lstm.").partition("_l0")[0]]
-        if tuple(tensor.shape) != promised:
-            raise EncoderError(f"{path}: {name} has shape {tuple(tensor.shape)}; the other parts promise {promised}")
-        state[name] = tensor.to(torch.float32).contiguous()
-        if not torch.isfinite(state[name]).all():
+    state = {name: tensor.to(torch.float32).contiguous() for name, tensor in found.items()}
+    for name, tensor in state.items():
+        if not torch.isfinite(tensor).all():
             raise EncoderError(f"{path}: {name} holds NaN or infinity")
     return state
+
+
+def _model_of(state: Mapping[str, Any], pooling: str, path: Path) -> SentenceEncoder:
+    """Return the encoder that a state dictionary describes."""
+    import torch
+
+    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
+
+    try:
+        sizes = [state[f"enc_lstm.{name}"].shape[1] for name in ("weight_ih_l0", "weight_hh_l0")]
+        # Made without storage: its random start would be overwritten at once.
+        with torch.device("meta"):
+            model = SentenceEncoder(*sizes, pooling)
+        model.load_state_dict(state, assign=True)
+    except (KeyError, IndexError, ValueError, RuntimeError) as error:
+        raise EncoderError(f"{path}: is no bidirectional LSTM of InferSent: {error}; {_EXPECTED}") from error
+    return model

@@ -61,18 +61,20 @@ def load_saved_model(folder: Path, kind: str) -> Any:
     tensorflow = import_tensorflow(kind)
     from tensorflow.core.protobuf import saved_model_pb2
 
-    model = saved_model_pb2.SavedModel()
+    model, graph = saved_model_pb2.SavedModel(), folder / "saved_model.pb"
     try:
-        model.ParseFromString((folder / "saved_model.pb").read_bytes())
+        model.ParseFromString(graph.read_bytes())
     except Exception as error:  # protobuf's own class of errors
-        raise EncoderError(f"{kind}: {folder / 'saved_model.pb'} cannot be read: {error}; {_EXPECTED}") from error
+        raise EncoderError(f"{kind}: {graph} is cut off or is no SavedModel: {error}; {_EXPECTED}") from error
+    if not model.meta_graphs:
+        raise EncoderError(f"{kind}: {graph} is cut off or is no SavedModel: it holds no graph; {_EXPECTED}")
     where = f"{kind}: the graph in {folder}"
-    for graph in model.meta_graphs:
-        _disarm(graph, where)
+    for part in model.meta_graphs:
+        _disarm(part, where)
     with scratch_folder() as scratch:
         (scratch / "saved_model.pb").write_bytes(model.SerializeToString())
-        for part in filter(Path.is_dir, (folder / "variables", folder / "assets")):
-            _link(part, scratch / part.name)
+        for inner in filter(Path.is_dir, (folder / "variables", folder / "assets")):
+            _link(inner, scratch / inner.name)
         try:
             return tensorflow.saved_model.load(str(scratch), tags=_tags(model, where))
         except EncoderError:
@@ -205,8 +207,6 @@ def checked_files(folder: Path, kind: str) -> list[Path]:
         raise EncoderError(f"{kind}: {folder} is {'a file' if folder.exists() else 'no folder'}; {_EXPECTED}")
     if not graph.is_file():
         raise EncoderError(f"{kind}: {folder} has no saved_model.pb; {_EXPECTED}")
-    if not _is_whole_protobuf(graph):
-        raise EncoderError(f"{kind}: {graph} is cut off or is no SavedModel; {_EXPECTED}")
     variables = folder / "variables"
     shards = sorted(variables.glob("variables.data-*"))
     if variables.is_dir() and any(variables.iterdir()):
@@ -218,33 +218,3 @@ def checked_files(folder: Path, kind: str) -> list[Path]:
             )
     inner = [file for name in ("variables", "assets") for file in sorted((folder / name).rglob("*")) if file.is_file()]
     return [graph, *inner]
-
-
-def _is_whole_protobuf(file: Path) -> bool:
-    """Tell whether a SavedModel's outer fields, a version number and graphs with their lengths, end where the file ends."""
-    size = file.stat().st_size
-    graphs = 0
-    with file.open("rb") as stream:
-
-        def number() -> int:
-            value = shift = 0
-            while byte := stream.read(1):
-                value |= (byte[0] & 0x7F) << shift
-                if byte[0] < 0x80:
-                    return value
-                shift += 7
-            raise EOFError
-
-        try:
-            while stream.tell() < size:
-                tag = number()
-                if tag == 0x08:  # field 1, the version of the schema
-                    number()
-                elif tag == 0x12:  # field 2, a graph
-                    stream.seek(number(), os.SEEK_CUR)
-                    graphs += 1
-                else:
-                    return False
-            return graphs > 0 and stream.tell() == size
-        except (EOFError, OverflowError, OSError):
-            return False

@@ -10,7 +10,7 @@ from medsenteval import evaluate, registry
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import TRAINED_NOTE, Result
 from medsenteval.encoders.declarations import declared_tasks, read_declaration
-from medsenteval.encoders.recipes import describe, parse_recipes, recipes
+from medsenteval.encoders.recipes import describe, recipes
 from medsenteval.errors import EncoderError, UnknownNameError
 from medsenteval.report.comparison_table import render_comparison
 from medsenteval.report.page_content import build_page
@@ -62,9 +62,6 @@ def test_recipes_declare_what_their_authors_trained_on() -> None:
     assert recipes()["infersent-1-mednli"].trained_on == {"MedNLI": "yes"}
     assert recipes()["biobert"].trained_on == {}
     assert "Trained on: MedNLI: yes" in describe(recipes()["infersent-1-mednli"])
-    with pytest.raises(EncoderError, match="trained_on"):
-        parse_recipes('[x]\ntitle=""\nkind="lexical"\nargument=""\ndimension=2\nautomatic=true\nsource=""\nlicence=""\n'
-                      'rows=[]\ntrained_on={often=["RQE"]}\n')  # fmt: skip
 
 
 def test_scores_on_declared_data_are_marked_everywhere_and_unknown_is_told() -> None:

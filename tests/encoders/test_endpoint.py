@@ -790,14 +790,8 @@ def test_retry_after_may_be_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_by_default_requests_are_bounded_as_the_documentation_says(server: Server) -> None:
     url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     encoder = EndpointEncoder(url, "m")
-    bounds = (
-        encoder._batch_size,
-        encoder._concurrency,
-        encoder._timeout,
-        encoder._retries,
-        encoder._backoff,
-        encoder._max_wait,
-    )
+    limits = encoder._limits
+    bounds = (limits.batch_size, limits.concurrency, limits.timeout, limits.retries, limits.backoff, limits.max_wait)
     assert bounds == (32, 4, 60.0, 5, 0.5, 60.0)
     assert encoder.token_budget.most is None
     for option, least in (

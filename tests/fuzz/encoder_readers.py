@@ -1,4 +1,4 @@
-"""Readers of vectors, weights' descriptions and recipes, each with small valid files."""
+"""Readers of vectors and weights' descriptions, each with small valid files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, Final
 import scipy.stats  # noqa: F401  # imported before memory is limited
 
 from medsenteval.encoders.contextual.elmo_options import read_options
-from medsenteval.encoders.recipes import parse_recipes
 from medsenteval.encoders.static.fasttext import _description
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from tests.fuzz.reader import Reader, as_json, as_text, as_zip
@@ -86,26 +85,5 @@ ENCODER_READERS: Final[tuple[Reader, ...]] = (
             )
         },
         lambda folder: read_options(folder / "o.json"),
-    ),
-    Reader(
-        "recipes",
-        {
-            "r.toml": as_text(
-                "[a-b]",
-                'title = "t"',
-                'kind = "vectors"',
-                'argument = "{v}"',
-                "dimension = 3",
-                "automatic = false",
-                'files = { v = "a/b.txt" }',
-                'obtain = "o"',
-                'source = "https://x.org/"',
-                'licence = "l"',
-                "[[a-b.rows]]",
-                'file = "medsenteval_table3"',
-                'row = "GloVe_840B"',
-            )
-        },
-        lambda folder: parse_recipes((folder / "r.toml").read_text("utf-8", "replace")),
     ),
 )
