@@ -73,6 +73,12 @@ class TokenVectors:
     offsets: NDArray[np.intp]
     known: NDArray[np.bool_]
 
+    @classmethod
+    def of(cls, texts: Sequence[NDArray[np.float32]]) -> TokenVectors:
+        """Join the vectors of several texts, all of whose tokens are known."""
+        values = np.concatenate(texts) if texts else np.empty((0, 0), dtype=np.float32)
+        return cls(values, np.cumsum([0, *map(len, texts)], dtype=np.intp), np.ones(len(values), dtype=np.bool_))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

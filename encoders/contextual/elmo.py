@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import POOLINGS, pool
-from medsenteval.encoders.contextual.checkpoint import choose_device
+from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.contextual.elmo_options import EXPECTED, ElmoShape, read_options
 from medsenteval.encoders.contextual.saved_model import (
     check_function,
@@ -77,39 +77,24 @@ class ElmoEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for places, tokens in self._batches(texts):
-            rows[places] = pool(tokens, self._pooling)
+        for places, vectors in self._batches(texts):
+            rows[places] = pool(TokenVectors.of(vectors), self._pooling)
         return rows
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
-        blocks: list[NDArray[np.float32]] = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
-        for places, tokens in self._batches(texts):
-            for number, place in enumerate(places):
-                blocks[place] = tokens.values[tokens.offsets[number] : tokens.offsets[number + 1]]
-        values = np.concatenate([np.empty((0, self.dimension), dtype=np.float32), *blocks])
-        return TokenVectors(values, _offsets(map(len, blocks)), np.ones(len(values), dtype=np.bool_))
+        found = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
+        for places, vectors in self._batches(texts):
+            for place, rows in zip(places, vectors, strict=True):
+                found[place] = rows
+        return TokenVectors.of(found)
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], TokenVectors]]:
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[NDArray[np.float32]]]]:
+        """Yield places of texts with the vectors of their words, a bounded number of words at a time."""
         sentences = [self._split(text) or ["."] for text in texts]
-        places: list[int] = []
-        n_tokens = 0
-        for place in sorted(range(len(sentences)), key=lambda i: len(sentences[i])):
-            if places and n_tokens + len(sentences[place]) > _TOKENS_AT_ONCE:
-                yield self._run(places, sentences)
-                places, n_tokens = [], 0
-            places.append(place)
-            n_tokens += len(sentences[place])
-        if places:
-            yield self._run(places, sentences)
-
-    def _run(self, places: list[int], sentences: list[list[str]]) -> tuple[list[int], TokenVectors]:
-        chosen = [sentences[place] for place in places]
-        values = self._word_vectors(chosen)
-        return places, TokenVectors(values, _offsets(map(len, chosen)), np.ones(len(values), dtype=np.bool_))
-
-
-def _offsets(lengths: Any) -> NDArray[np.intp]:
-    return np.cumsum([0, *lengths], dtype=np.intp)
+        lengths = [len(sentence) for sentence in sentences]
+        for places in passes(lengths, "cpu", most_texts=len(texts), most_tokens=_TOKENS_AT_ONCE):
+            values = self._word_vectors([sentences[place] for place in places])
+            yield places, np.split(values, np.cumsum([lengths[place] for place in places])[:-1])
 
 
 def load(
@@ -147,7 +132,7 @@ def load(
     from medsenteval.encoders.contextual.elmo_model import BidirectionalLanguageModel
 
     weights = hash_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
-    model = BidirectionalLanguageModel(shape, arrays).to(choose_device(device, mps=False))
+    model = BidirectionalLanguageModel(shape, arrays, choose_device(device, mps=False))
     return ElmoEncoder(
         weights_path.stem.removesuffix("_weights"),
         f"elmo-{weights[:32]}-{shape!r}-layers={chosen}",

@@ -142,11 +142,8 @@ class FlairEncoder:
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """Return the stacked vectors of all tokens, text after text; all of them count as known."""
         tokens = [_tokens(text) for text in texts]
-        offsets = np.concatenate([[0], np.cumsum([len(each) for each in tokens])]).astype(np.intp)
-        if not tokens:
-            return TokenVectors(np.empty((0, 0), dtype=np.float32), offsets, np.empty(0, dtype=np.bool_))
-        values = np.hstack([np.concatenate(model.token_vectors(tokens)) for model in self._models])
-        return TokenVectors(values, offsets, np.ones(len(values), dtype=np.bool_))
+        stacked = zip(*(model.token_vectors(tokens) for model in self._models), strict=True)
+        return TokenVectors.of([np.hstack(vectors) for vectors in stacked])
 
 
 def _tokens(text: str) -> list[str]:

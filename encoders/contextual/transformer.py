@@ -149,7 +149,7 @@ class TransformerEncoder:
                 # The last real position, wherever the padding is.
                 rows[places] = hidden[np.arange(len(batch)), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)]
             else:
-                rows[places] = pool(_ragged(_kept_vectors(batch, hidden, inside)), self._reading.pooling)
+                rows[places] = pool(TokenVectors.of(_kept_vectors(batch, hidden, inside)), self._reading.pooling)
         return rows
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
@@ -158,7 +158,7 @@ class TransformerEncoder:
         for places, batch, hidden, inside in self._passes(texts):
             for place, found in zip(places, _kept_vectors(batch, hidden, inside), strict=True):
                 vectors[place] = found
-        return _ragged(vectors)
+        return TokenVectors.of(vectors)
 
     def _passes(
         self, texts: Sequence[str]
@@ -244,12 +244,6 @@ class TransformerEncoder:
 
 def _kept_vectors(batch: list[_Pieces], hidden: NDArray[np.float32], inside: NDArray[np.bool_]) -> list[NDArray[np.float32]]:
     return [rows[real][np.array(pieces.kept)] for pieces, rows, real in zip(batch, hidden, inside, strict=True)]
-
-
-def _ragged(vectors: Sequence[NDArray[np.float32]]) -> TokenVectors:
-    offsets = np.concatenate([[0], np.cumsum([len(rows) for rows in vectors])]).astype(np.intp)
-    values = np.concatenate(vectors) if vectors else np.empty((0, 0), dtype=np.float32)
-    return TokenVectors(values, offsets, np.ones(len(values), dtype=np.bool_))
 
 
 def load(

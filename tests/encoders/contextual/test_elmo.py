@@ -209,7 +209,6 @@ def test_large_batches_are_cut_without_a_trace(model: str, monkeypatch: pytest.M
     whole = load_encoder(f"elmo:{model}").encode(TEXTS)
     monkeypatch.setattr("medsenteval.encoders.contextual.elmo._TOKENS_AT_ONCE", 6)
     monkeypatch.setattr("medsenteval.encoders.contextual.elmo_model._WORDS_AT_ONCE", 2)
-    monkeypatch.setattr("medsenteval.encoders.contextual.elmo_model._GATE_ROWS_AT_ONCE", 5)
     assert load_encoder(f"elmo:{model}").encode(TEXTS) == pytest.approx(whole, abs=5e-6)
 
 
