@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from medsenteval.embedding.cache import cache_folder
 from medsenteval.encoders.declarations import declared_tasks
 from medsenteval.errors import EncoderError
 from medsenteval.registry import add_options
-from medsenteval.support.toml_files import parse_toml
+from medsenteval.support.toml_files import packaged_toml
 
 _UNKNOWN: Final = "unknown"
 
@@ -112,8 +111,7 @@ def models_folder() -> Path:
 @cache
 def recipes() -> Mapping[str, Recipe]:
     """Return every recipe by name, in the order of recipes.toml."""
-    source = package_files("medsenteval.encoders") / "recipes.toml"
-    return {name: _recipe(name, table) for name, table in parse_toml(source.read_text("utf-8")).items()}
+    return {name: _recipe(name, table) for name, table in packaged_toml("medsenteval.encoders", "recipes.toml").items()}
 
 
 def _recipe(name: str, table: dict[str, Any]) -> Recipe:

@@ -275,7 +275,7 @@ def test_elmo_options_beyond_all_numbers(write: Write) -> None:
     folder = write({"o.json": json.dumps({"char_cnn": cnn, "lstm": lstm}), "deep.json": "[" * 100_000})
     with pytest.raises(EncoderError, match=r"o\.json: not the options of a character-based biLM"):  # 12
         read_options(folder / "o.json")
-    with pytest.raises(EncoderError, match=r"deep\.json: not readable as JSON"):
+    with pytest.raises(EncoderError, match=r"deep\.json cannot be read as JSON"):
         read_options(folder / "deep.json")
 
 

@@ -102,6 +102,14 @@ def length_limit(model: Any) -> int | None:
     return min(limits, default=None)
 
 
+def check_length(length: int, model: Any, tokenizer: Any, where: str, marks: int = 0) -> None:
+    """Refuse a length that is beyond the model's positions, or has room for no piece beside special ones and our marks."""
+    least, most = tokenizer.num_special_tokens_to_add() + 1 + marks, length_limit(model)
+    if length < least or (most is not None and length > most):
+        bounds = f"from {least}" if most is None else f"from {least} to {most}"
+        raise EncoderError(f"{where}: max_length is {length}, but this model takes {bounds}; give max_length={most or least}")
+
+
 #: The roles that a task can give a text; texts without one are compared on equal terms.
 ROLES = ("query", "document")
 

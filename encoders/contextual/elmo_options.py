@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from medsenteval.encoders.model_files import read_json
 from medsenteval.errors import EncoderError
 
 #: The 256 bytes and five marks of AllenNLP's numbering.
@@ -56,10 +56,7 @@ class ElmoShape:
 
 
 def read_options(path: Path) -> ElmoShape:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise EncoderError(f"{path}: not readable as JSON ({error}); {EXPECTED}") from error
+    found = read_json(path, dict, "elmo")
     try:
         characters, lstm = found["char_cnn"], found["lstm"]
         shape = ElmoShape(

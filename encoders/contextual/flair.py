@@ -26,7 +26,6 @@ from medsenteval.errors import EncoderError, import_extra
 _TEXTS_PER_PASS: Final = 32
 #: Characters that go through the network at once; bounds the memory that a long text takes, and changes nothing else.
 _CHARACTERS_PER_PASS: Final = 512
-_REQUIRED: Final = ("state_dict", "dictionary", "is_forward_lm", "hidden_size", "nlayers", "embedding_size", "nout")
 _WHERE_FROM: Final = (
     "expected is a language model of flair, such as pubmed-forward.pt from "
     "https://flair.informatik.hu-berlin.de/resources/embeddings/flair/"
@@ -38,44 +37,52 @@ _DROPPED: Final = dict.fromkeys(map(ord, "\u200c\u200b\ufe0f\ufeff\u2028\u2029")
 
 
 class LanguageModel:
-    """One character-level language model: an embedding, a recurrent network and, in some, a projection."""
+    """One character-level language model: an embedding, a recurrent network and, in some, a projection.
 
-    def __init__(self, stored: Mapping[str, Any], file: Path, device: str) -> None:
+    What is stored is checked on the way; KeyError, TypeError, ValueError, AttributeError and RuntimeError say what is wrong.
+    """
+
+    def __init__(self, stored: Mapping[str, Any], device: str) -> None:
         import torch
         from torch import nn
 
+        from medsenteval.encoders.contextual.torch_file import Characters
+
+        weights, dictionary = stored["state_dict"], stored["dictionary"]
+        if not isinstance(dictionary, Characters):
+            raise ValueError("its dictionary is not one of characters")
+        n_characters = len(dictionary.idx2item)
+        self.numbers: dict[str, int] = {item.decode("utf-8"): number for item, number in dictionary.item2idx.items()}
+        if not all(type(number) is int and 0 <= number < n_characters for number in self.numbers.values()):
+            raise ValueError("its dictionary has other numbers than those of its characters")
         self.is_forward = bool(stored["is_forward_lm"])
-        self.numbers: dict[str, int] = {item.decode("utf-8"): number for item, number in stored["dictionary"].item2idx.items()}
         self.delimiter: str = stored.get("document_delimiter", "\n")
         kind, projected = stored.get("recurrent_type", "lstm"), stored["nout"]
         sizes = [stored["hidden_size"], stored["nlayers"], stored["embedding_size"], 1 if projected is None else projected]
-        if not (isinstance(self.delimiter, str) and isinstance(kind, str)) or any(
-            type(size) is not int or not 1 <= size <= most for size, most in zip(sizes, _MOST, strict=True)
-        ):
-            raise EncoderError(f"flair: {file} holds sizes that no language model has: {str(sizes)[:200]}")
+        if any(type(size) is not int or not 1 <= size <= most for size, most in zip(sizes, _MOST, strict=True)):
+            raise ValueError(f"its sizes are {str(sizes)[:200]}")
+        if not isinstance(self.delimiter, str) or not isinstance(kind, str) or kind.lower() not in ("lstm", "gru"):
+            raise ValueError(
+                f"its recurrent network is of type {str(kind)[:200]!r} (known: lstm, gru), or texts have no delimiter"
+            )
         hidden_size, n_layers, embedding_size, _ = sizes
-        recurrent = {"lstm": nn.LSTM, "gru": nn.GRU}.get(kind.lower())
-        if recurrent is None:
-            raise EncoderError(f"flair: {file} has a recurrent network of type {kind[:200]!r}; known: lstm, gru")
+        recurrent = nn.LSTM if kind.lower() == "lstm" else nn.GRU
         self.dimension = hidden_size if projected is None else projected
         # The decoder predicts the next character and has no part in a vector.
-        weights = {key: value for key, value in stored["state_dict"].items() if not key.startswith("decoder.")}
+        weights = {key: value for key, value in weights.items() if not key.startswith("decoder.")}
         # Made without storage, which would be taken for whatever sizes the file promises.
         with torch.device("meta"):
             self._modules = nn.ModuleDict(
                 {
-                    "encoder": nn.Embedding(len(stored["dictionary"].idx2item), embedding_size),
+                    "encoder": nn.Embedding(n_characters, embedding_size),
                     "rnn": recurrent(embedding_size, hidden_size, n_layers),
                 }
             )
             if projected is not None:
                 self._modules["proj"] = nn.Linear(hidden_size, projected)
-        try:
-            self._modules.load_state_dict({key: value.float().contiguous() for key, value in weights.items()}, assign=True)
-        except RuntimeError as error:
-            raise EncoderError(f"flair: the weights in {file} do not fit the sizes stored beside them: {error}") from error
+        self._modules.load_state_dict({key: value.float().contiguous() for key, value in weights.items()}, assign=True)
         if not all(torch.isfinite(value).all() for value in weights.values()):
-            raise EncoderError(f"flair: the weights in {file} hold NaN or infinity")
+            raise ValueError("its weights hold NaN or infinity")
         self._modules.requires_grad_(False).eval().to(device)
         self._device = device
         settings = (self.is_forward, sorted(self.numbers.items()), self.delimiter, recurrent.__name__, n_layers)
@@ -173,25 +180,15 @@ def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEnc
 
 
 def _read(file: Path, device: str) -> LanguageModel:
-    from medsenteval.encoders.contextual.torch_file import Characters, read_torch_file
+    from medsenteval.encoders.contextual.torch_file import read_torch_file
 
     try:
         stored = read_torch_file(file)
     except Exception as error:  # a hostile pickle can make its reader raise anything
         raise EncoderError(f"flair: {file} could not be read: {error}; {_WHERE_FROM}") from error
-    absent = [key for key in _REQUIRED if key not in stored] if isinstance(stored, dict) else list(_REQUIRED)
-    if absent:
-        raise EncoderError(f"flair: {file} holds no {absent[0]!r}; {_WHERE_FROM}")
-    dictionary = stored["dictionary"]
     try:
-        items = len(dictionary.idx2item)
-        numbers = dictionary.item2idx.items()
-        fit = all(isinstance(item, bytes) and type(number) is int and 0 <= number < items for item, number in numbers)
-    except (AttributeError, TypeError):
-        fit = False
-    if not fit or not isinstance(dictionary, Characters):
-        raise EncoderError(f"flair: the dictionary in {file} is not one of characters; {_WHERE_FROM}")
-    try:
-        return LanguageModel(stored, file, device)
-    except (AttributeError, TypeError, ValueError) as error:
+        return LanguageModel(stored if isinstance(stored, dict) else {}, device)
+    except KeyError as error:
+        raise EncoderError(f"flair: {file} holds no {error}; {_WHERE_FROM}") from error
+    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
         raise EncoderError(f"flair: {file} holds what no language model does: {error}; {_WHERE_FROM}") from error

@@ -91,43 +91,38 @@ class SentenceReader:
         return part, look_up(part.words, self._row_of, self._case)
 
 
+@dataclass(eq=False, repr=False)
 class InferSentEncoder:
     """A loaded InferSent model with its word vectors."""
 
-    def __init__(
-        self,
-        name: str,
-        identity: str,
-        model: SentenceEncoder,
-        matrix: NDArray[np.float32],
-        reader: SentenceReader,
-        padding: str = "ignored",
-    ) -> None:
-        self.name = name
-        self.identity = identity
-        self._padding = padding
-        self._model = model
-        self._matrix = matrix
-        self._reader = reader
-        self.dimension = 2 * model.enc_lstm.hidden_size
+    name: str
+    identity: str
+    model: SentenceEncoder
+    matrix: NDArray[np.float32]
+    reader: SentenceReader
+    padding: str
+
+    @property
+    def dimension(self) -> int:
+        return 2 * int(self.model.enc_lstm.hidden_size)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
 
-        sentences = self._reader.read(texts)
+        sentences = self.reader.read(texts)
         encoded = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        device = next(self._model.parameters()).device
+        device = next(self.model.parameters()).device
         with torch.inference_mode():
             lengths = [len(sentence) for sentence in sentences]
             for places in passes(lengths, "cpu", most_texts=len(lengths), most_tokens=_WORDS_AT_ONCE):
                 wanted = np.concatenate([sentences[place] for place in places])
-                words = torch.from_numpy(np.asarray(self._matrix[wanted], dtype=np.float32)).to(device)
-                encoded[places] = self._model(words, [lengths[place] for place in places]).cpu().numpy()
-        return np.maximum(encoded, 0) if self._padding == "zeros" else encoded
+                words = torch.from_numpy(np.asarray(self.matrix[wanted], dtype=np.float32)).to(device)
+                encoded[places] = self.model(words, [lengths[place] for place in places]).cpu().numpy()
+        return np.maximum(encoded, 0) if self.padding == "zeros" else encoded
 
     def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the share of tokens, of distinct tokens and of texts that have a vector."""
-        return self._reader.coverage(texts)
+        return self.reader.coverage(texts)
 
 
 def load(
@@ -223,10 +218,10 @@ def _model_of(state: Mapping[str, Any], pooling: str, path: Path) -> SentenceEnc
     from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
 
     try:
-        sizes = [state[f"enc_lstm.{name}"].shape[1] for name in ("weight_ih_l0", "weight_hh_l0")]
+        inputs, hidden = (state[f"enc_lstm.{name}"].shape[1] for name in ("weight_ih_l0", "weight_hh_l0"))
         # Made without storage: its random start would be overwritten at once.
         with torch.device("meta"):
-            model = SentenceEncoder(*sizes, pooling)
+            model = SentenceEncoder(inputs, hidden, pooling)
         model.load_state_dict(state, assign=True)
     except (KeyError, IndexError, ValueError, RuntimeError) as error:
         raise EncoderError(f"{path}: is no bidirectional LSTM of InferSent: {error}; {_EXPECTED}") from error

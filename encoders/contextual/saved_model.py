@@ -12,13 +12,12 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.resources import files as package_files
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from medsenteval.errors import EncoderError, import_extra
 from medsenteval.support.atomic_files import scratch_folder
-from medsenteval.support.toml_files import parse_toml
+from medsenteval.support.toml_files import packaged_toml
 
 _EXPECTED: Final = (
     "expected is an unpacked TensorFlow Hub model: saved_model.pb and, beside it, the folders variables/ and assets/"
@@ -102,8 +101,8 @@ def check_function(function: Any, folder: Path, kind: str) -> None:
 @cache
 def _operations() -> dict[str, frozenset[str]]:
     """Return the names of the operations that may be in a graph, by family."""
-    listed = (package_files("medsenteval.encoders") / "tensorflow_operations.toml").read_text("utf-8")
-    return {family: frozenset(names.split()) for family, names in parse_toml(listed).items()}
+    listed = packaged_toml("medsenteval.encoders", "tensorflow_operations.toml")
+    return {family: frozenset(names.split()) for family, names in listed.items()}
 
 
 def _disarm(graph: Any, where: str) -> None:

@@ -17,9 +17,9 @@ from medsenteval.contracts import Encoder
 from medsenteval.encoders.contextual.checkpoint import (
     ROLES,
     Prompts,
+    check_length,
     choose_device,
     count_tokens,
-    length_limit,
     passes,
     without_surrogates,
     without_tensorflow,
@@ -319,9 +319,5 @@ def _set_length(model: Any, length: int, where: str) -> None:
     inner = _transformer_of(model[0])
     if inner is None:
         raise EncoderError(f"{where}: max_length is {length}, but a {type(model[0]).__name__} has no such limit; leave it out")
-    least = model.tokenizer.num_special_tokens_to_add() + 1
-    most = length_limit(inner)
-    if length < least or (most is not None and length > most):
-        bounds = f"from {least}" if most is None else f"from {least} to {most}"
-        raise EncoderError(f"{where}: max_length is {length}, but this model takes {bounds}")
+    check_length(length, inner, model.tokenizer, where)
     model.max_seq_length = length

@@ -21,6 +21,7 @@ from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import pool
 from medsenteval.encoders.contextual.checkpoint import (
     Prompts,
+    check_length,
     choose_device,
     count_tokens,
     length_limit,
@@ -295,12 +296,7 @@ def load(
         lowercase = _apply_case(tokenizer, case, where)
         if end == "yes" and tokenizer.eos_token_id is None:
             raise EncoderError(f"{where}: end is 'yes', but its tokeniser has no end-of-text token; leave it out")
-        least, most = tokenizer.num_special_tokens_to_add() + 1 + (end == "yes"), length_limit(model)
-        if int(max_length) < least or (most is not None and int(max_length) > most):
-            bounds = f"from {least}" if most is None else f"from {least} to {most}"
-            raise EncoderError(
-                f"{where}: max_length is {max_length}, but this model takes {bounds}; give max_length={most or least}"
-            )
+        check_length(int(max_length), model, tokenizer, where, marks=end == "yes")
         if pooling == "cls" and tokenizer.cls_token_id is None:
             raise EncoderError(f"{where}: pooling is 'cls', but its tokeniser has no such token; use pooling=mean, max or last")
         layers = _layer_numbers(layer, model.config.num_hidden_layers, where)

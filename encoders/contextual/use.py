@@ -6,6 +6,7 @@ A folder is read by TensorFlow alone; only an address needs tensorflow_hub, whic
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,17 +26,17 @@ from medsenteval.errors import EncoderError
 _OUTPUTS: Final = ("default", "outputs")
 
 
+@dataclass(eq=False)
 class UniversalSentenceEncoder:
     """A TensorFlow text encoder with its native vectors; texts, the empty one included, are passed as they are."""
 
-    def __init__(self, function: Callable[[list[str]], Any], name: str, identity: str) -> None:
-        self.name = name
-        self.identity = identity
-        self._function = function
+    name: str
+    identity: str
+    function: Callable[[list[str]], Any]
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one native row for each text."""
-        return np.asarray(self._function(list(texts)), dtype=np.float32)
+        return np.asarray(self.function(list(texts)), dtype=np.float32)
 
 
 def load(argument: str, signature: str = "", output: str = "") -> UniversalSentenceEncoder:
@@ -52,7 +53,7 @@ def load(argument: str, signature: str = "", output: str = "") -> UniversalSente
     function, chosen = _text_function(loaded, folder, signature, output)
     name = argument.rstrip("/").removeprefix("https://tfhub.dev/").replace("/", "-") if "://" in argument else folder.name
     # The call and the signature of one model may differ, so which of them was chosen is part of the identity.
-    return UniversalSentenceEncoder(function, name, f"use-{hash_files(files)[:32]}-{chosen}")
+    return UniversalSentenceEncoder(name, f"use-{hash_files(files)[:32]}-{chosen}", function)
 
 
 def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tuple[Callable[[list[str]], Any], str]:

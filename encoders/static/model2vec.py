@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,42 +25,35 @@ _EXPECTED: Final = "expected a folder with config.json, tokenizer.json and model
 _MATRIX_NAMES: Final = ("embeddings", "embedding.weight")
 
 
+@dataclass(eq=False, repr=False)
 class Model2VecEncoder:
     """Mean of the token vectors, each times its weight, of unit length if the model says so."""
 
-    preferred_batch: int = 4096
+    name: str
+    source: str
+    tokenizer: Any
+    matrix: NDArray[np.float32]
+    weights: NDArray[np.float32] | None
+    mapping: NDArray[np.int32] | None
+    normalize: bool
+    max_length: int | None
 
-    def __init__(
-        self,
-        name: str,
-        tokenizer: Any,
-        matrix: NDArray[np.float32],
-        *,
-        weights: NDArray[np.float32] | None,
-        mapping: NDArray[np.int32] | None,
-        normalize: bool,
-        max_length: int | None,
-        source: str,
-    ) -> None:
-        self.name = name
-        self.identity = f"model2vec-{source[:32]}-{'unit' if normalize else 'raw'}-{max_length or 'whole'}"
-        self._tokenizer = tokenizer
-        self._matrix, self._weights, self._mapping = matrix, weights, mapping
-        self._normalize = normalize
-        self._max_length = max_length
-        unknown = json.loads(tokenizer.to_str())["model"].get("unk_token")
+    preferred_batch: ClassVar[int] = 4096
+
+    def __post_init__(self) -> None:
+        self.identity = f"model2vec-{self.source[:32]}-{'unit' if self.normalize else 'raw'}-{self.max_length or 'whole'}"
+        model = json.loads(self.tokenizer.to_str())["model"]
+        unknown = model.get("unk_token")
         # A unigram model names its unknown token by number instead.
-        self._unknown = (
-            json.loads(tokenizer.to_str())["model"].get("unk_id") if unknown is None else tokenizer.token_to_id(unknown)
-        )
+        self._unknown = model.get("unk_id") if unknown is None else self.tokenizer.token_to_id(unknown)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row a text; a text without a known token gets the zero vector."""
         ids, offsets = self._known_tokens(texts)
-        weights = None if self._weights is None else self._weights[ids]
-        rows = ids if self._mapping is None else self._mapping[ids]
-        vectors = pool_rows(self._matrix, rows, offsets, "mean", weights)
-        if self._normalize:
+        weights = None if self.weights is None else self.weights[ids]
+        rows = ids if self.mapping is None else self.mapping[ids]
+        vectors = pool_rows(self.matrix, rows, offsets, "mean", weights)
+        if self.normalize:
             norms = np.sqrt(np.einsum("nd,nd->n", vectors, vectors))
             vectors /= np.where(norms > 0, norms, 1.0)[:, None]
         return vectors
@@ -67,20 +61,20 @@ class Model2VecEncoder:
     @property
     def sees(self) -> dict[str, Any]:
         """What of a text the model sees, and how."""
-        return {"max_length": self._max_length, "pooling": "mean", "dtype": "float32", "prompt": ""}
+        return {"max_length": self.max_length, "pooling": "mean", "dtype": "float32", "prompt": ""}
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many known tokens each text has, those that are cut off included."""
-        encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [sum(token != self._unknown for token in one.ids) for one in encoded]
 
     def _known_tokens(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the numbers of the tokens that are known, the first ``max_length`` of each text, as model2vec has it."""
         try:
-            encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         except Exception as error:  # the library raises nothing more precise
             raise EncoderError(f"model2vec: the tokeniser of {self.name} fails: {error}; is its file whole?") from error
-        lists = [[token for token in one.ids if token != self._unknown][: self._max_length] for one in encoded]
+        lists = [[token for token in one.ids if token != self._unknown][: self.max_length] for one in encoded]
         counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
         flat = (token for tokens in lists for token in tokens)
         return np.fromiter(flat, dtype=np.int32, count=int(counts.sum())), np.concatenate([[0], np.cumsum(counts)])
@@ -111,16 +105,10 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
     digest = hashlib.sha256(description.encode("utf-8", "surrogatepass"))
     for part in (matrix, weights, mapping):
         digest.update(b"absent" if part is None else f"{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
-    return Model2VecEncoder(
-        folder.resolve().name,
-        tokenizer,
-        matrix,
-        weights=weights,
-        mapping=mapping,
-        normalize=normalize == "yes" if normalize else bool(config.get("normalize", False)),
-        max_length=None if max_length == "none" else int(max_length),
-        source=digest.hexdigest(),
-    )
+    unit = normalize == "yes" if normalize else bool(config.get("normalize", False))
+    longest = None if max_length == "none" else int(max_length)
+    name = folder.resolve().name
+    return Model2VecEncoder(name, digest.hexdigest(), tokenizer, matrix, weights, mapping, unit, longest)
 
 
 def _read_tensors(
