@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,19 @@ def check_choices(kind: str, **options: tuple[str, Collection[str]]) -> None:
     for option, (value, allowed) in options.items():
         if value not in allowed:
             raise EncoderError(f"{kind}: {option} is {value!r}; it can be {' or '.join(filter(None, allowed))}")
+
+
+@contextmanager
+def environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment for as long as the block lasts, unless the user has decided about it."""
+    if name in os.environ:
+        yield
+        return
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        del os.environ[name]
 
 
 def read_json(file: Path, expected: type, kind: str) -> Any:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -75,19 +72,6 @@ def choose_device(device: str, *, mps: bool = True) -> str:
     if torch.cuda.is_available():
         return "cuda"
     return "mps" if mps and torch.backends.mps.is_available() else "cpu"
-
-
-@contextmanager
-def without_tensorflow() -> Iterator[None]:
-    """Keep transformers 4 from importing TensorFlow, which takes seconds, unless the user has decided about it."""
-    if "USE_TF" in os.environ or "transformers" in sys.modules:
-        yield
-        return
-    os.environ["USE_TF"] = "0"
-    try:
-        yield
-    finally:
-        del os.environ["USE_TF"]
 
 
 def length_limit(model: Any) -> int | None:

@@ -10,15 +10,17 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from medsenteval.encoders.model_files import environment
 from medsenteval.errors import EncoderError, import_extra
 from medsenteval.support.atomic_files import scratch_folder
 from medsenteval.support.toml_files import packaged_toml
 
+#: Spares the user TensorFlow's notes on its own start; warnings and errors stay.
+_QUIET: Final = ("TF_CPP_MIN_LOG_LEVEL", "1")
 _EXPECTED: Final = (
     "expected is an unpacked TensorFlow Hub model: saved_model.pb and, beside it, the folders variables/ and assets/"
 )
@@ -26,7 +28,7 @@ _EXPECTED: Final = (
 
 def fetched(address: str, kind: str) -> Path:
     """Return the folder into which tensorflow_hub has fetched and unpacked a model."""
-    with _quiet_tensorflow():
+    with environment(*_QUIET):
         tensorflow_hub = import_extra("tensorflow_hub", f"{kind}: with an address", "use", "tensorflow-hub")
     try:
         return Path(tensorflow_hub.resolve(address))
@@ -36,22 +38,9 @@ def fetched(address: str, kind: str) -> Path:
         ) from error
 
 
-@contextmanager
-def _quiet_tensorflow() -> Iterator[None]:
-    """Spare the user TensorFlow's notes on its own start, unless a level was chosen; warnings and errors stay."""
-    chosen = "TF_CPP_MIN_LOG_LEVEL" in os.environ
-    if not chosen:
-        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "1"
-    try:
-        yield
-    finally:
-        if not chosen:
-            del os.environ["TF_CPP_MIN_LOG_LEVEL"]
-
-
 def import_tensorflow(kind: str) -> Any:
     """Return TensorFlow, or say which package is missing."""
-    with _quiet_tensorflow():
+    with environment(*_QUIET):
         return import_extra("tensorflow", f"{kind}:", "use")
 
 

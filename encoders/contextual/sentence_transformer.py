@@ -22,14 +22,13 @@ from medsenteval.encoders.contextual.checkpoint import (
     count_tokens,
     passes,
     without_surrogates,
-    without_tensorflow,
 )
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed, content_key
 from medsenteval.encoders.contextual.model_folder import check_modules, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
-from medsenteval.encoders.model_files import check_choices
+from medsenteval.encoders.model_files import check_choices, environment
 from medsenteval.errors import EncoderError, MissingExtraError, import_extra
 
 _KIND: Final = "sentence-transformers"
@@ -287,7 +286,7 @@ def load(
 
 
 def _load_model(source: str, revision: dict[str, str], device: str, backend: str, arguments: dict[str, str]) -> Any:
-    with without_tensorflow():
+    with environment("USE_TF", "0"):  # TensorFlow, which transformers 4 would import, takes seconds
         library = import_extra("sentence_transformers", f"{_KIND}:", "transformers", _KIND)
     try:
         more: dict[str, Any] = {"model_kwargs": arguments} if arguments else {}

@@ -28,13 +28,12 @@ from medsenteval.encoders.contextual.checkpoint import (
     passes,
     tokenizer_turn,
     without_surrogates,
-    without_tensorflow,
 )
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
-from medsenteval.encoders.model_files import check_choices
+from medsenteval.encoders.model_files import check_choices, environment
 from medsenteval.errors import EncoderError, MissingExtraError
 
 #: What stands for a text of which no word piece is left to pool, as in the example scripts of SentEval.
@@ -355,7 +354,7 @@ def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: 
     try:
         import torch
 
-        with without_tensorflow():
+        with environment("USE_TF", "0"):  # TensorFlow, which transformers 4 would import, takes seconds
             import transformers
             from transformers import AutoModel, AutoTokenizer
     except ImportError as error:

@@ -7,6 +7,8 @@ No package is needed.
 from __future__ import annotations
 
 import hashlib
+import mmap
+import re
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +30,7 @@ _SUPERVISED, _SENT2VEC = 3, 4
 _EXPECTED: Final = "a fastText .bin model"
 _END_OF_SENTENCE: Final = "</s>"
 _WORDS_A_BLOCK: Final = 2048
+_ENTRY: Final = re.compile(rb"([^\0]*)\0.{9}", re.DOTALL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,20 +220,14 @@ def _read_description(path: Path, stream: BinaryIO) -> tuple[list[bytes], dict[s
 
 def _read_dictionary(path: Path, stream: BinaryIO, size: int) -> list[bytes]:
     """Read entries of a word, a zero byte, a count of eight bytes and a type of one."""
-    begin = stream.tell()
     words: list[bytes] = []
-    held, at = stream.read(1 << 22), 0
-    while len(words) < size:
-        zero = held.find(b"\0", at)
-        if zero < 0 or zero + 10 > len(held):
-            more = stream.read(1 << 22)
-            if not more:
-                raise EncoderError(
-                    f"{path}: ends at word {len(words) + 1} of the {size} it promises; is the download complete?"
-                )
-            begin, held, at = begin + at, held[at:] + more, 0
-            continue
-        words.append(held[at:zero])
-        at = zero + 10
-    stream.seek(begin + at)
+    at = stream.tell()
+    with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        for number in range(1, size + 1):
+            found = _ENTRY.match(content, at)
+            if found is None:
+                raise EncoderError(f"{path}: ends at word {number} of the {size} it promises; is the download complete?")
+            words.append(found[1])
+            at = found.end()
+    stream.seek(at)
     return words

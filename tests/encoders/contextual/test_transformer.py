@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.pooling import pool
-from medsenteval.encoders.contextual.checkpoint import Prompts, choose_device, count_tokens, without_tensorflow
+from medsenteval.encoders.contextual.checkpoint import Prompts, choose_device, count_tokens
 from medsenteval.encoders.contextual.lazy_model import LazyModel
 from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder, _apply_case, _layer_numbers
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict, hash_tokenizer
+from medsenteval.encoders.model_files import environment
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 from tests.conftest import lazily
@@ -628,13 +629,12 @@ def test_an_absent_package_is_named_with_its_extra(bert: Path, monkeypatch: pyte
 
 
 def test_tensorflow_is_left_out_without_touching_the_users_choice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "transformers", raising=False)
     monkeypatch.delenv("USE_TF", raising=False)
-    with without_tensorflow():
+    with environment("USE_TF", "0"):
         assert os.environ["USE_TF"] == "0"
     assert "USE_TF" not in os.environ
     monkeypatch.setenv("USE_TF", "1")
-    with without_tensorflow():
+    with environment("USE_TF", "0"):
         assert os.environ["USE_TF"] == "1"
 
 
