@@ -81,10 +81,11 @@ class TrainedInferSent:
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of sentences as rows of the matrix of word vectors that training needs."""
+    """Pairs of sentences as rows of a matrix of word vectors."""
 
-    premises: list[NDArray[np.intp]]
-    hypotheses: list[NDArray[np.intp]]
+    matrix: NDArray[np.float32]
+    premises: list[NDArray[np.int32]]
+    hypotheses: list[NDArray[np.int32]]
     labels: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -117,7 +118,7 @@ def train_infersent(
         raise DataError(
             f"train has the label numbers {sorted(classes)}, dev {sorted(dev_classes)}; every class must be in train"
         )
-    pairs, matrix = _read_pairs((train, dev), Path(vectors).expanduser(), file_options, settings.reading)
+    pairs = _read_pairs((train, dev), Path(vectors).expanduser(), file_options, settings.reading)
     torch = import_extra("torch", "train-infersent", "torch")
     from medsenteval.encoders.contextual.infersent_model import InferenceClassifier, SentenceEncoder
 
@@ -125,7 +126,7 @@ def train_infersent(
     passes: list[Pass] = []
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(settings.seed)
-        encoder = SentenceEncoder(matrix.shape[1], settings.hidden, "max")
+        encoder = SentenceEncoder(pairs[0].matrix.shape[1], settings.hidden, "max")
         network = InferenceClassifier(encoder, _CLASSIFIER_HIDDEN, max(classes) + 1)
         network = network.to(choose_device(settings.device, mps=False))
         optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
@@ -134,8 +135,8 @@ def train_infersent(
             if number > 1:
                 rate *= _DECAY
             optimiser.param_groups[0]["lr"] = rate
-            loss, train_accuracy = _train_once(network, optimiser, pairs[0], matrix, rng, settings, number, progress)
-            dev_accuracy = _accuracy(network, pairs[1], matrix, settings.batch_size)
+            loss, train_accuracy = _train_once(network, optimiser, pairs[0], rng, settings, number, progress)
+            dev_accuracy = _accuracy(network, pairs[1], settings.batch_size)
             best = all(dev_accuracy > earlier.dev_accuracy for earlier in passes)
             passes.append(Pass(number, rate, loss, train_accuracy, dev_accuracy, best))
             if best:
@@ -157,31 +158,25 @@ def _classes(name: str, split: Split) -> set[int]:
     return set(split.labels.tolist())
 
 
-def _read_pairs(
-    splits: tuple[Split, Split], vectors: Path, file_options: FileOptions | None, reading: Reading
-) -> tuple[list[_Pairs], NDArray[np.float32]]:
-    """Return both splits as rows of one small matrix that holds the vectors of their words and no others."""
-    table = open_vectors(vectors, file_options)
+def _read_pairs(splits: tuple[Split, Split], vectors: Path, options: FileOptions | None, reading: Reading) -> list[_Pairs]:
+    table = open_vectors(vectors, options)
     reader = SentenceReader(table, vectors, reading)
     if not reader.coverage(splits[0].all_texts())["tokens"]:
         raise EncoderError(
             f"train-infersent: {vectors} knows no word of the training texts; are these vectors of this language and case?"
         )
-    read = [[reader.read(side) for side in (split.texts, split.texts2 or ())] for split in splits]
-    used = np.unique(np.concatenate([rows for sides in read for side in sides for rows in side]))
     pairs = []
-    for split, sides in zip(splits, read, strict=True):
-        premises, hypotheses = ([np.searchsorted(used, rows) for rows in side] for side in sides)
-        assert split.labels is not None  # checked by the caller
-        pairs.append(_Pairs(premises, hypotheses, split.labels))
-    return pairs, np.asarray(table.matrix[used], dtype=np.float32)
+    for split in splits:
+        assert split.texts2 is not None  # checked by the caller, as are the labels
+        assert split.labels is not None
+        pairs.append(_Pairs(table.matrix, reader.read(split.texts), reader.read(split.texts2), split.labels))
+    return pairs
 
 
 def _train_once(
     network: InferenceClassifier,
     optimiser: Any,
     pairs: _Pairs,
-    matrix: NDArray[np.float32],
     rng: np.random.Generator,
     settings: InferSentTraining,
     number: int,
@@ -204,7 +199,7 @@ def _train_once(
     ) as bar:
         for start in range(0, len(pairs), settings.batch_size):
             batch = order[start : start + settings.batch_size]
-            logits, labels = _classify(network, pairs, matrix, batch)
+            logits, labels = _classify(network, pairs, batch)
             loss = torch.nn.functional.cross_entropy(logits, labels)
             if not torch.isfinite(loss):
                 raise EncoderError(f"train-infersent: the loss became {loss.item()} in pass {number}; lower the learning rate")
@@ -218,29 +213,28 @@ def _train_once(
     return total_loss / len(pairs), 100.0 * correct / len(pairs)
 
 
-def _accuracy(network: InferenceClassifier, pairs: _Pairs, matrix: NDArray[np.float32], batch_size: int) -> float:
+def _accuracy(network: InferenceClassifier, pairs: _Pairs, batch_size: int) -> float:
     import torch
 
     network.eval()
     correct = 0
     with torch.inference_mode():
         for start in range(0, len(pairs), batch_size):
-            logits, labels = _classify(network, pairs, matrix, np.arange(start, min(start + batch_size, len(pairs))))
+            logits, labels = _classify(network, pairs, np.arange(start, min(start + batch_size, len(pairs))))
             correct += int((logits.argmax(dim=1) == labels).sum())
     return 100.0 * correct / len(pairs)
 
 
-def _classify(
-    network: InferenceClassifier, pairs: _Pairs, matrix: NDArray[np.float32], batch: NDArray[np.int64]
-) -> tuple[Any, Any]:
+def _classify(network: InferenceClassifier, pairs: _Pairs, batch: NDArray[np.int64]) -> tuple[Any, Any]:
     """Return the logits of these pairs and their labels, both on the network's device."""
     import torch
 
     device = next(network.parameters()).device
 
-    def side(sentences: list[NDArray[np.intp]]) -> tuple[Any, list[int]]:
+    def side(sentences: list[NDArray[np.int32]]) -> tuple[Any, list[int]]:
         chosen = [sentences[i] for i in batch]
-        return torch.from_numpy(matrix[np.concatenate(chosen)]).to(device), [len(each) for each in chosen]
+        words = np.asarray(pairs.matrix[np.concatenate(chosen)])
+        return torch.from_numpy(words).to(device), [len(each) for each in chosen]
 
     return network(side(pairs.premises), side(pairs.hypotheses)), torch.from_numpy(pairs.labels[batch]).to(device)
 

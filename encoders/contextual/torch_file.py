@@ -22,7 +22,10 @@ _PROTOCOL: Final = 1001
 
 
 class Characters:
-    """Stands for flair.data.Dictionary: characters and their numbers."""
+    """Stands for flair.data.Dictionary: characters and their numbers, if the file is what it should be."""
+
+    idx2item: Any
+    item2idx: Any
 
 
 def read_torch_file(file: Path) -> Any:
