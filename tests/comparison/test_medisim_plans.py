@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -287,3 +288,15 @@ def test_a_broken_encoder_and_a_missing_release_are_said(data: Path, tmp_path: P
     assert (outcome.synthetic, any(cell.ours for cell in outcome.cells)) == (False, False)
     assert any(failure.startswith("categories: ") for failure in outcome.failures)
     assert "SNOMED CT licence" in plan_table("medisim-6", tmp_path, {"GPT": "lexical"}).cells[-1].missing[0]
+
+
+@pytest.mark.parametrize("table", ["medisim-5", "medisim-6"])
+def test_a_table_is_synthetic_if_anything_was_scored_on_synthetic_terms(table: str, data: Path, tmp_path: Path) -> None:
+    root = Path(shutil.copytree(data, tmp_path / "data"))
+    rows = [f"vectors:{root}/all.txt", "vectors:/no/such/file"]
+    for marked in (False, True):
+        if marked:
+            (root / "SYNTHETIC.txt").write_text("invented")
+        scored, broken = (run(table, root, {"BERT": row}) for row in rows)
+        assert (scored.synthetic, bool(scored.failures)) == (marked, False)
+        assert (broken.synthetic, bool(broken.failures)) == (False, True)

@@ -14,17 +14,30 @@ from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
+from medsenteval.comparison.published.differences import Cell, Reproduction
+from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Metric, Result
 from medsenteval.report.answer_tables import render_decisions, render_frontier, render_gaps, render_paired_gaps
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.learning_curve_table import CurvePoint, render_curves
-from medsenteval.report.term_tables import extremes_table, separation_table, sheet_table, strata_table
+from medsenteval.report.reproduction_table import render_plan, render_reproduction
+from medsenteval.report.term_tables import (
+    extremes_table,
+    measure_table,
+    outcome_table,
+    separation_table,
+    sheet_table,
+    strata_table,
+)
 from medsenteval.running.category_separation import EncoderSeparation
 from medsenteval.running.score_table import detail_table, score_table
+from medsenteval.running.term_sets import Comparison, SetOutcome
+from medsenteval.settings import Settings
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.statistics.verdicts import RankInterval
 from medsenteval.words.terms.annotation import SheetScore
 from medsenteval.words.terms.category_overlap import Separation
+from medsenteval.words.terms.sets import SetName
 from tests.comparison.simulated import accuracy_result, simulated_result
 
 
@@ -119,6 +132,61 @@ def test_tables_of_terms() -> None:
         for name in ("a", "longer")
     ]
     assert misaligned(strata_table(linked)) == []
+
+
+def test_marks_stand_at_the_left() -> None:
+    """Marks are neither numbers nor words, so these tables are written out."""
+    metrics = [
+        Metric(name, value, 0, 100, 50.0, "percent", 9) for name, value in (("acc", 90.0), ("cv_acc", 8.5), ("auc", 0.9))
+    ]
+    measured = {"acc": 9.0, "cv_acc": 80.0, "auc": 0.5}
+    measures = {"cosine": {**measured, "better": 1, "worse": 0}, "max_jaccard": {**measured, "better": 1, "worse": 2}}
+    sets = [
+        simulated_result("x", name, metrics, {"id": []}, details={"measure": measure, "measures": measures})
+        for name, measure in (("a", "cosine"), ("longer", "max_jaccard"))
+    ]
+    counts = [Comparison(1, 0, 0, 9), Comparison(1, 2, 10, 3)]
+    outcome = SetOutcome(SetName("same_as", "hard", "random"), 20, 10, 50.0, sets, counts)
+    assert outcome_table([outcome]).splitlines()[:4] == [
+        "Set                  Encoder  Measure        AUC  Accuracy  Bonf.  Holm   CV acc.  Majority  Pairs  Known",
+        "-------------------  -------  -----------  -----  --------  -----  -----  -------  --------  -----  -----",
+        "same_as-hard-random  a        cosine       0.900     90.00  1      -9        8.50     50.00     10  50.0%",
+        "same_as-hard-random  longer   max_jaccard  0.900     90.00  1/-2   10/-3     8.50     50.00     10  50.0%",
+    ]
+    assert measure_table([outcome]).splitlines()[2:6] == [
+        "same_as-hard-random  a        cosine       0.500      9.00  1        80.00",
+        "same_as-hard-random  a        max_jaccard  0.500      9.00  1/-2     80.00",
+        "same_as-hard-random  longer   cosine       0.500      9.00  1        80.00",
+        "same_as-hard-random  longer   max_jaccard  0.500      9.00  1/-2     80.00",
+    ]
+    unsure = replace(results()[0], metrics=(Metric("acc", 55.0, 45.0, 65.0, 50.0, "percent", 40),))
+    unclear = replace(results()[0], metrics=(Metric("acc", 40.0, 30.0, 50.0, 50.0, "percent", 40),), coverage={"tokens": 0.1})
+    assert [line[23:53] for line in detail_table([unsure, unclear]).splitlines()[:4]] == [
+        "  Score       95 % interval  B",
+        "  -----  --  --------------  -",
+        "  55.00  ?   [45.00, 65.00]   ",
+        "  40.00  !‡  [30.00, 50.00]   ",
+    ]
+    published = PublishedNumber("t", "GloVe", "RQE", "acc", 70.0, "70", "percent", "", "", "")
+    short = Cell(published, "RQE", "acc", ours=70.5, tolerance=1.25, n=20)
+    long = Cell(
+        replace(published, setting="easy, random", suspect="odd"), "RQE", "acc", ours=90.0, tolerance=10.5, made="cosine"
+    )
+    cells = (short, long, replace(long, tolerance=None, made=""))
+    assert render_reproduction(Reproduction("t", Settings(), cells)).splitlines()[:5] == [
+        "Row    Task  Setting       Metric  Published   Ours  Difference  Allowance",
+        "-----  ----  ------------  ------  ---------  -----  ----------  ---------  ----------------------------------",
+        "GloVe  RQE                 acc         70.00  70.50       +0.50      ±1.25  cannot be told apart with 20 items",
+        "GloVe  RQE   easy, random  acc         70.00  90.00      +20.00     ±10.50  differs?; cosine",
+        "GloVe  RQE   easy, random  acc         70.00  90.00      +20.00             ?",
+    ]
+    other = Cell(replace(published, encoder="b"), "BIOSSES", "acc")
+    assert render_plan(Reproduction("t", Settings(), (short, other))).splitlines()[:4] == [
+        "Row    Encoder    Cells to run  Tasks to run",
+        "-----  ---------  ------------  ------------",
+        "GloVe  no recipe        1 of 1  RQE",
+        "b      no recipe        1 of 1  BIOSSES",
+    ]
 
 
 @pytest.mark.parametrize("command", ["tasks", "encoders", "published", "published --task BIOSSES"])
