@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,19 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
+@pytest.fixture(scope="session")
+def _caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders with names of their own; pytest would look through all that there are for the next free name."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _isolated(_caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the user's cache and data folder, and the width of the terminal, out of the tests."""
-    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
+    cache = next(_caches)
+    cache.mkdir(0o700)
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(cache))
     monkeypatch.delenv("MEDSENTEVAL_DATA", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)
 
