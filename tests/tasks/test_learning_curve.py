@@ -27,7 +27,7 @@ from tests.conftest import CountingEncoder
 
 
 def score(name: str, encoder: CountingEncoder, **changes: object) -> Result:
-    settings = Settings(probe="sklearn", folds=3, resamples=100, **changes)  # type: ignore[arg-type]
+    settings = Settings(probe="exact", folds=3, resamples=100, **changes)  # type: ignore[arg-type]
     task = registry.task(name)
     return evaluate_task(task, load_dataset(task, sample_root(), settings), encoder, settings)
 
