@@ -31,6 +31,7 @@ TOLERANCE = 1e-5
 CHANGED = 0.01
 
 
+@pytest.mark.slow
 def test_every_score_of_the_record_is_computed_again_from_its_items() -> None:
     found = verify_bundle(RECORD)
     assert found.beyond_items == ()
@@ -162,6 +163,7 @@ BETTER: dict[str, dict[str, set[str]]] = {
 }
 
 
+@pytest.mark.slow
 def test_the_paired_tests_say_what_the_gallery_says() -> None:
     tasks = {name.split()[0] for name in BETTER}
     compared = compare_results([each for each in reference_results() if each.task in tasks], resamples=2000)

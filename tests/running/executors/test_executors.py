@@ -301,7 +301,8 @@ def test_a_worker_that_dies_is_replaced_and_its_unit_done(name: str, request: py
     assert comparable(found) == comparable(medsenteval.evaluate(spec, "BIOSSES", settings=QUICK, cache=False))
 
 
-@pytest.mark.parametrize("name", ["processes", DASK])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["processes", "dask"])
 def test_a_job_that_always_kills_its_worker_fails_and_the_rest_goes_on(
     name: str, request: pytest.FixtureRequest, log: Path, tmp_path: Path
 ) -> None:
