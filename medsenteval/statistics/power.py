@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -140,6 +141,7 @@ def typical_correlation_error(correlation: float, n: int, agreement: float = 0.7
     return math.sqrt(max(2 * (own - shared), 0.0) / n)
 
 
+@cache
 def smallest_expected(metric: str, score: float, n: int) -> float | None:
     """Return the smallest difference that n items would show between two encoders that both score about ``score``.
 
