@@ -44,7 +44,7 @@ class PatientCluster(SpecCluster):  # type: ignore[misc]
     def end_workers(self) -> None:
         """Kill all workers, those that are just starting too, and keep Dask from saying what it makes of that."""
         self.shutdown_on_close = False
-        # For good: connections that break are noticed also after the cluster's end, which would make Dask's handlers loud again.
+        # For good: broken connections are noticed also after the cluster's end, which would make Dask's handlers loud again.
         getLogger("distributed").setLevel(CRITICAL)
         if hasattr(self, "_loop_runner"):
             self.loop.asyncio_loop.set_exception_handler(lambda loop, context: None)
