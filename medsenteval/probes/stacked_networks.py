@@ -3,8 +3,8 @@
 Imported only once torch is known to be there. The parameters of M models are tensors with M in front. The models of one
 fold (its penalties) see the same mini-batch, so their first layers are one matrix product with k times as many rows,
 and the folds are a batch of such products. Everything is transposed (units x batch rows), which keeps each model's
-part of every tensor contiguous. Finished models leave the stack. Gradients are written out: the networks have at most
-two layers, and automatic differentiation would cost more than the arithmetic.
+part of every tensor contiguous. Folds whose models are all finished leave the stack. Gradients are written out: the networks
+have at most two layers, and automatic differentiation would cost more than the arithmetic.
 """
 
 from __future__ import annotations
@@ -107,68 +107,33 @@ class StackedOptimiser:
                     state[key] = value[models]
 
 
-@dataclass(frozen=True)
-class _Segment:
-    """Neighbouring folds that have equally many models left, so that one batched product serves them."""
-
-    models: slice
-    folds: slice
-
-    @property
-    def n_folds(self) -> int:
-        return int(self.folds.stop - self.folds.start)
-
-
 class StackedModels:
-    """Linear or one-hidden-layer networks, one per (fold, penalty), all starting from the same parameters.
+    """Linear or one-hidden-layer networks, one for each fold and penalty, all starting from the same parameters.
 
-    ``models`` and ``folds`` hold the original numbers of what is still in the stack, in the stack's order.
+    Every fold has equally many models, which stand side by side. ``folds`` has the original numbers of the folds that are
+    still in the stack, in ascending order.
     """
 
-    def __init__(
-        self,
-        start: Sequence[Tensor],
-        fold_of_model: NDArray[np.intp],
-        penalties: Sequence[float],
-        choice: OptimiserChoice,
-    ) -> None:
-        n_models = len(fold_of_model)
-        self.parameters = [part.expand(n_models, *part.shape).clone() for part in start]
-        self._device = start[0].device
-        self._fold_of_model = fold_of_model
-        self._optimiser = StackedOptimiser(
-            choice, self.parameters, torch.tensor(penalties, dtype=torch.float32, device=self._device)
-        )
-        self.models = np.arange(n_models)
-        self.folds = np.empty(0, np.intp)
-        self.select(np.ones(n_models, bool))
+    def __init__(self, start: Sequence[Tensor], penalties: NDArray[np.float64], choice: OptimiserChoice) -> None:
+        """Take the parameters of one model and the penalties of all: folds x models of a fold."""
+        n_folds, self._models_each = penalties.shape
+        self.parameters = [part.expand(penalties.size, *part.shape).clone() for part in start]
+        self.folds = np.arange(n_folds)
+        decays = torch.tensor(penalties.ravel(), dtype=torch.float32, device=start[0].device)
+        self._optimiser = StackedOptimiser(choice, self.parameters, decays)
 
     def select(self, keep: NDArray[np.bool_]) -> None:
-        """Drop models for which ``keep`` (in the stack's order) is false, and put folds of equal width side by side."""
-        survivors = self.models[keep]
-        owners = self._fold_of_model[survivors]
-        width = np.bincount(owners, minlength=int(self._fold_of_model.max()) + 1)
-        order = np.lexsort((survivors, owners, width[owners]))
-        self.models = survivors[order]
-        present = np.flatnonzero(width)
-        self.folds = present[np.argsort(width[present], kind="stable")]
-        self._optimiser.select(torch.from_numpy(np.flatnonzero(keep)[order]).to(self._device))
-        fold_position = np.empty(len(width), np.int64)
-        fold_position[self.folds] = np.arange(len(self.folds))
-        self._owners = torch.from_numpy(fold_position[owners[order]]).to(self._device)
-        self._segments: list[_Segment] = []
-        first_model = first_fold = 0
-        for models_each, n_folds in zip(*np.unique(width[self.folds], return_counts=True), strict=True):
-            last_model, last_fold = first_model + int(models_each * n_folds), first_fold + int(n_folds)
-            self._segments.append(_Segment(slice(first_model, last_model), slice(first_fold, last_fold)))
-            first_model, first_fold = last_model, last_fold
+        """Drop the folds of the stack for which ``keep`` is false."""
+        self.folds = self.folds[keep]
+        models = np.flatnonzero(np.repeat(keep, self._models_each))
+        self._optimiser.select(torch.from_numpy(models).to(self.parameters[0].device))
 
     def step(self, inputs: Tensor, targets: Tensor, dropout: Tensor | None) -> None:
         """Take one optimiser step on a mini-batch: ``inputs`` folds x rows x columns, ``targets`` folds x rows."""
         logits, hidden = self._forward(inputs, dropout)
         errors = torch.softmax(logits, dim=1)
-        classes = torch.arange(errors.shape[1], device=self._device)
-        errors -= (targets[:, None, :] == classes[:, None]).float()[self._owners]
+        classes = torch.arange(errors.shape[1], device=errors.device)
+        errors -= self._for_models((targets[:, None, :] == classes[:, None]).float())
         errors /= inputs.shape[1]
         if hidden is None:
             first_errors, second_layer = errors, []
@@ -178,9 +143,7 @@ class StackedModels:
             first_errors.mul_(hidden).mul_(1 - hidden)
             if dropout is not None:
                 first_errors *= dropout
-        weight_gradient = torch.empty_like(self.parameters[0])
-        for part in self._segments:
-            torch.bmm(self._by_fold(first_errors, part), inputs[part.folds], out=self._by_fold(weight_gradient, part))
+        weight_gradient = torch.bmm(self._by_fold(first_errors), inputs).view_as(self.parameters[0])
         self._optimiser.step([weight_gradient, first_errors.sum(dim=2), *second_layer])
 
     def logits(self, inputs: Tensor) -> Tensor:
@@ -189,28 +152,24 @@ class StackedModels:
 
     def hits(self, inputs: Tensor, targets: Tensor) -> Tensor:
         """Count each model's correct rows; a target of -1 is never correct."""
-        return (self.logits(inputs).argmax(dim=1) == targets[self._owners]).sum(dim=1)
+        return (self.logits(inputs).argmax(dim=1) == self._for_models(targets)).sum(dim=1)
 
     def _forward(self, inputs: Tensor, dropout: Tensor | None) -> tuple[Tensor, Tensor | None]:
         weight, bias = self.parameters[:2]
-        first = torch.empty(*bias.shape, inputs.shape[1], device=self._device)
-        for part in self._segments:
-            torch.baddbmm(
-                self._by_fold(bias[:, :, None], part),
-                self._by_fold(weight, part),
-                inputs[part.folds].transpose(1, 2),
-                out=self._by_fold(first, part),
-            )
+        first = torch.baddbmm(self._by_fold(bias[:, :, None]), self._by_fold(weight), inputs.transpose(1, 2))
+        first = first.view(*bias.shape, inputs.shape[1])
         if len(self.parameters) == 2:
             return first, None
         # SentEval drops units before the sigmoid, so that a dropped unit is 1/2 rather than 0.
         hidden = (first if dropout is None else first.mul_(dropout)).sigmoid_()
         return torch.baddbmm(self.parameters[3][:, :, None], self.parameters[2], hidden), hidden
 
-    @staticmethod
-    def _by_fold(stacked: Tensor, part: _Segment) -> Tensor:
+    def _by_fold(self, stacked: Tensor) -> Tensor:
         """View models x units x anything as folds x (models of the fold, units) x anything."""
-        return stacked[part.models].view(part.n_folds, -1, stacked.shape[2])
+        return stacked.view(len(self.folds), -1, stacked.shape[2])
+
+    def _for_models(self, of_folds: Tensor) -> Tensor:
+        return of_folds.repeat_interleave(self._models_each, dim=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,38 +232,38 @@ class StackedTrainer:
             start += stream.linear(settings.nhid, self._n_classes)
         if jobs[0].hold_out_of is not None:
             stream.permutation(jobs[0].hold_out_of)
-        fold_of_model = np.repeat(np.arange(len(jobs)), [len(job.penalties) for job in jobs])
-        penalties = [penalty for job in jobs for penalty in job.penalties]
-        stack = StackedModels([part.to(self._device) for part in start], fold_of_model, penalties, settings.optimiser)
+        penalties = np.array([job.penalties for job in jobs])
+        stack = StackedModels([part.to(self._device) for part in start], penalties, settings.optimiser)
         train_rows = self._on_device(np.stack([job.train for job in jobs]))
         stop_rows = _padded([job.stop for job in jobs])
-        n_stop = (stop_rows >= 0).sum(axis=1)[fold_of_model]
-        # Grid scores are the best accuracies themselves; only final fits need their best parameters afterwards.
+        n_stop = (stop_rows >= 0).sum(axis=1, keepdims=True)
+        # Grid scores are the best accuracies themselves; only final fits, one model a fold, need their best parameters.
         best_parameters = [part.clone() for part in stack.parameters] if jobs[0].predict is not None else []
-        best = np.full(len(penalties), -1.0)
-        misses = np.zeros(len(penalties), np.intp)
+        best, misses = np.full(penalties.shape, -1.0), np.zeros(penalties.shape, np.intp)
 
         passes = 0
-        while len(stack.models) and passes <= settings.max_epoch:
-            self._train_passes(stack, train_rows[self._on_device(stack.folds)], stream)
+        while len(stack.folds) and passes <= settings.max_epoch:
+            folds = stack.folds
+            self._train_passes(stack, train_rows[self._on_device(folds)], stream)
             passes += settings.epoch_size
-            accuracy = self._count_hits(stack, stop_rows[stack.folds]) / n_stop[stack.models]
-            better = accuracy > best[stack.models]
-            best[stack.models[better]] = accuracy[better]
-            misses[stack.models[~better]] += 1
+            accuracy = self._count_hits(stack, stop_rows[folds]).reshape(len(folds), -1) / n_stop[folds]
+            # A finished model may be trained on beside others of its fold, but it stays what it was.
+            running = misses[folds] <= settings.tenacity
+            better = running & (accuracy > best[folds])
+            best[folds] = np.where(better, accuracy, best[folds])
+            misses[folds] += running & ~better
             for kept, current in zip(best_parameters, stack.parameters, strict=False):
-                kept[self._on_device(stack.models[better])] = current[self._on_device(np.flatnonzero(better))]
-            unfinished = misses[stack.models] <= settings.tenacity
+                kept[self._on_device(folds[better[:, 0]])] = current[self._on_device(np.flatnonzero(better))]
+            unfinished = (misses[folds] <= settings.tenacity).any(axis=1)
             if not unfinished.all():
                 stack.select(unfinished)
 
         outcome = []
         for number, job in enumerate(jobs):
-            mine = np.flatnonzero(fold_of_model == number)
             probabilities = None
             if job.predict is not None:
-                probabilities = self._probabilities([part[mine[0]] for part in best_parameters], job.predict)
-            outcome.append(TrainedModels(best[mine], misses[mine] <= settings.tenacity, probabilities))
+                probabilities = self._probabilities([part[number] for part in best_parameters], job.predict)
+            outcome.append(TrainedModels(best[number], misses[number] <= settings.tenacity, probabilities))
         return outcome
 
     def _train_passes(self, stack: StackedModels, rows: Tensor, stream: RandomStream) -> None:
@@ -323,9 +282,9 @@ class StackedTrainer:
 
     def _count_hits(self, stack: StackedModels, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count each model's correct stopping rows, given as folds x rows with -1 after the last one."""
-        per_row = 4 * (len(stack.folds) * self._n_columns + len(stack.models) * self._first_units)
-        size = max(1, SCORING_BYTES // per_row)
-        hits = np.zeros(len(stack.models), np.int64)
+        n_models = len(stack.parameters[0])
+        size = max(1, SCORING_BYTES // (4 * (len(stack.folds) * self._n_columns + n_models * self._first_units)))
+        hits = np.zeros(n_models, np.int64)
         for first in range(0, rows.shape[1], size):
             block = self._on_device(rows[:, first : first + size])
             present = block.clamp(min=0)

@@ -285,7 +285,7 @@ def test_parameters_follow_one_model_at_a_time(nhid: int, dropout: float, optim:
     folds = np.stack([np.arange(0, 70), np.arange(20, 90)])  # 70 = 4 x 16 + 6: the last batch is short
     stream = stacked.RandomStream(SEED)
     start = stream.linear(11, nhid or 3) + (stream.linear(nhid, 3) if nhid else [])
-    stack = stacked.StackedModels(start, np.array([0, 0, 1, 1]), penalties * 2, config.optimiser)
+    stack = stacked.StackedModels(start, np.array([penalties] * 2), config.optimiser)
     for _ in range(5):
         shuffled = folds[:, stream.permutation(70)]
         for first in range(0, 70, 16):
@@ -302,25 +302,22 @@ def test_parameters_follow_one_model_at_a_time(nhid: int, dropout: float, optim:
 
 
 @settings(max_examples=examples(40), deadline=None)
-@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=4), min_size=1, max_size=6), st.integers(0, 3))
-def test_models_keep_their_fold_when_others_leave(stays: list[list[bool]], nhid: int) -> None:
-    owners = np.repeat(np.arange(len(stays)), [len(fold) for fold in stays])
-    flat = np.array([stay for fold in stays for stay in fold])
+@given(st.lists(st.booleans(), min_size=1, max_size=6), st.integers(1, 4), st.integers(0, 3))
+def test_models_keep_their_fold_when_others_leave(stays: list[bool], models_each: int, nhid: int) -> None:
     stream = stacked.RandomStream(0)
     start = stream.linear(4, nhid or 2) + (stream.linear(nhid, 2) if nhid else [])
     choice = OptimiserChoice.parse("sgd,lr=0.5")
-    stack = stacked.StackedModels(start, owners, np.linspace(0, 1, len(owners)).tolist(), choice)
+    penalties = np.linspace(0, 1, len(stays) * models_each).reshape(len(stays), models_each)
+    stack = stacked.StackedModels(start, penalties, choice)
     inputs, targets = torch.randn(len(stays), 6, 4), torch.randint(0, 2, (len(stays), 6))
-    before_step = stack.folds.copy()
-    stack.step(inputs[before_step], targets[before_step], None)
-    before = dict(zip(stack.models.tolist(), stack.logits(inputs[stack.folds]), strict=True))
-    stack.select(flat[stack.models])
-    assert sorted(stack.models) == sorted(np.flatnonzero(flat))
-    assert set(stack.folds) == set(owners[flat])
-    if flat.any():
-        after = dict(zip(stack.models.tolist(), stack.logits(inputs[stack.folds]), strict=True))
-        for model, logits in after.items():
-            torch.testing.assert_close(logits, before[model])
+    stack.step(inputs, targets, None)
+    before = stack.logits(inputs).view(len(stays), models_each, 2, 6)
+    keep = np.array(stays)
+    stack.select(keep)
+    assert stack.folds.tolist() == np.flatnonzero(keep).tolist()
+    if keep.any():
+        after = stack.logits(inputs[stack.folds]).view(-1, models_each, 2, 6)
+        torch.testing.assert_close(after, before[stack.folds])
 
 
 # --- the whole loop -------------------------------------------------------------------------------------------------
@@ -440,8 +437,9 @@ def scripted(
         trained.append(sorted(stack.folds.tolist()))
 
     def count_hits(trainer: Any, stack: Any, rows: Any) -> NDArray[np.int64]:
-        checked.append(sorted(stack.models.tolist()))
-        return np.array([hits_of_model(model, len(checked) - 1) for model in stack.models], np.int64)
+        each = len(stack.parameters[0]) // len(stack.folds)
+        checked.append([fold * each + model for fold in stack.folds.tolist() for model in range(each)])
+        return np.array([hits_of_model(model, len(checked) - 1) for model in checked[-1]], np.int64)
 
     monkeypatch.setattr(stacked.StackedTrainer, "_train_passes", train_passes)
     monkeypatch.setattr(stacked.StackedTrainer, "_count_hits", count_hits)
@@ -481,13 +479,14 @@ def test_passes_may_reach_max_epoch_before_the_last_check(
     assert (report.n_fits, report.n_unconverged) == (1, 1)
 
 
-def test_finished_models_leave_the_stack_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Model m improves until check m; with tenacity 0 it leaves at the check after that.
-    trained, checked = scripted(monkeypatch, lambda model, check: min(check, model))
-    scores, _ = run_scripted(ClassifierSettings(tenacity=0), 2, [1e-3, 1e-2])
-    assert checked == [[0, 1, 2, 3], [0, 1, 2, 3], [1, 2, 3], [2, 3], [3]]
-    assert trained == [[0, 1], [0, 1], [0, 1], [1], [1]]
+def test_a_fold_leaves_the_stack_when_its_last_model_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Model m improves until check m, and again at check 4, which comes too late for those that have missed one.
+    trained, checked = scripted(monkeypatch, lambda model, check: 9 if check == 4 and model < 3 else min(check, model))
+    scores, report = run_scripted(ClassifierSettings(tenacity=0), 2, [1e-3, 1e-2])
+    assert checked == [[0, 1, 2, 3]] * 3 + [[2, 3]] * 2
+    assert trained == [[0, 1]] * 3 + [[1]] * 2
     np.testing.assert_array_equal(scores, [[0.0, 0.1], [0.2, 0.3]])
+    assert (report.n_fits, report.n_unconverged) == (4, 0)
 
 
 def test_first_of_equally_good_models_is_kept() -> None:
