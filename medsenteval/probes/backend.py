@@ -9,6 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.errors import ProbeError
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels, Rows
 
@@ -64,6 +65,14 @@ class Prediction:
     def labels(self) -> Labels:
         chosen: Labels = np.argmax(self.probabilities, axis=1).astype(np.int64)
         return chosen
+
+
+def check_labels(features: Features, labels: Labels, n_classes: int) -> None:
+    """Refuse labels that are not one class number for every row."""
+    if len(labels) != features.n_rows:
+        raise ProbeError(f"{features.n_rows} feature rows were given {len(labels)} labels")
+    if len(labels) and (int(labels.min()) < 0 or int(labels.max()) >= n_classes):
+        raise ProbeError(f"labels must be 0 to {n_classes - 1}, but they reach from {labels.min()} to {labels.max()}")
 
 
 class Backend(Protocol):

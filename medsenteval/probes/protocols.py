@@ -207,41 +207,25 @@ def run_nested(
     grid = backend.penalties("nested") if penalties is None else tuple(penalties)
     outer = [Fold(train, held_out) for train, held_out in stratified_folds(labels, n_folds, NESTED_SEED, groups)]
     if backend.name in FITTED_TOGETHER:
-        accuracies, predictions, report = _fit_nested(backend, features, labels, n_classes, outer, grid, n_folds, groups)
+        parts = [fit_outer_folds(features, backend, labels, n_classes, outer, grid, n_folds, groups)]
     else:
-        calls = [(backend, labels, n_classes, fold, grid, n_folds, groups) for fold in outer]
+        calls = [(backend, labels, n_classes, [fold], grid, n_folds, groups) for fold in outer]
         # Scikit-learn switches warnings off and on for the whole process, which is no work for threads.
-        apart = spread_folds(fit_outer_fold, features, calls, threads=backend.name != "sklearn")
-        accuracies = np.concatenate([each[0] for each in apart])
-        predictions = [prediction for each in apart for prediction in each[1]]
-        report = sum((each[2] for each in apart[1:]), start=apart[0][2])
-    rounded = _rounded_means(accuracies, len(outer))
+        parts = spread_folds(fit_outer_folds, features, calls, threads=backend.name != "sklearn")
+    rounded = np.concatenate([part[0] for part in parts])
+    predictions = [prediction for part in parts for prediction in part[1]]
     folds = tuple(
         FoldOutcome(fold.held_out, prediction.probabilities, prediction.labels, grid[best])
         for fold, prediction, best in zip(outer, predictions, rounded.argmax(axis=1), strict=True)
     )
     dev = float(np.round(rounded.max(axis=1).mean(), 2))
-    return Outcome(folds, dev, report)
+    return Outcome(folds, dev, sum((part[2] for part in parts[1:]), start=parts[0][2]))
 
 
 @one_thread_per_product()
-def fit_outer_fold(
+def fit_outer_folds(
     features: Features,
     backend: Backend,
-    labels: Labels,
-    n_classes: int,
-    outer: Fold,
-    grid: Sequence[float],
-    n_folds: int,
-    groups: NDArray[np.intp] | None,
-) -> tuple[NDArray[np.float64], list[Prediction], FitReport]:
-    """Search, fit and predict one outer fold; a unit of work that runs in any process."""
-    return _fit_nested(backend, features, labels, n_classes, [outer], grid, n_folds, groups)
-
-
-def _fit_nested(
-    backend: Backend,
-    features: Features,
     labels: Labels,
     n_classes: int,
     outer: Sequence[Fold],
@@ -249,19 +233,18 @@ def _fit_nested(
     n_folds: int,
     groups: NDArray[np.intp] | None,
 ) -> tuple[NDArray[np.float64], list[Prediction], FitReport]:
-    """Search the inner folds of all given outer folds at once, then predict each outer fold with its best penalty."""
+    """Search the inner folds of all given outer folds at once, then predict each outer fold with its best penalty.
+
+    Returned are each outer fold's mean percentage under each penalty, rounded as SentEval rounds it, the predictions and how
+    the fits converged. It is a unit of work that runs in any process.
+    """
     inner: list[Fold] = []
     for fold in outer:
         own_groups = None if groups is None else groups[fold.train]
         parts = stratified_folds(labels[fold.train], n_folds, NESTED_SEED, own_groups)
         inner.extend(Fold(fold.train[fitted], fold.train[scored]) for fitted, scored in parts)
     accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
-    chosen = _rounded_means(accuracies, len(outer)).argmax(axis=1)
-    predictions, final = backend.predict(features, labels, n_classes, outer, [grid[best] for best in chosen])
-    return accuracies, predictions, report + final
-
-
-def _rounded_means(accuracies: NDArray[np.float64], n_outer: int) -> NDArray[np.float64]:
-    """Return each outer fold's mean percentage under each penalty, rounded as SentEval rounds it."""
-    means: NDArray[np.float64] = np.round(100 * accuracies.reshape(n_outer, -1, accuracies.shape[1]).mean(axis=1), 2)
-    return means
+    rounded = np.round(100 * accuracies.reshape(len(outer), -1, len(grid)).mean(axis=1), 2)
+    chosen = [grid[best] for best in rounded.argmax(axis=1)]
+    predictions, final = backend.predict(features, labels, n_classes, outer, chosen)
+    return rounded, predictions, report + final

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import ProbeError, SettingsError, import_extra
-from medsenteval.probes.backend import FitReport, Fold, Prediction
+from medsenteval.probes.backend import FitReport, Fold, Prediction, check_labels
 from medsenteval.probes.features import Features
 from medsenteval.probes.training_settings import ClassifierSettings, TrainingJob
 from medsenteval.support.arrays import Labels
@@ -118,7 +118,11 @@ class SentEvalBackend:
         """Train all jobs, those that share a random stream together, and return the outcome by job number."""
         from medsenteval.probes.stacked_networks import StackedTrainer
 
-        _check(features, labels, n_classes, jobs)
+        check_labels(features, labels, n_classes)
+        for number, job in enumerate(jobs):
+            if not len(job.train) or not len(job.stop):
+                n_train, n_stop = len(job.train), len(job.stop)
+                raise ProbeError(f"fold {number} has {n_train} training and {n_stop} stopping rows; it needs some of each")
         if not jobs:
             return {}
         trainer = StackedTrainer(self.settings, self.seed, self.device, features, labels, n_classes)
@@ -140,18 +144,6 @@ def _sharing_a_stream(jobs: Sequence[TrainingJob]) -> list[list[int]]:
     for number, job in enumerate(jobs):
         groups.setdefault((len(job.train), job.hold_out_of), []).append(number)
     return list(groups.values())
-
-
-def _check(features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob]) -> None:
-    if len(labels) != features.n_rows:
-        raise ProbeError(f"{features.n_rows} feature rows but {len(labels)} labels")
-    if len(labels) and not (labels.min() >= 0 and labels.max() < n_classes):
-        raise ProbeError(f"labels must lie in 0..{n_classes - 1}; found {labels.min()}..{labels.max()}")
-    for number, job in enumerate(jobs):
-        if not len(job.train) or not len(job.stop):
-            raise ProbeError(
-                f"fold {number} has {len(job.train)} training and {len(job.stop)} stopping rows; it needs some of each"
-            )
 
 
 def _report(trained: Iterable[TrainedModels]) -> FitReport:

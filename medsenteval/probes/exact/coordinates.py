@@ -10,7 +10,6 @@ Labels play no part here, so nothing about held-out answers can leak through the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -60,10 +59,8 @@ class Coordinates:
     stored: Reals | None = None
     #: The rows whose span the axes are limited to, where that is less than all columns.
     spanning: Rows | None = None
-    #: Pair features of all rows, where the raw form keeps them.
-    built: Reals | None = None
-    #: Where the rows start in the embedding matrix, if they follow one another there and need no gathering.
-    first: int | None = None
+    #: All feature rows in their order, where the raw form has them so: built pairs, or a part of the embedding matrix.
+    whole: Reals | None = None
 
     @classmethod
     def of(cls, features: Features, columns: int, dtype: Precision, trained: Rows | None = None) -> Coordinates:
@@ -97,16 +94,15 @@ class Coordinates:
     @classmethod
     def _raw(cls, features: Features, dtype: Precision) -> Coordinates:
         n_rows, width = features.n_rows, features.n_columns
-        built = None
+        whole = None
         if features.right is not None and n_rows * width * 4 <= _KEPT_BYTES:
-            built = _built(features, np.arange(n_rows))
+            whole = _built(features, np.arange(n_rows))
+        elif features.right is None and bool((np.diff(features.left) == 1).all()):
+            whole = features.matrix[features.left[0] : features.left[0] + n_rows]
         count = min(n_rows, max(_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * width // features.n_parts))
         sample = np.linspace(0, n_rows - 1, count).astype(np.intp)
-        rows, mean, scale = _standardised(_built(features, sample) if built is None else built[sample])
-        preconditioner = SampledPreconditioner.of(rows, features.n_parts)
-        consecutive = features.right is None and bool((np.diff(features.left) == 1).all())
-        first = int(features.left[0]) if consecutive else None
-        return cls(features, dtype, mean, scale, preconditioner, built=built, first=first)
+        rows, mean, scale = _standardised(_built(features, sample))
+        return cls(features, dtype, mean, scale, SampledPreconditioner.of(rows, features.n_parts), whole=whole)
 
     def astype(self, dtype: Precision) -> Coordinates:
         """Return the same coordinates for arithmetic in another precision."""
@@ -128,24 +124,14 @@ class Coordinates:
     @property
     def gathers(self) -> bool:
         """Whether reading rows means copying them together from different places of the embeddings."""
-        return self.stored is None and self.built is None and self.first is None
+        return self.stored is None and self.whole is None
 
     def rows(self, rows: Rows | slice) -> Reals:
         """Return stored rows with their ones, or raw feature rows without."""
         if self.stored is not None:
             return self.stored[rows]
-        if self.built is not None:
-            block: Reals = self.built[rows]
-        elif isinstance(rows, slice) and self.first is not None:
-            block = self.features.matrix[rows.start + self.first : rows.stop + self.first]
-        else:
-            block = self.features.take(rows)
+        block: Reals = self.features.take(rows) if self.whole is None else self.whole[rows]
         return block.astype(self.dtype, copy=False)
-
-    def blocks(self, rows: Rows, size: int) -> Iterator[Reals]:
-        """Yield the given rows ``size`` at a time."""
-        for start in range(0, len(rows), size):
-            yield self.rows(rows[start : start + size])
 
     def to_rows(self, points: Reals) -> Reals:
         """Convert points of shape (..., width) to weights, intercept last, for the rows that ``rows`` returns."""

@@ -27,9 +27,9 @@ _LONGEST_EXTRAPOLATION: Final = 2.0
 LossGradient = Callable[[Reals, Rows], tuple[Reals, Reals]]
 
 _PER_PROBLEM: Final = (
-    "folds", "stage", "passes", "ridge", "point", "gradient", "reach", "share", "weight", "shift", "scale",
+    "folds", "stage", "passes", "ridge", "point", "gradient", "solved", "reach", "share", "weight", "shift", "scale",
 )  # fmt: skip
-_PER_PAIR_AND_PROBLEM: Final = ("steps", "changes", "step_change")
+_PER_PAIR_AND_PROBLEM: Final = ("steps", "changes", "solved_changes", "step_change")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +80,8 @@ class _Problems:
         self.ridge = ridges[:, 0].copy()
         self.trial = self.point = start
         self.gradient = np.zeros_like(start)
-        #: What the preconditioner makes of the gradient, and below of its changes: themselves, unless it is dense.
+        #: What the preconditioner's ``solve`` makes of the gradient, and below of its changes.
         self.solved = self.gradient
-        #: The next step but for its length, where the preconditioner is dense; else it is not computed before it is needed.
-        self.direction = self.gradient
         #: How far the next step may go.
         self.reach = np.full(count, np.inf)
         #: Problems whose trial is no step from ``point`` but a start or an extrapolation, accepted whatever the slope.
@@ -97,7 +95,7 @@ class _Problems:
         self.scale = np.zeros_like(start)
         self.steps = np.zeros((_MEMORY, *start.shape), dtype=start.dtype)
         self.changes = np.zeros_like(self.steps)
-        self.solved_changes = np.zeros_like(self.steps) if preconditioner.dense else self.changes
+        self.solved_changes = np.zeros_like(self.steps)
         self.step_change = np.zeros((_MEMORY, count))
         self.newest = 0
 
@@ -164,16 +162,14 @@ class _Problems:
         rounding = np.finfo(step.dtype).eps * np.sqrt(dots(step, step) * dots(change, change))
         self.steps[self.newest] = step
         self.changes[self.newest] = change
-        if self.preconditioner.dense:
-            np.subtract(solved, self.solved, out=self.solved_changes[self.newest])
+        self.solved_changes[self.newest] = solved - self.solved
         self.step_change[self.newest] = np.where(product > rounding, product, 0.0)
 
     def _logit_error(self) -> Floats:
         steps = [self._scaled(self.solved)]
         if self.preconditioner.dense:
             # A sample may overestimate the curvature, and with it what is left, where L-BFGS has learnt better.
-            self.direction = self._inverse_hessian()
-            steps.append(self.direction)
+            steps.append(self._inverse_hessian())
         return relative_logit_sizes(self.preconditioner, self.point, self.tolerance, *steps)
 
     def _change_ridge(self, moved: Rows) -> None:
@@ -190,9 +186,7 @@ class _Problems:
             self.step_change[slot, moved] = np.where(self.step_change[slot, moved] > 0, np.maximum(product, 0.0), 0.0)
         self.shift[moved] = self.preconditioner.shifts(self.weight[moved], ridge, self.shift[moved])
         self.scale[moved] = self.preconditioner.scale(self.weight[moved], ridge, self.shift[moved])
-        if self.preconditioner.dense:
-            self._solve_again(moved)
-            self.direction = self._inverse_hessian()
+        self._solve_again(moved)
 
     def _extrapolated(self, moved: Rows) -> Reals:
         """Continue the line through the last two solutions, which is nearly straight in the logarithm of the penalty."""
@@ -210,22 +204,16 @@ class _Problems:
             setattr(self, name, getattr(self, name)[kept])
         for name in _PER_PAIR_AND_PROBLEM:
             setattr(self, name, getattr(self, name)[:, kept])
-        if self.preconditioner.dense:
-            self.solved, self.solved_changes = self.solved[kept], self.solved_changes[:, kept]
-            self.direction = self.direction[kept]
-        else:
-            self.solved, self.solved_changes = self.gradient, self.changes
 
     def _propose(self) -> None:
-        direction = self.direction if self.preconditioner.dense else self._inverse_hessian()
+        direction = self._inverse_hessian()
         length = np.sqrt(dots(direction, direction))
         part = np.divide(self.reach, length, out=np.ones_like(length), where=self.reach < length)
         self.trial = self.point - per_problem(part, direction) * direction
 
     def _inverse_hessian(self) -> Reals:
         """Multiply the gradient by the L-BFGS approximation of the inverse Hessian (the two-loop recursion)."""
-        rest, scratch = self.gradient.copy(), np.empty_like(self.gradient)
-        solved = self.solved.copy() if self.preconditioner.dense else rest
+        rest, solved, scratch = self.gradient.copy(), self.solved.copy(), np.empty_like(self.gradient)
         known = self.step_change > 0
         order = [(self.newest - age) % _MEMORY for age in range(_MEMORY)]
         newest, order = order[0], [slot for slot in order if known[slot].any()]
@@ -235,8 +223,7 @@ class _Problems:
             parts[slot] = curvature[slot] * dots(self.steps[slot], rest)
             part = per_problem(parts[slot], rest)
             rest -= np.multiply(part, self.changes[slot], out=scratch)
-            if self.preconditioner.dense:
-                solved -= np.multiply(part, self.solved_changes[slot], out=scratch)
+            solved -= np.multiply(part, self.solved_changes[slot], out=scratch)
         result = self._scaled(solved)
         result *= per_problem(self._shortening(newest), result)
         for slot in reversed(order):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import ProbeError, SettingsError
-from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction, check_labels
 from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.probes.exact.problems import Batch, Fits, trained_rows
 from medsenteval.probes.features import Features
@@ -159,7 +159,7 @@ class ExactBackend:
                 coordinates = Coordinates.of(features, columns, dtype, trained)
         if coordinates.stored is None:
             return_freed_memory()
-        with self._workers() as pool:
+        with self._workers(self.threads) as pool:
             batch = Batch(coordinates, labels, n_classes, folds, penalties)
             if from_search and search is not None and search.answers(labels, n_classes):
                 _start_from_search(batch, search)
@@ -175,16 +175,13 @@ class ExactBackend:
     def _for_each_fold(self, compute: Callable[[int], T], folds: Sequence[Fold], row_work: int) -> list[T]:
         """Compute something for each fold's held-out rows, in threads if there are multiplications enough to share."""
         work = row_work * sum(len(fold.held_out) for fold in folds)
-        if work < _SHARED_WORK:
-            with one_thread_per_product():
-                return [compute(index) for index in range(len(folds))]
-        with self._workers() as pool:
+        with self._workers(self.threads if work >= _SHARED_WORK else 1) as pool:
             return pool.map(compute, range(len(folds)))
 
     @contextmanager
-    def _workers(self) -> Iterator[ThreadPool]:
+    def _workers(self, threads: int) -> Iterator[ThreadPool]:
         """Start our threads, and keep the matrix libraries from starting theirs, which would only wait for a core."""
-        with one_thread_per_product(), ThreadPool(self.threads) as pool:
+        with one_thread_per_product(), ThreadPool(threads) as pool:
             yield pool
 
     def _report(self, fits: Fits, tolerance: float) -> FitReport:
@@ -211,10 +208,7 @@ def _start_from_search(batch: Batch, search: _Search) -> None:
 
 
 def _check(features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Penalties) -> None:
-    if len(labels) != features.n_rows:
-        raise ProbeError(f"{features.n_rows} feature rows were given {len(labels)} labels")
-    if len(labels) and (int(labels.min()) < 0 or int(labels.max()) >= n_classes):
-        raise ProbeError(f"labels must be 0 to {n_classes - 1}, but they reach from {labels.min()} to {labels.max()}")
+    check_labels(features, labels, n_classes)
     if not folds:
         raise ProbeError("there are no folds to fit")
     for index, fold in enumerate(folds):

@@ -144,8 +144,8 @@ _MEASURED_ROWS: Final = 64
 class DiagonalPreconditioner:
     """The Hessian along principal axes: the mean square of the rows along each, 1 for the intercept.
 
-    The inverse is ``scale(...) * solve(...)``; intercepts come last in every vector. ``dense`` says whether ``solve`` does
-    anything, so that its results are worth remembering.
+    The inverse is ``scale(...) * solve(...)``; intercepts come last in every vector. ``dense`` says whether ``solve`` mixes
+    coordinates.
     """
 
     spread: Reals

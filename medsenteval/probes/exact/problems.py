@@ -63,7 +63,8 @@ class Fits:
         points = self.coordinates.to_rows(self.points[fold])
         flat = points.reshape(-1, points.shape[-1])
         length = max(_PREDICTED_VALUES // self.coordinates.width, 1)
-        pieces = [flat[:, : block.shape[1]] @ block.T for block in self.coordinates.blocks(rows, length)]
+        blocks = (self.coordinates.rows(rows[start : start + length]) for start in range(0, len(rows), length))
+        pieces = [flat[:, : block.shape[1]] @ block.T for block in blocks]
         logits = np.concatenate(pieces, axis=1) if pieces else np.zeros((len(flat), 0), dtype=flat.dtype)
         if self.coordinates.stored is None:
             logits += flat[:, -1:]
@@ -154,8 +155,8 @@ class Batch:
         newton_passes = max(max_passes - _PASSES_BEFORE_NEWTON, 0) if self._suits_newton else 0
 
         def solve_group(folds: Rows) -> None:
-            path = _Path(self, folds, pool if by_rows else None, tolerance, max_passes - newton_passes)
-            points[folds], errors[folds] = path.side_by_side() if side_by_side else path.in_turn()
+            given = pool if by_rows else None, tolerance, max_passes - newton_passes
+            points[folds], errors[folds] = _solve_path(self, folds, side_by_side, *given)
 
         def finish_fit(place: Rows) -> None:
             fold, stage = place.tolist()
@@ -198,39 +199,34 @@ class Batch:
         return np.array_split(folds, count)
 
 
-class _Path:
-    """The way of one group of folds through their penalties; docs/solver.md, "The path through folds and penalties"."""
+def _solve_path(
+    batch: Batch, folds: Rows, side_by_side: bool, pool: ThreadPool | None, tolerance: float, max_passes: int
+) -> tuple[Reals, Floats]:
+    """Take one group of folds through their penalties; docs/solver.md, "The path through folds and penalties".
 
-    def __init__(self, batch: Batch, folds: Rows, pool: ThreadPool | None, tolerance: float, max_passes: int) -> None:
-        self.batch, self.tolerance, self.max_passes = batch, tolerance, max_passes
-        self.start, self.ridges = batch.start[folds], batch.ridges[folds]
-        self.present = batch.outputs_present[folds]
-        self.gradient = GradientPass(batch.folds.select(folds), pool, _ROW_PARTS)
+    Returned are the solutions, folds x penalties, and the relative errors of their logits.
+    """
+    start, ridges, present = batch.start[folds], batch.ridges[folds], batch.outputs_present[folds]
+    gradient_pass = GradientPass(batch.folds.select(folds), pool, _ROW_PARTS)
 
-    def in_turn(self) -> tuple[Reals, Floats]:
-        """Solve each fold under its strongest penalty, then the next, each time starting from its own solutions."""
-        found = self._minimise(self.start, np.arange(len(self.ridges)), self.ridges, self.tolerance)
-        return found.points, found.errors
-
-    def side_by_side(self) -> tuple[Reals, Floats]:
-        """Solve each fold under its middle penalty, roughly, and from there under all penalties at once."""
-        n_folds, n_stages = self.ridges.shape
-        folds, middle = np.arange(n_folds), (n_stages - 1) // 2
-        near = self.batch.folds.weights.shape[1] > _ROWS_FOR_ONE_FIRST * self.batch.coordinates.width
-        rough = self.tolerance if near else max(_ROUGH, self.tolerance)
-        first = self._minimise(self.start, folds, self.ridges[:, [middle]], rough)
-        each = np.repeat(folds, n_stages)
-        found = self._minimise(first.points[each, 0], each, self.ridges.reshape(-1, 1), self.tolerance)
-        return found.points.reshape(n_folds, n_stages, *self.start.shape[1:]), found.errors.reshape(n_folds, n_stages)
-
-    def _minimise(self, start: Reals, folds: Rows, ridges: Floats, tolerance: float) -> Solutions:
-        """Minimise problems of these folds of the group."""
-
+    def solve(start: Reals, fold_of: Rows, ridges: Floats, tolerance: float) -> Solutions:
         def loss_gradient(points: Reals, problems: Rows) -> tuple[Reals, Reals]:
-            return self.gradient(points, folds[problems])
+            return gradient_pass(points, fold_of[problems])
 
-        preconditioner = self.batch.coordinates.preconditioner
-        return minimise(loss_gradient, start, self.present[folds], ridges, preconditioner, tolerance, self.max_passes)
+        preconditioner = batch.coordinates.preconditioner
+        return minimise(loss_gradient, start, present[fold_of], ridges, preconditioner, tolerance, max_passes)
+
+    every, n_stages = np.arange(len(folds)), ridges.shape[1]
+    if not side_by_side:
+        # Each fold under its strongest penalty, then the next, each time starting from its own solutions.
+        found = solve(start, every, ridges, tolerance)
+        return found.points, found.errors
+    # Each fold under its middle penalty, roughly, and from there under all penalties at once.
+    near = batch.folds.weights.shape[1] > _ROWS_FOR_ONE_FIRST * batch.coordinates.width
+    first = solve(start, every, ridges[:, [(n_stages - 1) // 2]], tolerance if near else max(_ROUGH, tolerance))
+    each = np.repeat(every, n_stages)
+    found = solve(first.points[each, 0], each, ridges.reshape(-1, 1), tolerance)
+    return found.points.reshape(*ridges.shape, *start.shape[1:]), found.errors.reshape(ridges.shape)
 
 
 def trained_rows(folds: Sequence[Fold], n_rows: int) -> Rows:
