@@ -254,7 +254,7 @@ class StackedTrainer:
             misses[folds] += running & ~better
             for kept, current in zip(best_parameters, stack.parameters, strict=False):
                 kept[self._on_device(folds[better[:, 0]])] = current[self._on_device(np.flatnonzero(better))]
-            unfinished = (misses[folds] <= settings.tenacity).any(axis=1)
+            unfinished = misses[folds].min(axis=1) <= settings.tenacity
             if not unfinished.all():
                 stack.select(unfinished)
 
