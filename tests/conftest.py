@@ -44,9 +44,10 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that have slow tests, so that no process is left alone with one at the end."""
-    slow = {item.path for item in items if item.get_closest_marker("slow")}
-    items.sort(key=lambda item: item.path not in slow)
+    """Begin with the files whose tests take long, so that no process is left alone with one at the end."""
+    marks = {"slow", "browser", "install", "realdata"}
+    long = {item.path for item in items if any(mark.name in marks for mark in item.iter_markers())}
+    items.sort(key=lambda item: item.path not in long)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
