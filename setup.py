@@ -40,8 +40,7 @@ EXTRAS = {
     "fasttext": ["gensim>=4.3"],
     # The site of docs/, which builds and opens offline.
     "docs": ["mkdocs-material>=9.6", "mkdocstrings-python>=1.16"],
-    # cryptography: the throw-away certificates of clusters that we start ourselves.
-    "dask": ["distributed>=2024.8", "cryptography>=42"],
+    "dask": ["distributed>=2024.8"],
     "mteb": [*TORCH, 'mteb>=2.0; python_version >= "3.11" and python_version < "3.15"'],
     "obo": ["fastobo>=0.12"],
     # RAR archives, which BIOSSES comes in; it needs the system's libarchive.

@@ -20,7 +20,7 @@ from medsenteval import __version__, registry
 from medsenteval.contracts import OWN_SIMILARITY, Dataset, Embeddings, Encoder, Result, Scores, Task
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
-from medsenteval.embedding.embed import RemoteEncoder, embed_texts, texts_in_roles
+from medsenteval.embedding.embed import RemoteEncoding, embed_texts, texts_in_roles
 from medsenteval.encoders.adapt import BatcherEncoder
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, SettingsError
@@ -42,7 +42,7 @@ class Workers(Protocol):
     @property
     def peak_memory_mb(self) -> float: ...
 
-    def encoding(self, encoder: Encoder, task: str, role: str) -> AbstractContextManager[RemoteEncoder]:
+    def encoding(self, encoder: Encoder, task: str, role: str) -> AbstractContextManager[RemoteEncoding]:
         """Make an encoder known to the workers, as it encodes texts of this role in this task, for the time of a block."""
         ...
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
               help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
 @click.option("-x", "--executor", metavar="WHERE",
-              help="Where work runs: in-process (default), processes:N, dask:N or dask://HOST:PORT; "
+              help="Where work runs: in-process (default), processes:N or dask://HOST:PORT; "
                    "scores do not depend on it")  # fmt: skip
 @click.option("--only-missing", is_flag=True, help="Run jobs only that have neither a result nor a failure; the default.")
 @click.option("--force", is_flag=True, help="Run jobs again whose results are stored.")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.support.progress import Progress
 
 __all__ = [
-    "Encoded", "RemoteEncoder", "TextsInRole", "cached_embeddings", "checked_rows", "embed_texts", "encode_batches",
+    "Encoded", "RemoteEncoding", "TextsInRole", "cached_embeddings", "checked_rows", "embed_texts", "encode_batches",
     "in_order", "store_for", "texts_in_roles",
 ]  # fmt: skip
 
@@ -60,12 +60,8 @@ def in_order(texts: Iterable[str]) -> list[str]:
     return [distinct[place] for place in np.lexsort((lengths, words))]
 
 
-class RemoteEncoder(Protocol):
-    """Encodes units of texts on workers and yields them as they are finished, with the number of the unit."""
-
-    def encode(
-        self, units: Sequence[Sequence[str]], batch_size: int, task_name: str, width: int | None
-    ) -> Iterator[tuple[int, Encoded]]: ...
+#: Encodes (units of texts, batch size, task, width) on workers and yields units with their number as they are finished.
+RemoteEncoding = Callable[[Sequence[Sequence[str]], int, str, int | None], Iterator[tuple[int, Encoded]]]
 
 
 def embed_texts(
@@ -76,7 +72,7 @@ def embed_texts(
     task_name: str,
     cache: EmbeddingCache | None = None,
     progress: Progress | None = None,
-    remote: RemoteEncoder | None = None,
+    remote: RemoteEncoding | None = None,
 ) -> Embeddings:
     """Encode every distinct text once and return the matrix with the row of each text.
 
@@ -123,7 +119,7 @@ class _Encoding:
     batch_size: int
     task_name: str
     progress: Progress
-    remote: RemoteEncoder | None
+    remote: RemoteEncoding | None
 
     def into_memory(self, texts: list[str]) -> Encoded:
         matrix: NDArray[np.float32] | None = None
@@ -181,7 +177,7 @@ class _Encoding:
         starts = range(0, len(texts), step)
         left = set(starts)
         units = [texts[start : start + step] for start in starts]
-        for number, found in self.remote.encode(units, self.batch_size, self.task_name, width):
+        for number, found in self.remote(units, self.batch_size, self.task_name, width):
             left.remove(starts[number])
             if width is not None and found.rows.shape[1] != width:
                 raise EncoderError(_other_width(self.task_name, found.rows.shape[1], width))

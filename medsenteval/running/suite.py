@@ -364,7 +364,7 @@ def evaluate(
     ``output`` is a results folder: what is stored there is not run again, unless ``force`` is true. Vectors of encoders that
     have an identity are cached; ``identity`` gives one to a function or object that has none, and must change whenever its
     vectors could. Without one, other vectors make another result, stored beside the earlier one. ``executor`` says where work
-    runs: "in-process", "processes:4", "dask:4" or "dask://HOST:PORT"; a script that starts processes must do so under
+    runs: "in-process", "processes:4" or "dask://HOST:PORT"; a script that starts processes must do so under
     ``if __name__ == "__main__":``. ``progress`` shows a bar on a terminal and in a notebook; True writes lines elsewhere too,
     False is silent. Tasks without data are listed in ``.skipped``. The first error is raised after the other tasks have run,
     with the finished ones in its attribute ``results``.

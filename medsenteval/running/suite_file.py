@@ -95,7 +95,7 @@ def what_needs_trust(described: SuiteDescription) -> list[str]:
     Kinds of encoder are compared as the registry resolves them, so that no spelling slips through.
     """
     found = [spec for spec in described.encoders if _needs_trust(spec)]
-    return found + [described.executor] * (check_executor(described.executor)[0] == "dask-address")
+    return found + [described.executor] * (check_executor(described.executor)[0] == "dask")
 
 
 def _needs_trust(spec: str) -> bool:

@@ -27,7 +27,7 @@ from typing import Any, Final
 from medsenteval.support.text_table import text_table
 from tests.running.test_crashes import SUITE, World, wait_until
 
-EXECUTORS: Final = ("in-process", "processes:2", "dask:2")
+EXECUTORS: Final = ("in-process", "processes:2")
 #: Seconds after which an interrupted run counts as hanging, and those after which any run is given up.
 PATIENCE: Final = 5.0
 GIVEN_UP: Final = 120.0

@@ -23,7 +23,9 @@ from medsenteval.running.result_store import ResultStore
 from medsenteval.running.suite import Suite
 from medsenteval.support.interrupts import noticing_interrupts, raise_if_interrupted
 from tests.conftest import CountingEncoder
-from tests.running.test_crashes import World, wait_until
+from tests.running.test_crashes import World, cluster, wait_until
+
+__all__ = ["cluster"]  # a fixture, found by its name
 
 QUICK = Settings(folds=2, resamples=100)
 #: Interrupts for each executor; the environment can ask for more.
@@ -172,9 +174,11 @@ def interrupt(world: World, rng: random.Random, *options: str, group: bool) -> t
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="interrupts processes as POSIX does")
-@pytest.mark.parametrize("executor", ["in-process", "processes:2", "dask:2"])
-def test_interrupted_runs_end_and_are_finished_by_the_next(executor: str, world: World) -> None:
+@pytest.mark.parametrize("executor", ["in-process", "processes:2", "dask"])
+def test_interrupted_runs_end_and_are_finished_by_the_next(executor: str, world: World, request: pytest.FixtureRequest) -> None:
     world.forget()
+    if executor == "dask":
+        executor, _ = request.getfixturevalue("cluster")
     rng = random.Random(executor)
     interrupted = 0
     # A process without workers is its own group: there is one way to interrupt it, not two.
@@ -194,41 +198,6 @@ def test_interrupted_runs_end_and_are_finished_by_the_next(executor: str, world:
             world.forget()
     world.finish(world.start("--probe", "exact", "--executor", executor))
     assert world.results() == world.results("undisturbed")
-
-
-#: Interrupts itself and its children as soon as the first worker is being started.
-_STARTING = """
-import os, signal, threading, time
-import psutil
-from medsenteval.running.executors.executor import open_executor
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
-def interrupt():
-    while not any("spawn_main" in " ".join(child.cmdline()) for child in psutil.Process().children()):
-        time.sleep(0.01)
-    os.killpg(0, signal.SIGINT)
-
-threading.Thread(target=interrupt, daemon=True).start()
-try:
-    with open_executor("dask:2"):
-        time.sleep(60)
-except KeyboardInterrupt:
-    print("interrupted", [name for name in os.listdir(os.environ["TMPDIR"]) if "medsenteval" in name])
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="interrupts processes as POSIX does")
-def test_an_interrupt_while_a_cluster_starts_leaves_no_workers_and_no_complaints(tmp_path: Path) -> None:
-    pytest.importorskip("distributed")
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    run = subprocess.Popen([sys.executable, "-c", _STARTING], start_new_session=True, env=environment, **pipes)
-    # Ends only when the last worker, which holds the other ends, has ended too.
-    said, complaints = run.communicate(timeout=120)
-    assert said == "interrupted []\n"
-    # An interpreter that the interrupt meets while it starts may say so; Dask says nothing.
-    assert "distributed" not in complaints
 
 
 def test_a_cache_that_fails_is_no_failure_of_the_encoder(tmp_path: Path) -> None:

@@ -1,64 +1,120 @@
-"""What every executor offers, and the choice of one by its text."""
+"""What every executor does, and the choice of one by its text."""
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
+from threading import Event
+from typing import Any, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.errors import SettingsError
+from medsenteval.errors import SettingsError, WorkerDiedError
+from medsenteval.running.executors.worker import Outcome
 from medsenteval.support.cores import available_cores
 
 T = TypeVar("T")
 
-_FORMS = "in-process, processes:N, dask:N (a cluster on this machine) or dask://HOST:PORT"
+_FORMS = "in-process, processes:N or dask://HOST:PORT"
 
 
-class Executor(Protocol):
-    """Workers that take units of work; all methods may be called from several threads at once."""
+class Stopped(BaseException):
+    """The run ends, by an interrupt or an error elsewhere, before this work was done; no failure of the work itself."""
 
-    #: How many units run at the same time.
-    workers: int
-    #: The largest memory that a worker reported, in megabytes.
-    peak_memory_mb: float
+
+class Executor(ABC):
+    """Workers that take units of work; all methods may be called from several threads at once.
+
+    ``workers`` is how many units run at the same time, ``peak_memory_mb`` the largest memory that a worker reported.
+    """
+
+    #: How often a unit may take its worker with it before it is given up.
+    attempts = 3
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.peak_memory_mb = 0.0
+        self.closed = False
+        self._waiting = ThreadPoolExecutor(2 * workers, thread_name_prefix="unit")
 
     def run(self, what: str, unit: Callable[..., T], *arguments: Any) -> T:
         """Run one unit on a worker and return its result, or raise its error; ``what`` names it in messages.
 
         A unit whose worker dies is tried again on another; WorkerDiedError follows when that happens time and again.
         """
-        ...
+        [(_, result)] = self.run_all(unit, [(what, arguments)])
+        return result
 
     def run_all(self, unit: Callable[..., T], calls: Iterable[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, T]]:
         """Run a unit for many (what, arguments) and yield (number of the call, result) as they finish.
 
-        Calls are taken only as fast as workers finish, so that neither texts nor vectors pile up.
+        Calls are taken only as fast as workers finish, so that neither texts nor vectors pile up. The first error is raised
+        once, and what was not started yet never is.
         """
-        ...
+        numbered, ended = enumerate(calls), Event()
+        pending: dict[Future[T], int] = {}
 
-    def share(self, array: NDArray[Any]) -> Any:
-        """Return something small that stands for a large array among the arguments of units; ``opened`` turns it back."""
-        ...
+        def start(most: int) -> None:
+            for number, (what, arguments) in islice(numbered, most):
+                try:
+                    pending[self._waiting.submit(self._run, what, unit, arguments, ended)] = number
+                except RuntimeError:  # closed meanwhile
+                    raise Stopped from None
 
-    def release(self, shared: Any) -> None:
-        """Forget an array that was shared."""
-        ...
+        try:
+            start(2 * self.workers)
+            while pending:
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    number = pending.pop(future)
+                    start(1)
+                    yield number, future.result()
+        finally:
+            ended.set()
+            for future in pending:
+                future.cancel()
 
+    def _run(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...], ended: Event) -> T:
+        for attempt in range(1, self.attempts + 1):
+            if self.closed or ended.is_set():
+                raise Stopped
+            try:
+                outcome = self._outcome(unit, arguments, ended)
+            except WorkerDiedError as error:
+                if attempt < self.attempts:
+                    continue
+                raise WorkerDiedError(
+                    f"{what}: {error}, {attempt} times; the usual reason is that memory ran out (fewer workers, more memory "
+                    "for each, or a smaller --batch-size). A script that starts workers must do so under "
+                    '`if __name__ == "__main__":`'
+                ) from error
+            self.peak_memory_mb = max(self.peak_memory_mb, outcome.peak_memory_mb)
+            break
+        result: T = outcome.result()
+        return result
+
+    @abstractmethod
+    def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: Event) -> Outcome:
+        """Try a unit once; WorkerDiedError says that its worker died, Stopped that nobody waits for it any more."""
+
+    @abstractmethod
+    def shared(self, array: NDArray[Any]) -> AbstractContextManager[Any]:
+        """Hold, for a block, something small that stands for a large array among the arguments of units; see ``opened``."""
+
+    @abstractmethod
     def close(self, at_once: bool = False) -> None:
         """End the workers, ``at_once`` without waiting for what they do."""
-        ...
 
 
 def check_executor(text: str) -> tuple[str, str]:
     """Return an executor's kind and argument, or raise SettingsError if there is no such kind."""
-    found = re.fullmatch(r"(in-process|processes|dask)(?::(\d+))?|(dask)://(.+)", text.strip())
-    if found is None or (found[1] == "in-process" and found[2]) or found[2] == "0":
+    found = re.fullmatch(r"(in-process)|(processes)(?::([1-9]\d*))?|(dask)://(.+)", text.strip())
+    if found is None:
         raise SettingsError(f"the executor is {text!r}; it can be {_FORMS}")
-    return ("dask-address", found[4]) if found[3] else (found[1], found[2] or "")
+    return found[1] or found[2] or found[4], found[3] or found[5] or ""
 
 
 def worker_count(where: str | Executor) -> int:
@@ -66,7 +122,7 @@ def worker_count(where: str | Executor) -> int:
     if not isinstance(where, str):
         return where.workers
     kind, argument = check_executor(where)
-    return int(argument) if argument.isdigit() else available_cores() if kind in ("processes", "dask") else 1
+    return int(argument or available_cores()) if kind == "processes" else 1
 
 
 @contextmanager
@@ -75,22 +131,19 @@ def open_executor(where: str | Executor) -> Iterator[Executor | None]:
 
     An executor that is open already is used and left open.
     """
-    if not isinstance(where, str):
-        yield where
-        return
-    kind, argument = check_executor(where)
-    if kind == "in-process":
-        yield None
-        return
+    kind, argument = check_executor(where) if isinstance(where, str) else ("open", "")
     executor: Executor
     if kind == "processes":
         from medsenteval.running.executors.processes import ProcessExecutor
 
         executor = ProcessExecutor(worker_count(where))
-    else:
+    elif kind == "dask":
         from medsenteval.running.executors.dask_executor import DaskExecutor
 
-        executor = DaskExecutor.local(worker_count(where)) if kind == "dask" else DaskExecutor.at(argument)
+        executor = DaskExecutor(argument)
+    else:
+        yield None if isinstance(where, str) else where
+        return
     try:
         yield executor
     except BaseException:
@@ -98,8 +151,3 @@ def open_executor(where: str | Executor) -> Iterator[Executor | None]:
         raise
     else:
         executor.close()
-
-
-def as_rows(array: bytes) -> NDArray[np.uint8]:
-    """Return bytes as an array that can be shared."""
-    return np.frombuffer(array, dtype=np.uint8)

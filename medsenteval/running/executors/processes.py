@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import mmap
 import multiprocessing
-import os
 import queue
+import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import WorkerDiedError
-from medsenteval.running.executors.flow import Stopped, as_finished, result_of, submitted
+from medsenteval.running.executors.executor import Executor, Stopped
 from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, start_worker
 from medsenteval.support.atomic_files import new_scratch_folder
 from medsenteval.support.cores import available_cores
 
-T = TypeVar("T")
 
-#: How often a unit may take its worker with it before it is given up.
-ATTEMPTS: Final = 3
-
-
-class ProcessExecutor:
+class ProcessExecutor(Executor):
     """N spawned processes, each with its share of the cores.
 
     Every worker is a pool of one process: when a worker dies, Python's pools break as a whole and do not say which of
@@ -37,73 +32,62 @@ class ProcessExecutor:
     """
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.peak_memory_mb = 0.0
+        super().__init__(workers)
         self._cores = max(available_cores() // workers, 1)
         self._idle: queue.LifoQueue[ProcessPoolExecutor] = queue.LifoQueue()
         self._pools: list[ProcessPoolExecutor] = []
         self._lock = threading.RLock()
-        self._closed = False
         for _ in range(workers):
             self._idle.put(self._new_worker())
-        self._waiting = ThreadPoolExecutor(workers, thread_name_prefix="worker")
-        self._arrays = ArrayFolder()
+        self._folder = new_scratch_folder()
 
-    def run(self, what: str, unit: Callable[..., T], *arguments: Any) -> T:
-        started: Future[T] = submitted(self._waiting, self._run, what, unit, arguments)
-        return result_of(started)
-
-    def run_all(self, unit: Callable[..., T], calls: Iterable[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, T]]:
-        started = (submitted(self._waiting, self._run, what, unit, arguments) for what, arguments in calls)
-        return as_finished(started, 2 * self.workers)
-
-    def share(self, array: NDArray[Any]) -> ArrayFile:
-        return self._arrays.share(array)
-
-    def release(self, shared: ArrayFile) -> None:
-        self._arrays.release(shared)
+    @contextmanager
+    def shared(self, array: NDArray[Any]) -> Iterator[ArrayFile]:
+        """Hold a file that workers map; an array that maps one already stays where it is."""
+        # A part of a mapped array does not know where it lies.
+        if isinstance(array, np.memmap) and array.filename is not None and isinstance(array.base, mmap.mmap):
+            yield ArrayFile(str(array.filename), array.shape, array.dtype.str, array.offset)
+            return
+        path = self._folder / secrets.token_hex(8)
+        try:
+            np.ascontiguousarray(array).tofile(path)
+            yield ArrayFile(str(path), array.shape, array.dtype.str)
+        finally:
+            path.unlink(missing_ok=True)
 
     def close(self, at_once: bool = False) -> None:
         with self._lock:
-            self._closed = True
+            self.closed = True
             pools, self._pools = self._pools, []
         for pool in pools:
             if at_once:
                 for process in list((pool._processes or {}).values()):
                     process.kill()
             pool.shutdown(wait=not at_once, cancel_futures=True)
-        self._waiting.shutdown(wait=not at_once, cancel_futures=True)
-        self._arrays.remove()
+        self._waiting.shutdown(wait=not at_once)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _run(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-        for _ in range(ATTEMPTS):
-            pool = self._idle.get()
-            try:
-                # Under the lock, so that ``close`` knows every process: one that started behind its back would go on.
-                with self._lock:
-                    if self._closed:
-                        raise Stopped
-                    submitted_unit = pool.submit(guarded, unit, *arguments)
-                outcome: Outcome = submitted_unit.result()
-            except RuntimeError as error:
-                with self._lock:
-                    if self._closed:
-                        raise Stopped from None
-                    if not isinstance(error, BrokenProcessPool):
-                        raise
-                    self._pools.remove(pool)
-                    pool.shutdown(wait=False)
-                    pool = self._new_worker()
-                continue
-            finally:
-                self._idle.put(pool)
-            self.peak_memory_mb = max(self.peak_memory_mb, outcome.peak_memory_mb)
-            result: T = outcome.result()
-            return result
-        raise WorkerDiedError(
-            f"{what}: the worker process died {ATTEMPTS} times; the usual reason is that memory ran out (fewer workers or a "
-            'smaller --batch-size need less). A script that starts workers must do so under `if __name__ == "__main__":`'
-        )
+    def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
+        pool = self._idle.get()
+        try:
+            # Under the lock, so that ``close`` knows every process: one that started behind its back would go on.
+            with self._lock:
+                if self.closed:
+                    raise Stopped
+                submitted = pool.submit(guarded, unit, *arguments)
+            return submitted.result()
+        except RuntimeError as error:
+            with self._lock:
+                if self.closed:
+                    raise Stopped from None
+                if not isinstance(error, BrokenProcessPool):
+                    raise
+                self._pools.remove(pool)
+                pool.shutdown(wait=False)
+                pool = self._new_worker()
+            raise WorkerDiedError("the worker process died") from error
+        finally:
+            self._idle.put(pool)
 
     def _new_worker(self) -> ProcessPoolExecutor:
         # Spawned, not forked: a forked process inherits locks of threads that it does not have.
@@ -112,43 +96,3 @@ class ProcessExecutor:
         with self._lock:
             self._pools.append(pool)
         return pool
-
-
-class ArrayFolder:
-    """Arrays that workers of this machine map from files; those that are mapped already stay where they are."""
-
-    def __init__(self) -> None:
-        self._folder: str | None = None
-        self._lock = threading.Lock()
-        self._count = 0
-
-    def folder(self) -> str:
-        """Return the folder, made when it is first asked for."""
-        if self._folder is None:
-            self._folder = str(new_scratch_folder())
-        return self._folder
-
-    def share(self, array: NDArray[Any]) -> ArrayFile:
-        mapped = mapped_file(array)
-        if mapped is not None:
-            return mapped
-        with self._lock:
-            path = os.path.join(self.folder(), str(self._count))
-            self._count += 1
-        np.ascontiguousarray(array).tofile(path)
-        return ArrayFile(path, array.shape, array.dtype.str)
-
-    def release(self, shared: ArrayFile) -> None:
-        if self._folder is not None and shared.path.startswith(self._folder + os.sep):
-            Path(shared.path).unlink(missing_ok=True)
-
-    def remove(self) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def mapped_file(array: NDArray[Any]) -> ArrayFile | None:
-    """Return the file behind an array that maps one, or None; a part of such an array does not know where it lies."""
-    if not isinstance(array, np.memmap) or array.filename is None or not isinstance(array.base, mmap.mmap):
-        return None
-    return ArrayFile(str(array.filename), array.shape, array.dtype.str, array.offset)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import socket
 import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -40,23 +38,11 @@ class ArrayFile:
     offset: int = 0
 
     def open(self) -> NDArray[Any]:
-        wanted = self.offset + int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
-        try:
-            # Asked of the open file: a file system on a network may remember the size that it had.
-            with open(self.path, "rb") as stream:
-                found = os.fstat(stream.fileno()).st_size
-        except OSError:
-            found = -1
-        if found < wanted:
-            raise ExecutorError(
-                f"the worker on {socket.gethostname()} does not see {self.path} as the coordinator does; let all workers share "
-                "the folder that MEDSENTEVAL_CACHE names, or give the coordinator a folder that none of them has"
-            )
         return np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape)
 
 
 def opened(shared: Any) -> NDArray[Any]:
-    """Return the array behind what an executor's ``share`` gave."""
+    """Return the array behind what an executor's ``shared`` gave."""
     array: NDArray[Any] = shared.open() if isinstance(shared, ArrayFile) else shared
     return array
 
@@ -131,11 +117,3 @@ def start_worker(cores: int) -> None:
         os._exit(1)
 
     threading.Thread(target=follow, daemon=True, name="follow-coordinator").start()
-
-
-def sees(path: str, content: str) -> bool:
-    """Say whether this worker reads the same file at this path as the coordinator."""
-    try:
-        return Path(path).read_text("ascii") == content
-    except (OSError, ValueError):
-        return False
