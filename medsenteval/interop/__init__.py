@@ -1,1 +1,1 @@
-"""Bridges to other evaluation toolkits: upstream SentEval and mteb."""
+"""Bridges to other toolkits: mteb, sentence-transformers, and the model cards of the Hugging Face hub."""
