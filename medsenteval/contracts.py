@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, runtime_checkable
@@ -15,27 +14,6 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from medsenteval.settings import Settings
-
-__all__ = [
-    "CUT_NOTE",
-    "LITTLE_KNOWN_NOTE",
-    "MARK_NOTES",
-    "SCHEMA",
-    "TRAINED_NOTE",
-    "Dataset",
-    "Embeddings",
-    "Encoder",
-    "Metric",
-    "RejectedRow",
-    "Result",
-    "Scores",
-    "Split",
-    "Task",
-    "TokenEncoder",
-    "TokenVectors",
-    "has_word_vectors",
-    "training_note",
-]
 
 #: Raised whenever the meaning of a stored field changes.
 SCHEMA: Final = 1
@@ -133,20 +111,15 @@ class Split:
         """Return the examples with these row numbers, in this order."""
         at = np.asarray(rows, dtype=np.intp)
 
-        def pick(column: tuple[str, ...]) -> tuple[str, ...]:
+        def pick(column: Any) -> Any:
+            if column is None or isinstance(column, np.ndarray):
+                return None if column is None else column[at]
             # An array of references: a Python number for each of many rows would weigh more than the texts' own.
             references = np.empty(len(column), dtype=object)
             references[:] = column
             return tuple(references[at])
 
-        return Split(
-            ids=pick(self.ids),
-            texts=pick(self.texts),
-            texts2=None if self.texts2 is None else pick(self.texts2),
-            labels=None if self.labels is None else self.labels[at],
-            scores=None if self.scores is None else self.scores[at],
-            groups=None if self.groups is None else pick(self.groups),
-        )
+        return Split(**{name: pick(column) for name, column in vars(self).items()})
 
     def all_texts(self) -> Iterator[str]:
         yield from self.texts
@@ -228,12 +201,11 @@ class Embeddings:
     second: Mapping[str, int] | None = None
 
     def rows(self, texts: Sequence[str]) -> NDArray[np.intp]:
-        return np.fromiter((self.row_of[text] for text in texts), dtype=np.intp, count=len(texts))
+        return np.fromiter(map(self.row_of.__getitem__, texts), dtype=np.intp, count=len(texts))
 
     def rows2(self, texts: Sequence[str]) -> NDArray[np.intp]:
         """Return the rows of second texts."""
-        row_of = self.row_of if self.second is None else self.second
-        return np.fromiter((row_of[text] for text in texts), dtype=np.intp, count=len(texts))
+        return self.rows(texts) if self.second is None else replace(self, row_of=self.second).rows(texts)
 
     @property
     def zero_rows(self) -> NDArray[np.bool_]:
@@ -366,15 +338,6 @@ LITTLE_KNOWN_NOTE: Final = "‡ the encoder knows less than half of this task's 
 CUT_NOTE: Final = "§ more than 1 % of the texts were longer than the encoder reads, and cut"
 TRAINED_NOTE: Final = "¶ the encoder was trained on this task's data, as declared"
 MARK_NOTES: Final = {note[0]: note for note in (LITTLE_KNOWN_NOTE, CUT_NOTE, TRAINED_NOTE)}
-
-
-def training_note(declared: Iterable[str]) -> str:
-    """Say of how many scores it is declared whether the encoder was trained on the task's data; unknown is not clean."""
-    counts = Counter(declared)
-    return (
-        f"Trained on the task's data: {counts['yes']} score(s) yes, {counts['no']} no, "
-        f"{counts['unknown']} unknown, which does not mean no"
-    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

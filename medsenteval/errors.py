@@ -21,23 +21,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = [
-    "BudgetError",
-    "DataError",
-    "DataMissingError",
-    "EncoderError",
-    "ExecutorError",
-    "MedSentEvalError",
-    "MedSentEvalWarning",
-    "MissingExtraError",
-    "ProbeError",
-    "SettingsError",
-    "UnknownNameError",
-    "WorkerDiedError",
-    "caused_by",
-    "import_extra",
-]
-
 
 class MedSentEvalError(Exception):
     """Base of all errors that a user can act upon."""

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from medsenteval.catalogue import ENCODER_KINDS, NOT_OFFERED, TASK_GROUPS, TaskTable
 from medsenteval.contracts import Encoder, Task
@@ -31,29 +31,6 @@ _GROUPS: Final[dict[str, tuple[str, ...]]] = {
 }
 #: As many names are listed in an error message.
 _FEW: Final = 20
-
-
-class PublishedEncoder(Protocol):
-    """What the registry asks of a recipe (``medsenteval.encoders.recipes``)."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def aliases(self) -> tuple[str, ...]: ...
-
-    @property
-    def trained_on(self) -> Mapping[str, str]: ...
-
-    @property
-    def dimension(self) -> int | None: ...
-
-    @property
-    def shown(self) -> str: ...
-
-    def resolve(self, overrides: Mapping[str, str] | None = None) -> tuple[str, str, dict[str, str]]:
-        """Return kind, argument and options, ``overrides`` winning over the recipe's own."""
-        ...
 
 
 def name_key(name: str) -> str:
@@ -249,13 +226,13 @@ def encoder_loader(kind: str) -> Callable[..., Encoder]:
     return loader
 
 
-def encoder_name(name: str) -> tuple[str, PublishedEncoder | None]:
-    """Return the canonical name of a kind of encoder, or of a published encoder with its recipe."""
+def encoder_name(name: str) -> tuple[str, Any]:
+    """Return the canonical name of a kind of encoder, and None, or of a published encoder, and its Recipe."""
     kinds = {name_key(kind): kind for kind in encoder_kinds()}
     # Kinds win over recipes, so that a specification means the same whatever recipes are added.
     if (kind := kinds.get(name_key(name))) is not None:
         return kind, None
-    recipes: Mapping[str, PublishedEncoder] = _import("medsenteval.encoders.recipes:recipes")()
+    recipes: Mapping[str, Any] = _import("medsenteval.encoders.recipes:recipes")()
     spellings = {name_key(alias): found.name for found in recipes.values() for alias in (found.name, *found.aliases)}
     known = f"Known: {', '.join(kinds.values())}, and the published encoders that `medsenteval encoders` lists"
     canonical = resolve_name("encoder", name, spellings | kinds, known)

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from medsenteval.errors import SettingsError
 
-__all__ = ["CONFIDENCE", "PROBES", "SentEvalParams", "Settings"]
-
 #: Intervals are of this level everywhere, so that none can be taken for another.
 CONFIDENCE: Final = 0.95
 #: ``exact`` solves the logistic regression to convergence, ``sklearn`` calls scikit-learn as SentEval's usepytorch=False

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medsenteval import registry
-from medsenteval.contracts import Dataset, Embeddings, Metric, RejectedRow, Result, Split, TokenVectors, training_note
+from medsenteval.contracts import Dataset, Embeddings, Metric, RejectedRow, Result, Split, TokenVectors
 from medsenteval.settings import Settings
 from tests.comparison.results_of import word_result
 
@@ -152,6 +152,3 @@ def test_a_score_on_a_part_says_so() -> None:
     assert repr(result()).endswith(", n 1>")
     assert result().to_json()["schema"] == 1
     assert result().metric("pearson").value == 0.25
-    assert training_note(["yes", "no", "no", "unknown"]) == (
-        "Trained on the task's data: 1 score(s) yes, 2 no, 1 unknown, which does not mean no"
-    )

@@ -22,11 +22,6 @@ from medsenteval.errors import EncoderError
 from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.support.progress import Progress
 
-__all__ = [
-    "Encoded", "RemoteEncoding", "TextsInRole", "cached_embeddings", "checked_rows", "embed_texts", "encode_batches",
-    "in_order", "store_for", "texts_in_roles",
-]  # fmt: skip
-
 _log: Final = logging.getLogger(__name__)
 
 #: Rows are written after so many seconds of encoding, or so many bytes: what a kill costs at most, and what waits in memory.
@@ -256,31 +251,24 @@ def encode_batches(
     limited: Callable[[], AbstractContextManager[object]] = nullcontext if _keeps_threads(encoder) else one_thread_per_product
     count: Callable[[list[str]], Any] | None = getattr(encoder, "token_counts", None)
 
-    def encode(number: int) -> tuple[int, Encoded]:
+    def encode(number: int) -> Encoded:
         batch = list(texts[number * batch_size : (number + 1) * batch_size])
         with limited():
             rows = checked_rows(encoder.encode(batch), len(batch), None, f"{task_name}, batch {number}")
         counts = np.zeros(len(batch)) if count is None else count(batch)
-        return number, Encoded(rows, np.asarray(counts, dtype=np.uint32))
+        return Encoded(rows, np.asarray(counts, dtype=np.uint32))
 
     n_batches = -(-len(texts) // batch_size)
     threads = min(available_cores(), n_batches) if getattr(encoder, "concurrent_batches", False) else 1
-    done = 0
     with limited():
-        for number, found in _side_by_side(encode, n_batches, threads):
-            if number != done:
-                break
+        for number, found in enumerate(_side_by_side(encode, n_batches, threads)):
             if width is not None and found.rows.shape[1] != width:
                 raise EncoderError(_other_width(f"{task_name}, batch {number}", found.rows.shape[1], width))
             width = found.rows.shape[1]
-            done += 1
             yield found
-    if done != n_batches:
-        # Rows after it would belong to other texts, without a sign of it.
-        raise EncoderError(f"{task_name}: batch {done} of {n_batches} was not encoded in its turn; this is a bug, report it")
 
 
-def _side_by_side(encode: Callable[[int], tuple[int, Encoded]], count: int, threads: int) -> Iterator[tuple[int, Encoded]]:
+def _side_by_side(encode: Callable[[int], Encoded], count: int, threads: int) -> Iterator[Encoded]:
     """Yield what is encoded for each number in order, on so many threads, which go on while results are taken."""
     # The first batch goes alone: what a library sets up at its first call is set up by one thread.
     yield encode(0)
@@ -288,7 +276,7 @@ def _side_by_side(encode: Callable[[int], tuple[int, Encoded]], count: int, thre
         yield from map(encode, range(1, count))
         return
     pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[tuple[int, Encoded]]] = deque()
+    waiting: deque[Future[Encoded]] = deque()
     try:
         for number in range(1, count):
             waiting.append(pool.submit(encode, number))

@@ -14,9 +14,10 @@ from medsenteval.comparison.compare import ranking, without_hope
 from medsenteval.comparison.decision import items_to_decide, smallest_shown
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.comparison.significance import Column, Comparison
-from medsenteval.contracts import MARK_NOTES, training_note
+from medsenteval.contracts import MARK_NOTES
 from medsenteval.errors import SettingsError
 from medsenteval.report.score_texts import interval, number
+from medsenteval.running.job_results import training_note
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.escaping import for_csv, for_latex, for_markdown, for_terminal

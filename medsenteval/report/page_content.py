@@ -18,7 +18,7 @@ from medsenteval.comparison.decision import Decision, decide, ranks_with_interva
 from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.comparison.word_subsets import Subsets, subset_scores
-from medsenteval.contracts import Metric, Result, training_note
+from medsenteval.contracts import Metric, Result
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.comparison_table import lettered, render_comparison
@@ -29,7 +29,7 @@ from medsenteval.report.sections.disagreement import Disagreement, confusion_mat
 from medsenteval.report.sections.headline import Headline, headline, share_of
 from medsenteval.report.sections.missing import MissingScore, missing_scores
 from medsenteval.report.sections.relations import RelationScores, relation_scores
-from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.running.job_results import comparability, one_for_each_job, training_note
 from medsenteval.running.result_schema import Failure
 from medsenteval.statistics import FriedmanOutcome, Significance
 from medsenteval.statistics.verdicts import VERDICTS

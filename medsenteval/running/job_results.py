@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from medsenteval.contracts import MARK_NOTES, Result
@@ -28,6 +28,15 @@ def what_differs(result: Result, others: Sequence[Result]) -> list[str]:
 def joined_marks(results: Sequence[Result]) -> str:
     """Return the marks that any of the results has."""
     return "".join(mark for mark in MARK_NOTES if any(mark in result.marks for result in results))
+
+
+def training_note(declared: Iterable[str]) -> str:
+    """Say of how many scores it is declared whether the encoder was trained on the task's data; unknown is not clean."""
+    counts = Counter(declared)
+    return (
+        f"Trained on the task's data: {counts['yes']} score(s) yes, {counts['no']} no, "
+        f"{counts['unknown']} unknown, which does not mean no"
+    )
 
 
 def one_for_each_job(results: Sequence[Result]) -> tuple[list[Result], list[str]]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
-from medsenteval.contracts import MARK_NOTES, Metric, Result, training_note
-from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job, what_differs
+from medsenteval.contracts import MARK_NOTES, Metric, Result
+from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job, training_note, what_differs
 from medsenteval.statistics.power import smallest_expected
 from medsenteval.support.text_table import text_table, without_empty
 

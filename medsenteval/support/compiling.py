@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 
 def compiled_loop(function: Callable[..., Any]) -> Any:
     """Compile a function to run outside the interpreter's lock; its code is kept for the next process."""
@@ -17,10 +15,3 @@ def compiled_loop(function: Callable[..., Any]) -> Any:
     except RuntimeError:
         # There is no folder to keep it in (an installation that cannot be written, and no home): each process compiles it.
         return njit(nogil=True)(function)
-
-
-def read_only(array: Any) -> Any:
-    """Return an array that a loop only reads; numba would compile the loop once for mapped ones and once for others."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view

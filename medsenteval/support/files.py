@@ -26,11 +26,6 @@ from defusedxml.common import DefusedXmlException
 
 from medsenteval.errors import DataError
 
-__all__ = [
-    "DAMAGED", "LARGEST_FILE", "LINE_END", "NOT_TEXT", "WEB_PAGE", "XmlElement", "clean_text", "find_file", "parse_json",
-    "read_bytes", "read_json", "read_lines", "read_text", "read_word_tables", "read_xml",
-]  # fmt: skip
-
 #: What Python's own unpackers raise when an archive or compressed file is damaged, cut or made to hurt.
 #: A damaged header can surface as any of these: sizes that overflow, offsets before the start, flags that name no method.
 DAMAGED: Final = (

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 
-from medsenteval.embedding import embed
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import Encoded, checked_rows, embed_texts, encode_batches
 from medsenteval.errors import EncoderError
@@ -126,29 +125,6 @@ def test_batches_side_by_side_are_all_encoded_and_stay_in_order(n_texts: int, mo
     assert len(encoder.threads) >= min(2, len(encoder.batches))
 
 
-@pytest.mark.parametrize("lost", [0, 2, 4])
-@pytest.mark.parametrize("cached", [False, True])
-def test_a_batch_that_was_skipped_is_an_error_and_nothing_behind_it_is_kept(
-    lost: int, cached: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows behind a skipped batch would be those of other texts."""
-    whole = embed._side_by_side
-
-    def skipping(encode: Any, count: int, threads: int) -> Any:
-        return (part for part in whole(encode, count, threads) if part[0] != lost)
-
-    texts = [f"{'ab' * number} c" for number in range(15)]
-    cache = EmbeddingCache(tmp_path) if cached else None
-    monkeypatch.setattr(embed, "_side_by_side", skipping)
-    encoder = Concurrent()
-    with pytest.raises(EncoderError, match=f"T: batch {lost} of 5 was not encoded"):
-        embed_texts(encoder, texts, batch_size=3, task_name="T", cache=cache)
-    monkeypatch.undo()
-    found = embed_texts(encoder, texts, batch_size=3, task_name="T", cache=cache)
-    assert np.array_equal(found.matrix[found.rows(texts)], CountingEncoder().encode(texts))
-    assert found.n_encoded == (15 - 3 * lost if cached else 15)
-
-
 def test_code_that_is_not_ours_keeps_its_threads_and_ours_has_one_for_each_product(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     pytest.importorskip("transformers")
@@ -191,7 +167,7 @@ class Remote:
     def __init__(self, lost: int | None = None, wider: int | None = None) -> None:
         self.lost, self.wider = lost, wider
 
-    def encode(self, units: Sequence[Sequence[str]], batch_size: int, task_name: str, width: int | None) -> Any:
+    def __call__(self, units: Sequence[Sequence[str]], batch_size: int, task_name: str, width: int | None) -> Any:
         for number in reversed(range(len(units))):
             if number != self.lost:
                 rows = CountingEncoder().encode(units[number])

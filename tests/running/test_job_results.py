@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Result
-from medsenteval.running.job_results import one_for_each_job
+from medsenteval.running.job_results import one_for_each_job, training_note
 from medsenteval.running.result_store import ResultStore, load_results
 from medsenteval.running.score_table import score_table
 from tests.comparison.simulated import accuracy_result
@@ -117,3 +117,9 @@ def test_commands_say_what_they_leave_out(command: list[str], tmp_path: Path, mo
     done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     assert "made with scikit-learn 1.9.1 (now 1.8.0)" in done.stderr
+
+
+def test_unknown_training_is_not_taken_for_none() -> None:
+    assert training_note(["yes", "no", "no", "unknown"]) == (
+        "Trained on the task's data: 1 score(s) yes, 2 no, 1 unknown, which does not mean no"
+    )

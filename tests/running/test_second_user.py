@@ -27,6 +27,7 @@ pytestmark = [
 #: A user that has no account and owns nothing.
 STRANGER = 12345
 
+
 @pytest.fixture
 def public() -> Iterator[Path]:
     """A folder that every user can enter and write, unlike pytest's own."""

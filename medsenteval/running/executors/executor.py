@@ -60,10 +60,7 @@ class Executor(ABC):
 
         def start(most: int) -> None:
             for number, (what, arguments) in islice(numbered, most):
-                try:
-                    pending[self._waiting.submit(self._run, what, unit, arguments, ended)] = number
-                except RuntimeError:  # closed meanwhile
-                    raise Stopped from None
+                pending[self._started(what, unit, arguments, ended)] = number
 
         try:
             start(2 * self.workers)
@@ -76,6 +73,12 @@ class Executor(ABC):
             ended.set()
             for future in pending:
                 future.cancel()
+
+    def _started(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...], ended: Event) -> Future[T]:
+        try:
+            return self._waiting.submit(self._run, what, unit, arguments, ended)
+        except RuntimeError:  # closed meanwhile
+            raise Stopped from None
 
     def _run(self, what: str, unit: Callable[..., T], arguments: tuple[Any, ...], ended: Event) -> T:
         for attempt in range(1, self.attempts + 1):

@@ -14,8 +14,6 @@ from medsenteval.contracts import Result
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_bundle import read_bundle
 
-__all__ = ["RECORD", "differences_to_the_record", "note_on_the_record", "reference_results"]
-
 RECORD: Final = Path(__file__).parent / "reference.results.zip"
 
 
