@@ -39,7 +39,7 @@ _LARGEST_WORD_PART: Final = 64 * 1024 * 1024
 LARGEST_FILE: Final = 4 * 1024**3
 _LONGEST_LINE: Final = 10_000_000
 #: How files begin that are offered as text by mistake.
-NOT_TEXT: Final = (
+_NOT_TEXT: Final = (
     (b"\x1f\x8b", "gzip-compressed"),
     (b"PK\3\4", "a zip archive"),
     (b"Rar!\x1a\x07", "a RAR archive"),
@@ -101,12 +101,15 @@ def read_bytes(path: Path) -> bytes:
 
 def read_text(path: Path) -> tuple[str, bool]:
     """Return a file's text and whether it had to be read as Latin-1 because it is not UTF-8."""
-    raw = read_bytes(path)
-    for beginning, what in NOT_TEXT:
+    return decode_text(read_bytes(path), path)
+
+
+def decode_text(raw: bytes, path: Path) -> tuple[str, bool]:
+    """Return the text in a file's content, and whether that is Latin-1, or say why it is no text."""
+    for beginning, what in _NOT_TEXT:
         if raw.startswith(beginning):
-            remedy = (
-                "convert it to UTF-8" if what == "UTF-16" else "`medsenteval data prepare NAME --from FILE` unpacks archives"
-            )
+            unpacked = "unpack it (for data sets `medsenteval data prepare NAME --from FILE` does)"
+            remedy = "convert it to UTF-8" if what == "UTF-16" else unpacked
             raise DataError(f"{path}:1: this is {what}, not text; {remedy}")
     if WEB_PAGE.match(raw):
         raise DataError(f"{path}:1: this is a web page, not data; was a log-in or an error page saved? Fetch it again")

@@ -1,4 +1,4 @@
-"""Tables in any file that holds one: columns by name and rows by number, read as they are asked for.
+"""Tables in any file that holds one: columns by name and rows by number.
 
 CSV, TSV, JSON lines, JSON, Parquet, Excel and one token a line (CoNLL), each also compressed with gzip; and tables in memory. A
 row is handed on whole, or as the reason why it cannot be read. Cells are texts, numbers, truth values, lists, or None where
@@ -18,22 +18,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TextIO
+from typing import Any, BinaryIO, Final
 from zipfile import ZipFile
 
 from medsenteval.errors import DataError, DataMissingError, MedSentEvalError, import_extra
-from medsenteval.support.files import LARGEST_FILE, NOT_TEXT, WEB_PAGE
+from medsenteval.support.files import LARGEST_FILE, LINE_END, decode_text
 
 #: A row's number (line of a text file, item of a list, row of a sheet) and its cells, or why it cannot be read.
 Row = tuple[int, "tuple[Any, ...] | str"]
 #: In place of a reason: a blank line, which parts sentences and means nothing elsewhere.
 BLANK: Final = ""
-_BLOCK: Final = 1 << 20
 _LONGEST_CELL: Final = 10_000_000
-_LARGEST_SHEETS: Final = 1 << 30
+_LARGEST_UNPACKED: Final = 1 << 30
 _DELIMITERS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _MARKS: Final = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -43,7 +41,7 @@ _MARKS: Final = (
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """``pick`` yields the rows with the cells of the columns that it is given; every call reads anew.
+    """``pick`` yields the rows with the cells of the columns that it is given; every call begins anew.
 
     ``name`` is the file's, without folders. ``classes`` has the names of labels that a column holds by number.
     """
@@ -120,50 +118,44 @@ def _cell(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
-def _binary(path: Path) -> BinaryIO:
+def _opened(path: Path) -> BinaryIO:
+    """Open a file that is read here and there; one that is compressed with gzip is unpacked first."""
     stream = path.open("rb")
     packed = stream.read(2) == b"\x1f\x8b"
     stream.seek(0)
-    return gzip.GzipFile(fileobj=stream) if packed else stream  # type: ignore[return-value]
+    if not packed:
+        return stream
+    with stream, gzip.GzipFile(fileobj=stream) as unpacked:
+        content = unpacked.read(_LARGEST_UNPACKED + 1)
+    if len(content) > _LARGEST_UNPACKED:
+        raise DataError(f"{path}: unpacks to more than {_LARGEST_UNPACKED:,} bytes; unpack it yourself")
+    return io.BytesIO(content)
 
 
-def _encoding(path: Path) -> str:
-    """Return a text file's encoding after looking at all of it, or say why it is no text."""
-    with _binary(path) as stream:
-        beginning = stream.read(_BLOCK)
-        encoding = next((name for mark, name in _MARKS if beginning.startswith(mark)), "")
-        if not encoding:
-            for mark, what in NOT_TEXT:
-                if beginning.startswith(mark):
-                    raise DataError(f"{path}:1: this is {what}, not text; name it by what it is, or unpack it")
-            if WEB_PAGE.match(beginning):
-                raise DataError(f"{path}:1: this is a web page, not data; was a log-in or an error page saved?")
-        decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
-        size, latin1, block = 0, False, beginning
-        while block:
-            size += len(block)
-            if size > LARGEST_FILE:
-                raise DataError(f"{path}: more than {LARGEST_FILE:,} bytes; split it into parts")
-            if not encoding and b"\0" in block:
-                raise DataError(f"{path}: NUL byte in a text file; is it UTF-16 without its mark? Convert it to UTF-8")
-            following = stream.read(_BLOCK)
-            try:
-                if not latin1:
-                    decoder.decode(block, final=not following)
-            except UnicodeDecodeError as error:
-                if encoding:
-                    raise DataError(f"{path}: begins as {encoding} and is not; save it as UTF-8") from error
-                latin1 = True
-            block = following
-        return "latin-1" if latin1 else encoding or "utf-8"
+def _text(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return a file's text, and a note if it had to be read as Latin-1."""
+    if path.stat().st_size > LARGEST_FILE:
+        raise DataError(f"{path}: more than {LARGEST_FILE:,} bytes; split it into parts")
+    with _opened(path) as stream:
+        raw = stream.read()
+    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "")
+    if not encoding:
+        text, latin1 = decode_text(raw, path)
+        return text, (f"{path.name} is not UTF-8 and was read as Latin-1",) if latin1 else ()
+    try:
+        return raw.decode(encoding), ()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: begins as {encoding} and is not; save it as UTF-8") from error
 
 
-def _text(path: Path, encoding: str, newline: str | None = None) -> TextIO:
-    return io.TextIOWrapper(_binary(path), encoding=encoding, newline=newline)
-
-
-def _noted(path: Path, encoding: str, *others: str) -> tuple[str, ...]:
-    return (*([f"{path.name} is not UTF-8 and was read as Latin-1"] if encoding == "latin-1" else []), *others)
+def _lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends; str.splitlines would also break at separators that occur inside texts."""
+    begin = 0
+    for end in LINE_END.finditer(text):
+        yield text[begin : end.end()]
+        begin = end.end()
+    if begin < len(text):
+        yield text[begin:]
 
 
 def _header(path: Path, line: int, cells: Sequence[Any]) -> tuple[str, ...]:
@@ -176,20 +168,20 @@ def _header(path: Path, line: int, cells: Sequence[Any]) -> tuple[str, ...]:
 
 def _delimited(path: Path, delimiter: str = "") -> Table:
     """Open a CSV file, whose first line tells its delimiter, or a TSV file."""
-    encoding = _encoding(path)
-    with _text(path, encoding, "") as stream:
-        first = stream.readline()
+    text, notes = _text(path)
+    first = next(_lines(text), "")
     if not first.strip():
         raise DataError(f"{path}:1: no header row; the first row must name the columns")
     records = _tab_records if delimiter else _comma_records
     delimiter = delimiter or max(_DELIMITERS, key=lambda each: len(_fields(first, each)))
-    _, header = next(records(path, encoding, delimiter))
+    _, header = next(records(path, text, delimiter))
     columns = _header(path, 1, header)
-    notes = [] if delimiter in ",\t" else [f"{path.name} has its columns separated by {_DELIMITERS[delimiter]}"]
+    if delimiter not in ",\t":
+        notes += (f"{path.name} has its columns separated by {_DELIMITERS[delimiter]}",)
 
     def pick(names: Sequence[str]) -> Iterator[Row]:
         places = [columns.index(name) for name in names]
-        rows = records(path, encoding, delimiter)
+        rows = records(path, text, delimiter)
         next(rows)
         for number, cells in rows:
             if not any(cells):
@@ -202,7 +194,7 @@ def _delimited(path: Path, delimiter: str = "") -> Table:
             else:
                 yield number, tuple(_cell(cells[place]) for place in places)
 
-    return Table(path.name, columns, pick, _noted(path, encoding, *notes))
+    return Table(path.name, columns, pick, notes)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -214,24 +206,22 @@ def _fields(line: str, delimiter: str) -> list[str]:
         return line.split(delimiter)
 
 
-def _tab_records(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _tab_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield a record for each line: in TSV files a lone quote is a letter, and must not swallow the lines after it."""
-    with _text(path, encoding) as stream:
-        for number, line in enumerate(stream, start=1):
-            yield number, _fields(line, delimiter)
+    for number, line in enumerate(_lines(text), start=1):
+        yield number, _fields(line, delimiter)
 
 
-def _comma_records(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def _comma_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield records with the line on which each begins; quoted fields may hold line ends."""
     # A limit of the whole process: what other readers of CSV refuse must not depend on whether this one has been at work.
     limit = csv.field_size_limit(_LONGEST_CELL)
     begun = 1
     try:
-        with _text(path, encoding, "") as stream:
-            reader = csv.reader(stream, delimiter=delimiter, strict=True)
-            for record in reader:
-                yield begun, record
-                begun = reader.line_num + 1
+        reader = csv.reader(_lines(text), delimiter=delimiter, strict=True)
+        for record in reader:
+            yield begun, record
+            begun = reader.line_num + 1
     except csv.Error as error:
         raise DataError(
             f"{path}:{begun}: the quotes of the row that begins here do not match: {error}; double a quote inside quotes"
@@ -242,34 +232,30 @@ def _comma_records(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[
 
 def _conll(path: Path) -> Table:
     """Open a file of a token and its tag a line, with other columns between them; blank lines part sentences."""
-    encoding = _encoding(path)
+    text, notes = _text(path)
     columns = ("token", "tag")
 
     def pick(names: Sequence[str]) -> Iterator[Row]:
         places = [-columns.index(name) for name in names]
-        with _text(path, encoding) as stream:
-            for number, line in enumerate(stream, start=1):
-                fields = line.split("\t") if "\t" in line.strip() else line.split()
-                if not line.strip() or fields[0].strip() == "-DOCSTART-":
-                    yield number, BLANK
-                elif len(fields) < 2:
-                    yield number, "one column where a token and its tag are expected"
-                else:
-                    yield number, tuple(_cell(fields[place].strip()) for place in places)
+        for number, line in enumerate(_lines(text), start=1):
+            fields = line.split("\t") if "\t" in line.strip() else line.split()
+            if not line.strip() or fields[0].strip() == "-DOCSTART-":
+                yield number, BLANK
+            elif len(fields) < 2:
+                yield number, "one column where a token and its tag are expected"
+            else:
+                yield number, tuple(_cell(fields[place].strip()) for place in places)
 
-    return Table(path.name, columns, pick, _noted(path, encoding))
+    return Table(path.name, columns, pick, notes)
 
 
 def _json_lines(path: Path) -> Table:
-    encoding = _encoding(path)
+    text, notes = _text(path)
 
     def items() -> Iterator[tuple[int, Any]]:
-        with _text(path, encoding) as stream:
-            for number, line in enumerate(stream, start=1):
-                if line.strip():
-                    yield number, _parsed(line)
+        return ((number, _parsed(line)) for number, line in enumerate(_lines(text), start=1) if line.strip())
 
-    return _objects(path, items, _noted(path, encoding))
+    return _objects(path, items, notes)
 
 
 class _Reason(str):
@@ -293,9 +279,8 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _json(path: Path) -> Table:
     """Open a list of objects, or an object that holds one such list."""
-    encoding = _encoding(path)
-    with _text(path, encoding) as stream:
-        content = _parsed(stream.read())
+    text, notes = _text(path)
+    content = _parsed(text)
     if isinstance(content, _Reason):
         raise DataError(f"{path}: {content}; for an object a line name it .jsonl")
     if isinstance(content, dict):
@@ -303,7 +288,7 @@ def _json(path: Path) -> Table:
         content = lists[0] if len(lists) == 1 else content
     if not isinstance(content, list):
         raise DataError(f"{path}: a JSON {type(content).__name__} where a list of objects is expected")
-    return _objects(path, lambda: iter(enumerate(content, start=1)), _noted(path, encoding))
+    return _objects(path, lambda: iter(enumerate(content, start=1)), notes)
 
 
 def _objects(path: Path, items: Callable[[], Iterator[tuple[int, Any]]], notes: tuple[str, ...]) -> Table:
@@ -324,22 +309,11 @@ def _objects(path: Path, items: Callable[[], Iterator[tuple[int, Any]]], notes: 
     return Table(path.name, tuple(columns), pick, notes)
 
 
-def _source(path: Path) -> BinaryIO:
-    """Open a file that is read here and there; a compressed one is unpacked first."""
-    with _binary(path) as stream:
-        if not isinstance(stream, gzip.GzipFile):
-            return path.open("rb")
-        content = stream.read(_LARGEST_SHEETS + 1)
-    if len(content) > _LARGEST_SHEETS:
-        raise DataError(f"{path}: unpacks to more than {_LARGEST_SHEETS:,} bytes; unpack it yourself")
-    return io.BytesIO(content)
-
-
 def _parquet(path: Path) -> Table:
     parquet = import_extra("pyarrow.parquet", "reading Parquet files", "tables", "pyarrow")
 
     def opened() -> Any:
-        return parquet.ParquetFile(_source(path))
+        return parquet.ParquetFile(_opened(path))
 
     def pick(names: Sequence[str]) -> Iterator[Row]:
         number = 0
@@ -373,9 +347,9 @@ def _workbook(path: Path, sheet: str = "") -> Table:
 
     def rows() -> Iterator[tuple[int, tuple[Any, ...]]]:
         with _refusing(path):
-            stream = _source(path)
-            if sum(part.file_size for part in ZipFile(stream).infolist()) > _LARGEST_SHEETS:
-                raise DataError(f"{path}: unpacks to more than {_LARGEST_SHEETS:,} bytes; save it as CSV")
+            stream = _opened(path)
+            if sum(part.file_size for part in ZipFile(stream).infolist()) > _LARGEST_UNPACKED:
+                raise DataError(f"{path}: unpacks to more than {_LARGEST_UNPACKED:,} bytes; save it as CSV")
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
             names = [each.title for each in book.worksheets]
             if (sheet and sheet not in names) or (not sheet and len(names) != 1):

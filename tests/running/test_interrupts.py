@@ -177,12 +177,14 @@ def interrupt(world: World, rng: random.Random, *options: str, group: bool) -> t
 @pytest.mark.parametrize("executor", ["in-process", "processes:2", "dask"])
 def test_interrupted_runs_end_and_are_finished_by_the_next(executor: str, world: World, request: pytest.FixtureRequest) -> None:
     world.forget()
+    # A process without workers is its own group: there is one way to interrupt it, not two. Workers of a cluster outlive a
+    # run, and may still write to the log that tells when the next one is at work.
+    times = {"in-process": max(1, INTERRUPTS // 2), "dask": 1}.get(executor, INTERRUPTS)
     if executor == "dask":
         executor, _ = request.getfixturevalue("cluster")
     rng = random.Random(executor)
     interrupted = 0
-    # A process without workers is its own group: there is one way to interrupt it, not two.
-    while interrupted < (max(1, INTERRUPTS // 2) if executor == "in-process" else INTERRUPTS):
+    while interrupted < times:
         code, messages = interrupt(world, rng, "--executor", executor, group=interrupted % 2 == 1)
         if code == 0:  # it was faster
             world.forget()

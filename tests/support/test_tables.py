@@ -152,7 +152,7 @@ def test_what_unpacks_to_more_than_the_memory_is_refused(name: str, tmp_path: Pa
     parquet.write_table(pyarrow.table({"text": ["x" * 2000]}), tmp_path / "a.parquet", compression="none")
     (tmp_path / "a.parquet.gz").write_bytes(gzip.compress((tmp_path / "a.parquet").read_bytes()))
     assert read_table(tmp_path / name).columns == ("text",)
-    monkeypatch.setattr(tables, "_LARGEST_SHEETS", 1000)
+    monkeypatch.setattr(tables, "_LARGEST_UNPACKED", 1000)
     with pytest.raises(DataError, match="unpacks to more than 1,000 bytes"):
         _rows(tmp_path / name)
 

@@ -81,20 +81,20 @@ class DaskExecutor(Executor):
 
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
         from distributed import CancelledError, KilledWorker
-        from distributed import TimeoutError as NoAnswer
 
         future: Any = None
+        done = threading.Event()
         try:
             sent = [each.future() if isinstance(each, _Scattered) else each for each in arguments]
             future = self._client.submit(_guarded_by_dask, unit, *sent, pure=False)
-            while True:
-                with suppress(NoAnswer):
-                    found: Outcome = future.result(timeout=_SECONDS_BETWEEN_LOOKS)
-                    return found
+            future.add_done_callback(lambda _: done.set())
+            while not done.wait(_SECONDS_BETWEEN_LOOKS):
                 if self.closed or ended.is_set():
                     # Dask need not try it any more: it may kill workers too.
                     future.cancel()
                     raise Stopped
+            found: Outcome = future.result()
+            return found
         except Exception as error:
             if self.closed or ended.is_set():
                 raise Stopped from None
