@@ -27,7 +27,8 @@ from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
 from medsenteval.running.encoding_order import EncodingOrder
-from medsenteval.running.executors.executor import Executor, check_executor, open_executor, worker_count
+from medsenteval.running.executors.executor import Executor
+from medsenteval.running.executors.executor_choice import check_executor, open_executor, worker_count
 from medsenteval.running.executors.remote_work import RemoteWork
 from medsenteval.running.executors.worker import ENVIRONMENT
 from medsenteval.running.plan import Plan, PlannedJob, estimate_job

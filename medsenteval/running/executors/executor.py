@@ -1,25 +1,21 @@
-"""What every executor does, and the choice of one by its text."""
+"""What every executor does."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from itertools import islice
 from threading import Event
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from medsenteval.errors import SettingsError, WorkerDiedError
+from medsenteval.errors import WorkerDiedError
 from medsenteval.running.executors.worker import Outcome
-from medsenteval.support.cores import available_cores
 
 T = TypeVar("T")
-
-_FORMS = "in-process, processes:N or dask://HOST:PORT"
 
 
 class Stopped(BaseException):
@@ -110,47 +106,3 @@ class Executor(ABC):
     @abstractmethod
     def close(self, at_once: bool = False) -> None:
         """End the workers, ``at_once`` without waiting for what they do."""
-
-
-def check_executor(text: str) -> tuple[str, str]:
-    """Return an executor's kind and argument, or raise SettingsError if there is no such kind."""
-    found = re.fullmatch(r"(in-process)|(processes)(?::([1-9]\d*))?|(dask)://(.+)", text.strip())
-    if found is None:
-        raise SettingsError(f"the executor is {text!r}; it can be {_FORMS}")
-    return found[1] or found[2] or found[4], found[3] or found[5] or ""
-
-
-def worker_count(where: str | Executor) -> int:
-    """Return how many workers an executor has or will have as far as its text says, 1 where only the cluster knows."""
-    if not isinstance(where, str):
-        return where.workers
-    kind, argument = check_executor(where)
-    return int(argument or available_cores()) if kind == "processes" else 1
-
-
-@contextmanager
-def open_executor(where: str | Executor) -> Iterator[Executor | None]:
-    """Start or reach the workers that a text names and end them afterwards; None stands for this process.
-
-    An executor that is open already is used and left open.
-    """
-    kind, argument = check_executor(where) if isinstance(where, str) else ("open", "")
-    executor: Executor
-    if kind == "processes":
-        from medsenteval.running.executors.processes import ProcessExecutor
-
-        executor = ProcessExecutor(worker_count(where))
-    elif kind == "dask":
-        from medsenteval.running.executors.dask_executor import DaskExecutor
-
-        executor = DaskExecutor(argument)
-    else:
-        yield None if isinstance(where, str) else where
-        return
-    try:
-        yield executor
-    except BaseException:
-        executor.close(at_once=True)
-        raise
-    else:
-        executor.close()
