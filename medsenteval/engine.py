@@ -46,15 +46,7 @@ class Workers(Protocol):
         """Make an encoder known to the workers, as it encodes texts of this role in this task, for the time of a block."""
         ...
 
-    def score(
-        self,
-        task: Task,
-        dataset: Dataset,
-        embeddings: Embeddings,
-        settings: Settings,
-        title: str,
-        after_fit: Callable[[], object],
-    ) -> Scores: ...
+    def score(self, task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, title: str) -> Scores: ...
 
 
 def evaluate_task(
@@ -92,8 +84,7 @@ def evaluate_task(
     if workers is None:
         scores = task.evaluate(task, asked, embeddings, settings)
     else:
-        title = f"{task.name}: {encoder.name}"
-        scores = workers.score(task, asked, embeddings, settings, title, progress.fitted)
+        scores = workers.score(task, asked, embeddings, settings, f"{task.name}: {encoder.name}")
     scored = time.perf_counter()
     return_freed_memory()
     n_encoded = embeddings.n_encoded

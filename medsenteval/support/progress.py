@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_BARS: Final = 0.2
 
 
 class Progress:
-    """Counts finished jobs, encoded texts and fits, from any thread.
+    """Counts finished jobs and encoded texts, from any thread.
 
     ``show=None`` draws a bar on a terminal and in a notebook and is silent elsewhere; True writes plain lines to standard error
     elsewhere, one every few seconds; False is silent everywhere.
@@ -24,7 +24,7 @@ class Progress:
         from tqdm import tqdm
 
         self._lock = threading.Lock()
-        self._n_jobs, self._done, self._fits = n_jobs, 0, 0
+        self._n_jobs, self._done = n_jobs, 0
         self.n_texts, self.n_encoded = 0, 0
         self._since = time.monotonic()
         self._closed = threading.Event()
@@ -43,8 +43,7 @@ class Progress:
 
     def __str__(self) -> str:
         encoded = f", {self.n_encoded:,} of {self.n_texts:,} texts encoded" if self.n_texts else ""
-        fits = f", {self._fits:,} fits" if self._fits else ""
-        return f"{self._done} of {self._n_jobs} jobs done{encoded}{fits}, {time.monotonic() - self._since:.0f} s"
+        return f"{self._done} of {self._n_jobs} jobs done{encoded}, {time.monotonic() - self._since:.0f} s"
 
     def expect_texts(self, count: int) -> None:
         """Announce texts that will be encoded."""
@@ -59,11 +58,6 @@ class Progress:
             self.n_encoded += count
             self._bar.update(count)
             self._draw()
-
-    def fitted(self, count: int = 1) -> None:
-        with self._lock:
-            self._fits += count
-            self._describe()
 
     def job_done(self) -> None:
         with self._lock:
@@ -87,8 +81,7 @@ class Progress:
                 self._cell = None
 
     def _describe(self) -> None:
-        fits = f", {self._fits} fits" if self._fits else ""
-        self._bar.set_description_str(f"{self._done} of {self._n_jobs} jobs{fits}, encoding")
+        self._bar.set_description_str(f"{self._done} of {self._n_jobs} jobs, encoding")
         self._draw()
 
     def _draw(self) -> None:

@@ -38,7 +38,6 @@ def work(show: bool | None) -> Progress:
     found = Progress(2, show)
     found.expect_texts(1_500)
     found.encoded(1_200)
-    found.fitted(30)
     found.job_done()
     return found
 
@@ -48,7 +47,7 @@ def test_a_bar_on_a_terminal(show: bool | None, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stderr", terminal := Terminal())
     work(show).close()
     drawn = terminal.getvalue()
-    assert "1 of 2 jobs, 30 fits, encoding:  80%" in drawn
+    assert "1 of 2 jobs, encoding:  80%" in drawn
     assert "1200/1500" in drawn
 
 
@@ -95,7 +94,7 @@ def test_lines_without_a_terminal_when_asked(monkeypatch: pytest.MonkeyPatch) ->
     lines.written.clear()
     assert lines.written.wait(30)
     shown.close()
-    assert lines.getvalue().splitlines()[-1].startswith("1 of 2 jobs done, 1,200 of 1,500 texts encoded, 30 fits, ")
+    assert lines.getvalue().splitlines()[-1].startswith("1 of 2 jobs done, 1,200 of 1,500 texts encoded, ")
 
 
 @pytest.mark.parametrize("show", [None, False])

@@ -66,26 +66,15 @@ class RemoteWork:
 
             yield encode
 
-    def score(
-        self,
-        task: Task,
-        dataset: Dataset,
-        embeddings: Embeddings,
-        settings: Settings,
-        title: str,
-        after_fit: Callable[[], object],
-    ) -> Scores:
+    def score(self, task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, title: str) -> Scores:
         """Score a task; what cannot be sent (the user's own similarity, a task that cannot be pickled) is scored here."""
         if task.uses_probe and task.protocol == "nested" and fits_fold_by_fold(settings):
 
             def spread(unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]]) -> list[T]:
                 rest = (features.left, features.right, features.combination)
-                results: dict[int, T] = {}
                 with self.executor.shared(features.matrix) as matrix:
                     work = [(f"{title}: outer fold {i}", (unit, matrix, rest, call)) for i, call in enumerate(calls)]
-                    for number, result in self.executor.run_all(fold_unit, work):
-                        results[number] = result
-                        after_fit()
+                    results = dict(self.executor.run_all(fold_unit, work))
                 return [results[number] for number in range(len(calls))]
 
             with folds_go_to(spread):
