@@ -10,17 +10,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.contracts import Dataset, Embeddings, Encoder, Metric, Result, Scores, Split, Task, has_word_vectors
+from medsenteval.contracts import Dataset, Encoder, Metric, Result, Scores, Split, Task, has_word_vectors
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import embed_texts
 from medsenteval.engine import known_share, make_result
-from medsenteval.errors import DataError, DataMissingError, SettingsError, UnknownNameError
+from medsenteval.errors import DataError, SettingsError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import MEASURES
@@ -28,7 +27,7 @@ from medsenteval.statistics import bonferroni, holm, mcnemar_matrix, share_inter
 from medsenteval.support.progress import Progress
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 from medsenteval.words.terms.pair_separability import Separability, score_separability
-from medsenteval.words.terms.sets import SetName, TermSet, is_synthetic, read_set
+from medsenteval.words.terms.sets import SetName, TermSet
 
 ALPHA: Final = 0.05
 
@@ -48,17 +47,6 @@ class Comparison:
         parts = [str(self.better)] if self.better else []
         parts += [f"-{self.worse}"] if self.worse else []
         return "/".join(parts)
-
-
-@dataclass(frozen=True, eq=False)
-class TermPairs(Dataset):
-    """The pairs of a set; ``bags`` holds the terms as word vectors where the encoder has these."""
-
-    bags: EncodedTerms | None = None
-
-    def for_encoder(self, encoder: Encoder) -> TermPairs:
-        """Look up the terms' words where the encoder has a vector for each."""
-        return replace(self, bags=EncodedTerms.of_words(encoder, list(self.all_texts()))) if has_word_vectors(encoder) else self
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +120,7 @@ def evaluate_sets(
     return outcomes
 
 
-def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str, measure: str) -> TermPairs:
+def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str, measure: str) -> Dataset:
     split = Split(
         ids=tuple(f"{term_set.name}:{number}" for number in range(1, len(term_set.pairs) + 1)),
         texts=tuple(first for first, _ in term_set.pairs),
@@ -143,7 +131,7 @@ def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str
     if settings.limit is not None and len(split) > settings.limit:
         split = split.take(_sample(term_set.similar, settings.limit, settings.seed))
         notes.append(f"limited to {settings.limit} pairs: no score for publication")
-    return TermPairs(
+    return Dataset(
         f"terms-{term_set.name}",
         {"all": split},
         label_names=("dissimilar", "similar"),
@@ -176,15 +164,15 @@ def _known(vectors: EncodedTerms, split: Split) -> NDArray[np.bool_]:
     return vectors.known[left] & vectors.known[right]
 
 
-def _both_kinds(split: Split, known: NDArray[np.bool_], who: str) -> tuple[Split, NDArray[np.bool_]]:
+def _both_kinds(split: Split, known: NDArray[np.bool_], name: str) -> tuple[Split, NDArray[np.bool_]]:
     """Return the known pairs and which of them are similar; there must be both kinds."""
     kept = split.take(np.flatnonzero(known))
     assert kept.labels is not None
     similar: NDArray[np.bool_] = kept.labels == 1
     if not similar.any() or similar.all():
         raise DataError(
-            f"{who}: {len(kept):,} of {len(split):,} pairs are known, not both similar and dissimilar ones; compare fewer "
-            "encoders or build a larger set"
+            f"{name}: the encoders in common know {len(kept):,} of {len(split):,} pairs, not both similar and dissimilar ones; "
+            "compare fewer encoders or build a larger set"
         )
     return kept, similar
 
@@ -201,7 +189,7 @@ def _evaluate_set(
 ) -> SetOutcome:
     whole = dataset.splits["all"]
     known_pairs = [_known(vectors, whole) for vectors in encoded]
-    split, similar = _both_kinds(whole, np.all(known_pairs, axis=0), f"{dataset.name}: the encoders in common")
+    split, similar = _both_kinds(whole, np.all(known_pairs, axis=0), dataset.name)
     subset = replace(
         dataset,
         splits={"all": split},
@@ -299,23 +287,10 @@ def _accuracy_metric(name: str, correct: NDArray[np.bool_], majority: float) -> 
     return Metric(name, 100 * share, 100 * low, 100 * high, 100 * majority, "percent", len(correct))
 
 
-def _read_task(folder: Path, options: Mapping[str, str], name: SetName) -> Dataset:
-    term_set = read_set(folder, name)
-    if term_set is None:
-        raise DataMissingError(f"terms-{name}: {folder} holds no file {name.file}")
-    return _dataset(term_set, Settings(), is_synthetic(folder), "", options.get("measure", PAPER_MEASURE))
-
-
-def _evaluate_task(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    """Score one encoder alone, on the pairs that it knows."""
-    split = dataset.splits["all"]
-    bags = dataset.bags if isinstance(dataset, TermPairs) else None
-    vectors = bags or EncodedTerms.of_texts(embeddings)
-    kept, similar = _both_kinds(split, _known(vectors, split), f"{task.name}: the encoder")
-    main = vectors.measure(dataset.options.get("measure", PAPER_MEASURE))
-    values = vectors.similarities([main], *_numbers(vectors, kept))[main]
-    scores = {main: score_separability(values, similar, folds=settings.folds, seed=settings.seed)}
-    return _scores(kept, similar, values, scores, main, len(split))
+def _together_only(*_: Any) -> NoReturn:
+    raise SettingsError(
+        "term sets are scored for all encoders together, on the pairs that all know: medsenteval terms evaluate"
+    )
 
 
 def task_for(name: SetName) -> Task:
@@ -328,8 +303,8 @@ def task_for(name: SetName) -> Task:
         uses_probe=False,
         metrics=("auc", "acc"),
         folders=("terms",),
-        read=lambda folder, options: _read_task(folder, options, name),
-        evaluate=_evaluate_task,
+        read=_together_only,
+        evaluate=_together_only,
         options={"measure": (PAPER_MEASURE, *MEASURES)},
         labels=("dissimilar", "similar"),
         positive_label="similar",

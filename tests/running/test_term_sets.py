@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 pytest.importorskip("numba")
 pytest.importorskip("rapidfuzz")
 
+from medsenteval import evaluate
 from medsenteval.cli.main import main
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.errors import DataError, EncoderError, SettingsError, UnknownNameError
@@ -115,40 +116,20 @@ def test_word_vectors_keep_each_word_once(tmp_path: Path) -> None:
     assert encoded.terms.lengths.tolist() == [2, 1, 2, 1]
 
 
-def test_a_set_is_an_ordinary_task_too(tmp_path: Path) -> None:
-    """One encoder alone can be scored through the engine: its vectors, its cache, its store."""
-    from medsenteval.datasets.locate import load_dataset
-    from medsenteval.engine import evaluate_task
-
-    folder = tmp_path / "terms"
-    build_sets(families(), folder, notice="-")
-    task = task_for(SetName("FSN_SYN", "hard", "levenshtein"))
-    dataset = load_dataset(task, tmp_path, Settings())
-    result = evaluate_task(task, dataset, load_encoder("lexical"), Settings())
-    [outcome] = evaluate_sets(
-        read_sets(folder, [SetName("FSN_SYN", "hard", "levenshtein")]), [load_encoder("lexical")], Settings()
-    )
-    assert result.metrics == outcome.results[0].metrics
-    assert result.details["measure"] == "avg_tau"
-
-
-def test_word_vectors_alone_are_scored_as_word_vectors(tmp_path: Path) -> None:
+def test_word_vectors_are_scored_as_word_vectors(tmp_path: Path) -> None:
     """Fuzzy Jaccard on terms whose words are all known, not tau on whatever mean they have."""
-    from medsenteval.datasets.locate import load_dataset
-    from medsenteval.engine import evaluate_task
-
-    folder = tmp_path / "terms"
-    folder.mkdir()
-    (folder / NAME.file).write_text("".join(f"{a}\t{b}\t{int(s)}\n" for (a, b), s in zip(PAIRS, SET.similar, strict=True)))
-    task, encoder = task_for(NAME), vectors(tmp_path)
-    result = evaluate_task(task, load_dataset(task, tmp_path, Settings()), encoder, Settings())  # type: ignore[arg-type]
-    [outcome] = evaluate_sets([SET], [encoder], Settings())  # type: ignore[list-item]
+    [outcome] = evaluate_sets([SET], [vectors(tmp_path)], Settings())  # type: ignore[list-item]
+    [result] = outcome.results
     assert result.details["measure"] == "fuzzy_jaccard"
-    assert result.metrics == outcome.results[0].metrics
-    assert list(result.items["similarity"]) == list(outcome.results[0].items["similarity"])
     bags = [[np.array([WORDS[word] for word in term.split()]) for term in pair] for pair in PAIRS if "unknown" not in pair]
     expected = [pair_by_pair("fuzzy_jaccard", *pair) for pair in bags]
     assert result.items["similarity"] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_set_is_not_scored_for_one_encoder_by_the_engine(tmp_path: Path) -> None:
+    (tmp_path / "terms").mkdir()
+    with pytest.raises(SettingsError, match="for all encoders together"):
+        evaluate("lexical", [task_for(NAME)], tmp_path)
 
 
 def test_the_command_scores_separates_and_samples(tmp_path: Path) -> None:
