@@ -14,7 +14,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -157,11 +157,18 @@ def parse_json(text: str, path: Path, line: int | None = None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class XmlElement:
-    """An XML element with the line on which it starts."""
+    """An XML element that knows on which line each element starts."""
 
     element: Element
-    line: int
-    children: tuple[XmlElement, ...]
+    line_of: Mapping[Element, int]
+
+    @property
+    def line(self) -> int:
+        return self.line_of[self.element]
+
+    @property
+    def children(self) -> list[XmlElement]:
+        return [XmlElement(child, self.line_of) for child in self.element]
 
     @property
     def tag(self) -> str:
@@ -209,14 +216,7 @@ def read_xml(path: Path) -> XmlElement:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path}:1: not well-formed XML: {error}; is its encoding declared rightly?") from error
-
-    def wrap(element: Element) -> XmlElement:
-        return XmlElement(element, builder.line_of[element], tuple(wrap(child) for child in element))
-
-    try:
-        return wrap(root)
-    except RecursionError as error:
-        raise DataError(f"{path}: nested too deeply to be a data set") from error
+    return XmlElement(root, builder.line_of)
 
 
 def read_word_tables(path: Path) -> list[list[list[str]]]:
