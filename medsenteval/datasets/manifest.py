@@ -7,7 +7,7 @@ and stands nowhere else.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -124,19 +124,9 @@ def manifests() -> Mapping[str, Manifest]:
     }
 
 
-def _manifest(
-    name: str, group: str, files: list[dict[str, Any]], downloads: Sequence[dict[str, Any]] = (), tasks: Any = (), **rest: str
-) -> Manifest:
-    found = tuple(DataFile(**_with_tuples(each)) for each in files)
-    fetched = tuple(Download(**{**each, "urls": tuple(each["urls"])}) for each in downloads)
-    return Manifest(name, group, files=found, downloads=fetched, task_names=tuple(tasks) or (name,), **rest)
-
-
-def _with_tuples(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Make tuples of lists; a file may have one hash or several."""
-    tuples = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
-    hashes = {"sha256": (table["sha256"],)} if isinstance(table.get("sha256"), str) else {}
-    return {**table, **tuples, **hashes}
+def _manifest(name: str, group: str, files: Any, downloads: Any = (), tasks: tuple[str, ...] = (), **rest: str) -> Manifest:
+    found, fetched = tuple(DataFile(**each) for each in files), tuple(Download(**each) for each in downloads)
+    return Manifest(name, group, files=found, downloads=fetched, task_names=tasks or (name,), **rest)
 
 
 def manifest(name: str) -> Manifest:

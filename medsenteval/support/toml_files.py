@@ -16,5 +16,12 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def packaged_toml(package: str, name: str) -> dict[str, Any]:
-    """Read a TOML file of ours; ``name`` is its path below the package."""
-    return parse_toml((files(package) / name).read_text("utf-8"))
+    """Read a TOML file of ours, its lists as tuples, because facts do not change; ``name`` is its path below the package."""
+    found: dict[str, Any] = _frozen(parse_toml((files(package) / name).read_text("utf-8")))
+    return found
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -58,12 +58,12 @@ def _articleless(finding: str) -> str:
 
 
 def _long_sentences() -> Iterator[str]:
-    findings, drugs, organs = list(FINDINGS), list(INDICATIONS.items()), list(PAIRED_ORGANS)
+    drugs = list(INDICATIONS.items())
     for number in range(120):
         drug, (disease, _) = drugs[number % len(drugs)]
         yield PATTERNS["long"][number % len(PATTERNS["long"])].format(
-            side=("left", "right")[number % 2], organ=organs[number % len(organs)],
-            finding=findings[(number * 7) % len(findings)], n=12 + 3 * number, disease=disease,
+            side=("left", "right")[number % 2], organ=PAIRED_ORGANS[number % len(PAIRED_ORGANS)],
+            finding=FINDINGS[(number * 7) % len(FINDINGS)], n=12 + 3 * number, disease=disease,
             drug=drug, Drug=drug.capitalize(),
         )  # fmt: skip
 

@@ -17,7 +17,7 @@ from medsenteval.tasks.reading.builder import DatasetBuilder
 @cache
 def group_facts(group: str) -> Mapping[str, dict[str, Any]]:
     """Return the facts of a group's tasks by name; what the table ``shared`` says holds for all that say nothing else."""
-    tables = {name: _frozen(table) for name, table in packaged_toml("medsenteval.tasks", f"{group}/{group}_tasks.toml").items()}
+    tables = packaged_toml("medsenteval.tasks", f"{group}/{group}_tasks.toml")
     shared = tables.pop("shared", {})
     return {name: {"name": name, "version": "1", **shared, **table} for name, table in tables.items()}
 
@@ -44,10 +44,3 @@ def file_task(
         return builder.build() if found is None else found
 
     return Task(read=read, evaluate=evaluate, **facts)
-
-
-def _frozen(value: Any) -> Any:
-    """Make tuples of lists, because a Task is a frozen value."""
-    if isinstance(value, dict):
-        return {key: _frozen(each) for key, each in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
