@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -178,19 +177,6 @@ class DatasetBuilder:
     def filled_lines(self, file: Path) -> Iterator[tuple[int, str]]:
         """Yield (line number, line) of the lines that are not blank."""
         return ((number, line) for number, line in self.lines(file) if line.strip())
-
-    def json_lines(self, file: Path, split: SplitBuilder) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield (line number, object) of a JSON-lines file; a line that is no JSON object is rejected."""
-        for number, line in self.filled_lines(file):
-            try:
-                parsed = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                split.reject(file, number, f"not JSON: {error}")
-                continue
-            if isinstance(parsed, dict):
-                yield number, parsed
-            else:
-                split.reject(file, number, f"a JSON {type(parsed).__name__} where an object was expected")
 
     def build(self) -> Dataset:
         """Close the data set; a split without a single readable row is an error."""
