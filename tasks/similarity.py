@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -125,18 +127,14 @@ def predict_similarity(
 
 
 def concatenate_splits(splits: list[Split]) -> Split:
-    """Lay splits one after the other; groups and labels are left behind."""
+    """Lay splits one after the other; a column that one of them does not have is left out."""
     if len(splits) == 1:
         return splits[0]
 
-    def chain(name: str) -> Any:
+    def joined(name: str) -> Any:
         columns = [getattr(split, name) for split in splits]
-        return None if any(column is None for column in columns) else tuple(x for column in columns for x in column)
+        if any(column is None for column in columns):
+            return None
+        return tuple(chain.from_iterable(columns)) if isinstance(columns[0], tuple) else np.concatenate(columns)
 
-    scores = chain("scores")
-    return Split(
-        ids=chain("ids"),
-        texts=chain("texts"),
-        texts2=chain("texts2"),
-        scores=None if scores is None else np.array(scores, dtype=np.float64),
-    )
+    return Split(**{field.name: joined(field.name) for field in fields(Split)})

@@ -202,20 +202,10 @@ def _protocol(name: str, kind: str, splits: Mapping[str, Split], asked: str) -> 
     if missing := [split for split in whole[asked] if split not in splits]:
         raise DataError(f"{name}: protocol={asked} needs {' and '.join(missing)}; there is {there}")
     if asked == "nested":
-        return asked, {"all": _joined(list(splits.values()))}
+        return asked, {"all": concatenate_splits(list(splits.values()))}
     if asked == "kfold" and "dev" in splits:
-        return asked, {"train": _joined([splits["train"], splits["dev"]]), "test": splits["test"]}
+        return asked, {"train": concatenate_splits([splits["train"], splits["dev"]]), "test": splits["test"]}
     return asked, {split: splits[split] for split in whole[asked]}
-
-
-def _joined(splits: list[Split]) -> Split:
-    """Lay labelled splits one after the other."""
-    if len(splits) == 1:
-        return splits[0]
-    joined = concatenate_splits(splits)
-    labels = np.concatenate([split.labels for split in splits if split.labels is not None])
-    groups = tuple(group for split in splits for group in split.groups or ())
-    return replace(joined, labels=labels, groups=groups or None)
 
 
 def _positive(name: str, labels: Sequence[str], options: Mapping[str, str]) -> str | None:
