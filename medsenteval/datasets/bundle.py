@@ -20,7 +20,7 @@ from medsenteval.datasets.locate import SYNTHETIC_MARK
 from medsenteval.datasets.manifest import Manifest, manifests
 from medsenteval.datasets.prepare import install, staging
 from medsenteval.datasets.recognise import file_digest
-from medsenteval.datasets.status import SYNTHETIC, UNREADABLE, SetStatus, examine, files_of, where_is
+from medsenteval.datasets.status import SYNTHETIC, UNREADABLE, SetStatus, examine
 from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 from medsenteval.support.files import read_json
@@ -56,12 +56,12 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
         if not manifest.open and not restricted:
             left_out.append((manifest.name, f"{about.access}: {about.licence}; add it with --restricted if your terms allow"))
             continue
-        folder = where_is(manifest, root)
-        assert folder is not None  # examine has just read it
+        folder = status.folder
+        assert folder is not None  # it has just been read
         files = {}
         # Invented data stays marked as such wherever it is carried.
         marks = [place / SYNTHETIC_MARK for place in (folder, root) if (place / SYNTHETIC_MARK).is_file()]
-        for path in (*files_of(manifest, root), *marks[:1]):
+        for path in (*status.files, *marks[:1]):
             inside = SYNTHETIC_MARK if path in marks else path.relative_to(folder).as_posix()
             name = f"data/{manifest.folder}/{inside}"
             files[name] = {"sha256": file_digest(path), "size": path.stat().st_size}

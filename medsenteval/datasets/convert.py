@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,17 +18,8 @@ _TEXT_KEYS: Final = ("full_text", "text", "tweet", "content", "tweet_text")
 _WRAPPERS: Final = ("data", "tweet", "status")
 
 
-@dataclass(frozen=True)
-class Converted:
-    """The files that a conversion made, by path below the data set's folder, and what is to be said of it."""
-
-    files: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-
-
-def convert(conversion: str, path: str, source: Path) -> Converted:
-    """Turn the file ``source`` into what the reader expects at ``path``."""
-    return _CONVERSIONS[conversion](path, source)
+#: The files that a conversion made, by path below the data set's folder, and what is to be said of it.
+Converted = tuple[dict[str, str], list[str]]
 
 
 def _tweets(path: str, source: Path) -> Converted:
@@ -48,7 +38,7 @@ def _tweets(path: str, source: Path) -> Converted:
         notes.append(f"{unusable:,} row(s) of {source.name} have no id or no text")
     if different:
         notes.append(f"{different:,} row(s) of {source.name} give a tweet a second, different text; the first stands")
-    return Converted({path: "".join(f"{tweet}\t{text}\n" for tweet, text in texts.items())}, tuple(notes))
+    return {path: "".join(f"{tweet}\t{text}\n" for tweet, text in texts.items())}, notes
 
 
 def _tweet_rows(source: Path) -> Iterator[tuple[str | None, str | None]]:
@@ -142,9 +132,8 @@ def _snli(path: str, source: Path) -> Converted:
     files = {
         f"{stem}.{split}": "".join(f"{row[column]}\n" for row in rows) for column, stem in enumerate(("labels", "s1", "s2"))
     }
-    return Converted(
-        files, (f"{unlabelled:,} pair(s) of {source.name} have no gold label and are left out",) if unlabelled else ()
-    )
+    return files, [f"{unlabelled:,} pair(s) of {source.name} have no gold label and are left out"] if unlabelled else []
 
 
-_CONVERSIONS: Final[dict[str, Callable[[str, Path], Converted]]] = {"tweets": _tweets, "snli": _snli}
+#: Name of a conversion -> what turns a file that people have into what the reader expects at a path.
+CONVERSIONS: Final[dict[str, Callable[[str, Path], Converted]]] = {"tweets": _tweets, "snli": _snli}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from medsenteval.datasets.archives import Limits, archive_kind, unpack
-from medsenteval.datasets.convert import convert
+from medsenteval.datasets.convert import CONVERSIONS
 from medsenteval.datasets.locate import SYNTHETIC_MARK
 from medsenteval.datasets.manifest import Manifest
 from medsenteval.datasets.recognise import Candidate, Match, candidates_below, recognise
@@ -174,9 +174,9 @@ def _stage(match: Match, folder: Path) -> tuple[list[tuple[str, str]], list[str]
     notes: list[str] = []
     for file, candidate in match.found.items():
         if file.convert:
-            converted = convert(file.convert, file.path, candidate.path)
-            notes += converted.notes
-            for path, text in converted.files.items():
+            files, said = CONVERSIONS[file.convert](file.path, candidate.path)
+            notes += said
+            for path, text in files.items():
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 (folder / path).write_text(text, "utf-8", newline="")
                 origins.append((path, f"{candidate.name}, converted"))

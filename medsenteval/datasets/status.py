@@ -30,7 +30,7 @@ class SetStatus:
     """What was found of one data set below a data folder.
 
     ``counts`` are rows by split; ``differences`` is all that is not as published, rejected rows included; ``problem`` says why
-    it cannot be read, or may not be scored without --allow-incomplete.
+    it cannot be read, or may not be scored without --allow-incomplete; ``files`` are those that its tasks opened.
     """
 
     manifest: Manifest
@@ -41,6 +41,7 @@ class SetStatus:
     notes: tuple[str, ...] = ()
     problem: str = ""
     n_rejected: int = 0
+    files: tuple[Path, ...] = ()
 
     @property
     def usable(self) -> bool:
@@ -82,11 +83,13 @@ def _examine(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
     found: list[str] = []
     notes: list[str] = []
     short: list[str] = []
+    files: set[Path] = set()
     n_rejected = 0
     synthetic = False
     for task in manifest.tasks:
         dataset: Dataset = load_dataset(task, root, _AS_IT_IS)
         synthetic = synthetic or dataset.synthetic
+        files |= {locate(task, root) / name for name in dataset.files}
         counts |= {name: len(split) for name, split in dataset.splits.items()}
         different = [] if dataset.synthetic else differences(task, dataset)
         short += shortages(task, dataset) if dataset.incomplete else []
@@ -105,13 +108,8 @@ def _examine(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
         tuple(dict.fromkeys(notes)),
         problem="; ".join(dict.fromkeys(short)),
         n_rejected=n_rejected,
+        files=tuple(sorted(files)),
     )
-
-
-def files_of(manifest: Manifest, root: Path) -> list[Path]:
-    """Return the files on which the data set rests, as its tasks opened them."""
-    opened = ((locate(task, root), load_dataset(task, root, _AS_IT_IS).files) for task in manifest.tasks)
-    return sorted({folder / name for folder, names in opened for name in names})
 
 
 def what_to_do(manifest: Manifest) -> str:

@@ -11,7 +11,7 @@ import pytest
 from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.datasets import manifest as manifest_module
 from medsenteval.datasets import recognise
-from medsenteval.datasets.convert import _CONVERSIONS
+from medsenteval.datasets.convert import CONVERSIONS
 from medsenteval.datasets.manifest import manifest, manifests, select
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.errors import DataError, UnknownNameError
@@ -31,7 +31,7 @@ def test_every_task_has_a_manifest_and_every_manifest_is_complete() -> None:
         assert all(
             len(said.strip()) > 1 for said in (each.tasks[0].citation, each.tasks[0].licence, each.obtain, each.folder)
         ), each.name
-        assert {file.convert for file in each.files} <= {"", *_CONVERSIONS}
+        assert {file.convert for file in each.files} <= {"", *CONVERSIONS}
         for files in each.layouts.values():
             assert len({file.path for file in files}) == len(files), each.name
         if each.access == "credentialed":

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from medsenteval.cli.main import main
-from medsenteval.datasets.convert import convert
+from medsenteval.datasets.convert import CONVERSIONS
 from medsenteval.datasets.locate import sample_root
 from medsenteval.datasets.manifest import manifest
 from medsenteval.datasets.prepare import Prepared, prepare
@@ -395,9 +395,9 @@ def test_official_snli_becomes_parallel_files(write: Write, tmp_path: Path) -> N
     assert (target / "s1.train").read_text() == "A man .\nD .\n"
     assert (target / "labels.test").read_text() == "neutral\nentailment\n"
     with pytest.raises(DataError, match=r"a.txt:1: the header has no gold_label"):
-        convert("snli", "snli_1.0_dev.txt", write({"a.txt": "x\ty\n"}) / "a.txt")
+        CONVERSIONS["snli"]("snli_1.0_dev.txt", write({"a.txt": "x\ty\n"}) / "a.txt")
     with pytest.raises(DataError, match=r"b.txt:2: 1 tab-separated fields where the header has 3"):
-        convert("snli", "snli_1.0_dev.txt", write({"b.txt": "gold_label\tsentence1\tsentence2\nx\n"}) / "b.txt")
+        CONVERSIONS["snli"]("snli_1.0_dev.txt", write({"b.txt": "gold_label\tsentence1\tsentence2\nx\n"}) / "b.txt")
 
 
 def test_hidden_files_and_resource_forks_are_passed_over(write: Write, tmp_path: Path) -> None:
