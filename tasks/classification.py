@@ -34,7 +34,7 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
         return evaluate_part_of_training(task, dataset, embeddings, settings)
     splits = probe_splits(task, dataset, settings)
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
-    rows, labels = stacked.rows, stacked.labels
+    rows, labels = stacked.rows, stacked.targets
     groups = group_numbers(task, splits) if settings.grouped else None
     data = (choose_backend(settings, task.training), stacked.features, labels, len(dataset.label_names))
     penalties = choose_penalties(settings, task.training)
@@ -63,7 +63,7 @@ def predict_split(
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
     rows = stacked.rows
     outcome = run_split(
-        choose_backend(settings, task.training), stacked.features, stacked.labels, len(dataset.label_names),
+        choose_backend(settings, task.training), stacked.features, stacked.targets, len(dataset.label_names),
         train=rows["train"], dev=rows["dev"], test=np.concatenate([rows[name] for name in tested]),
         penalties=choose_penalties(settings, task.training),
     )  # fmt: skip
@@ -84,7 +84,7 @@ def group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
 
 def classification_scores(task: Task, dataset: Dataset, outcome: Outcome, stacked: Stacked) -> Scores:
     """Return the scores of what was predicted for the rows of each fold."""
-    labels, rows = stacked.labels, stacked.rows
+    labels, rows = stacked.targets, stacked.rows
     gold = [labels[fold.rows] for fold in outcome.folds]
     predicted = [fold.predicted for fold in outcome.folds]
     metrics = [accuracy_metric(gold, predicted)]

@@ -39,7 +39,7 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
     if not mteb:
         splits = {name: split.take(senteval_order(split)) for name, split in splits.items()}
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
-    features, labels, rows = stacked.features, stacked.labels, stacked.rows
+    features, labels, rows = stacked.features, stacked.targets, stacked.rows
     draws: list[tuple[Rows, Labels]] = []
     used: list[int] = []
     if mteb:
@@ -152,7 +152,7 @@ def _fit_as_mteb(features: Features, labels: Labels, train: Rows, test: Rows) ->
 def _scores(
     task: Task, dataset: Dataset, stacked: Stacked, draws: list[tuple[Rows, Labels]], used: list[int], notes: tuple[str, ...]
 ) -> Scores:
-    labels, tested = stacked.labels, draws[0][0]
+    labels, tested = stacked.targets, draws[0][0]
     gold = labels[tested]
     right = np.array([predicted == labels[rows] for rows, predicted in draws])
     accuracies = right.mean(axis=1)

@@ -26,7 +26,7 @@ def evaluate_neighbours(task: Task, dataset: Dataset, embeddings: Embeddings, se
         raise SettingsError(f"{task.name} is no classification task: it has no neighbours with labels")
     splits = probe_splits(task, dataset, settings)
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
-    features, labels, rows = stacked.features, stacked.labels, stacked.rows
+    features, labels, rows = stacked.features, stacked.targets, stacked.rows
     if task.protocol == "nested":
         groups = group_numbers(task, splits) if settings.grouped else None
         parts = stratified_folds(labels, settings.folds, NESTED_SEED, groups)

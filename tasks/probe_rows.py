@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,10 +51,10 @@ def senteval_order(split: Split, separator: str | None = None, label_names: Sequ
 
 @dataclass(frozen=True, eq=False)
 class Stacked:
-    """The rows of all splits one after the other, and which of them are those of each split."""
+    """The rows of all splits one after the other, their labels or scores, and which of them are those of each split."""
 
     features: Features
-    labels: Labels
+    targets: NDArray[Any]
     ids: list[str]
     rows: dict[str, Rows]
 
@@ -65,11 +65,11 @@ def stack_splits(splits: dict[str, Split], embeddings: Embeddings, combination: 
     left = np.concatenate([embeddings.rows(part.texts) for part in parts])
     pairs = all(part.texts2 is not None for part in parts)
     right = np.concatenate([embeddings.rows2(part.texts2 or ()) for part in parts]) if pairs else None
-    labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+    targets: list[Any] = [part.scores if part.labels is None else part.labels for part in parts]
     ends = np.cumsum([0, *map(len, parts)])
     rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(splits)}
     ids = [item for part in parts for item in part.ids]
-    return Stacked(Features(embeddings.matrix, left, right, combination), labels, ids, rows)
+    return Stacked(Features(embeddings.matrix, left, right, combination), np.concatenate(targets), ids, rows)
 
 
 def accuracy_metric(gold: list[Labels], predicted: list[Labels], name: str = "acc") -> Metric:

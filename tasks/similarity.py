@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from medsenteval.statistics import Correlation, bootstrap, correlation, correlat
 from medsenteval.statistics.weighted_scores import SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
+AnySplit = TypeVar("AnySplit", bound=Split)
 CORRELATIONS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
 
 
@@ -126,7 +127,7 @@ def predict_similarity(
     return predicted, split.scores, degenerate
 
 
-def concatenate_splits(splits: list[Split]) -> Split:
+def concatenate_splits(splits: list[AnySplit]) -> AnySplit:
     """Lay splits one after the other; a column that one of them does not have is left out."""
     if len(splits) == 1:
         return splits[0]
@@ -137,4 +138,4 @@ def concatenate_splits(splits: list[Split]) -> Split:
             return None
         return tuple(chain.from_iterable(columns)) if isinstance(columns[0], tuple) else np.concatenate(columns)
 
-    return Split(**{field.name: joined(field.name) for field in fields(Split)})
+    return type(splits[0])(**{field.name: joined(field.name) for field in fields(splits[0])})

@@ -7,11 +7,10 @@ from typing import Final
 import numpy as np
 
 from medsenteval.contracts import Dataset, Embeddings, Scores, Task
-from medsenteval.errors import DataError, SettingsError
-from medsenteval.probes.features import Features
+from medsenteval.errors import SettingsError
 from medsenteval.probes.relatedness import fit_ridge, fit_softmax
 from medsenteval.settings import Settings
-from medsenteval.tasks.probe_rows import senteval_order
+from medsenteval.tasks.probe_rows import senteval_order, stack_splits
 from medsenteval.tasks.similarity import CORRELATIONS, correlate_parts, correlation_metric, predict_similarity
 
 #: SentEval's softmax over five grades (needs torch; drawn from the seed), or ridge regression (deterministic).
@@ -23,22 +22,14 @@ def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, s
     if settings.part_of_training:
         raise SettingsError(f"{task.name}: train_fraction and shots are not offered for its regression")
     splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
-    left, right, gold = [], [], []
-    for name in ("train", "dev", "test"):
-        split = splits[name]
-        if split.texts2 is None or split.scores is None:
-            raise DataError(f"{task.name}: a relatedness task needs pairs of texts with scores")
-        left.append(embeddings.rows(split.texts))
-        right.append(embeddings.rows2(split.texts2))
-        gold.append(split.scores)
-    features = Features(embeddings.matrix, np.concatenate(left), np.concatenate(right), task.pair_features)
-    ends = np.cumsum([0, *map(len, gold)])
-    train, dev, test = (np.arange(ends[i], ends[i + 1], dtype=np.intp) for i in range(3))
+    stacked = stack_splits(splits, embeddings, task.pair_features)
+    train, dev, test = (stacked.rows[name] for name in ("train", "dev", "test"))
+    gold = [stacked.targets[rows] for rows in (train, dev, test)]
     if dataset.options.get("regression") == "ridge":
-        fit = fit_ridge(features, train, gold[0], dev, gold[1], test)
+        fit = fit_ridge(stacked.features, train, gold[0], dev, gold[1], test)
     else:
         with_torch = settings.probe != "exact"
-        fit = fit_softmax(features, train, gold[0], dev, gold[1], test, settings.seed, with_torch)
+        fit = fit_softmax(stacked.features, train, gold[0], dev, gold[1], test, settings.seed, with_torch)
     metrics = tuple(correlation_metric(kind, fit.predicted, gold[2], settings) for kind in CORRELATIONS)
     legacy = {"devpearson": fit.dev_pearson, **{metric.name: metric.value for metric in metrics}}
     # SimCSE's fork of SentEval scores these tasks by their cosines; its scripts read them under the splits' names.

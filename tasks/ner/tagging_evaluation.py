@@ -19,6 +19,7 @@ from medsenteval.support.arrays import Counts
 from medsenteval.support.cores import available_cores
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
 from medsenteval.tasks.ner.word_table import PADDING, WordTable, capitals_of
+from medsenteval.tasks.similarity import concatenate_splits
 from medsenteval.words.tagging.entity_spans import (
     Entities,
     Rate,
@@ -52,9 +53,9 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     tagger_settings = _tagger_settings(options)
     all_tokens = [token for split in splits.values() for token in split.all_tokens]
     table = WordTable.of(all_tokens, embeddings, scale=options.get("scale", "raw"))
-    parts = {name: _Part.of([split], table, tagger_settings) for name, split in splits.items()}
+    parts = {name: _Part.of(split, table, tagger_settings) for name, split in splits.items()}
     trained_on = ["train", "devel"] if options.get("training") == "train+devel" else ["train"]
-    training = _Part.of([splits[name] for name in trained_on], table, tagger_settings)
+    training = _Part.of(concatenate_splits([splits[name] for name in trained_on]), table, tagger_settings)
     scored = [name for name in parts if name not in trained_on]
     transitions = (
         allowed_transitions(len(types))
@@ -112,11 +113,8 @@ class _Part:
     entities: Entities
 
     @classmethod
-    def of(cls, splits: Sequence[TaggedSentences], table: WordTable, settings: TaggerSettings) -> _Part:
-        tokens = [token for split in splits for token in split.all_tokens]
-        tags = np.concatenate([split.all_tags for split in splits])
-        lengths = [len(sentence) for split in splits for sentence in split.tokens]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
+    def of(cls, split: TaggedSentences, table: WordTable, settings: TaggerSettings) -> _Part:
+        tokens, tags, offsets = split.all_tokens, split.all_tags, split.offsets
         windows = [windows_of(table.rows(tokens), offsets, settings.window, PADDING)]
         if settings.capitals:
             windows.append(windows_of(capitals_of(tokens), offsets, settings.window, CAPITALS.index("padding")))

@@ -9,7 +9,7 @@ and value (punuy).
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
@@ -60,17 +60,16 @@ class WordPairs(Dataset):
         return replace(self, bags=EncodedTerms.of_words(encoder, list(super().all_texts())))
 
 
-#: File names of which the first that is there is read, and the columns whose mean is the score where it is not the usual one.
-PairFile = tuple[tuple[str, ...], tuple[str, ...]]
+def read_pairs(builder: DatasetBuilder, files: Sequence[Mapping[str, tuple[str, ...]]]) -> WordPairs:
+    """Read the first of the files that is there, under the options ``case``, ``multiword`` and ``scores``.
 
-
-def read_pairs(builder: DatasetBuilder, files: Sequence[PairFile]) -> WordPairs:
-    """Read the first of the files that is there, under the options ``case``, ``multiword`` and ``scores``."""
+    Each has ``names``, and ``scores``, the columns whose mean is the score, where it is not the usual one.
+    """
     split, options = builder.split("all"), builder.options
-    there = ((file, scores) for names, scores in files if (file := builder.find(*names)) is not None)
+    there = ((file, each.get("scores", ())) for each in files if (file := builder.find(*each["names"])) is not None)
     found, score_columns = next(there, (None, ()))
     if found is None:
-        raise builder.missing(*(pattern for names, _ in files for pattern in names))
+        raise builder.missing(*(pattern for each in files for pattern in each["names"]))
     left_out = 0
     for line, first, second, score in _rows(builder, found, score_columns):
         first, second = clean_text(first), clean_text(second)
