@@ -14,7 +14,7 @@ from typing import Any, Final
 from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.registry import name_key
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of, read_table
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION, PAIRS, SIMILARITY, infer_columns
 
 SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -165,53 +165,42 @@ def _numbered(builder: DatasetBuilder, tables: Sequence[_Fitting], copy: Copy) -
 def _read_rows(
     builder: DatasetBuilder, file: Path, fitting: _Fitting, part: str, copy: Copy, label_names: Sequence[str]
 ) -> None:
-    roles = list(fitting.of)
-    names = [*fitting.of.values(), *fitting.mean]
     classes = fitting.table.classes.get(fitting.of.get("label", ""), label_names)
-    for number, cells in fitting.table.pick(names):
-        row = dict(zip(roles, cells, strict=False)) if isinstance(cells, tuple) else {}
-        name = part or split_of(str(row.get("split"))) or copy.splits[0]
-        split = builder.split(name)
-        try:
-            if isinstance(cells, str):
-                raise ValueError(cells)
-            if not part and split_of(str(row["split"])) is None:
-                raise ValueError(f"{row['split']!r} in the column {fitting.of['split']!r} is neither train, dev nor test")
-            _add_row(split, file, number, row, cells[len(roles) :], classes, copy)
-        except ValueError as error:
+    for number, cells in fitting.table.pick([*fitting.of.values(), *fitting.mean]):
+        if isinstance(cells, str):
             if cells != BLANK:
-                split.reject(file, number, str(error))
+                builder.reject(file, number, cells)
+            continue
+        row = dict(zip(fitting.of, cells, strict=False))
+        try:
+            name = part or split_of(str(row["split"]))
+            if name is None:
+                raise ValueError(f"{row['split']!r} in the column {fitting.of['split']!r} is neither train, dev nor test")
+            builder.split(name).add(file, number, **_columns(row, cells[len(row) :], classes, copy))
+        except ValueError as error:
+            builder.reject(file, number, str(error))
 
 
-def _add_row(
-    split: SplitBuilder,
-    file: Path,
-    number: int,
-    row: Mapping[str, Any],
-    rated: Sequence[Any],
-    classes: Sequence[str],
-    copy: Copy,
-) -> None:
+def _columns(row: Mapping[str, Any], rated: Sequence[Any], classes: Sequence[str], copy: Copy) -> dict[str, Any]:
+    """Return what a row adds to its split, or raise why it cannot."""
     for role, cell in row.items():
         if role != "id" and (cell is None or isinstance(cell, (list, tuple, dict))):
             raise ValueError(f"the {role} is {'empty' if cell is None else 'a list or an object'}")
-    score = row.get("score")
+    found: dict[str, Any] = {role: str(row[role]) for role in ("text", "text2") if role in row}
+    found["item"] = "" if row.get("id") is None else str(row["id"])
+    if "label" in row:
+        label = str(row["label"]).strip()
+        numbered = re.fullmatch("[0-9]{1,3}", label) and int(label) < len(classes)
+        found["label"] = classes[int(label)] if numbered else label
+    else:
+        found["score"] = row["score"]
     if rated:
         try:
-            score = fmean(float(cell) for cell in rated)
+            found["score"] = fmean(float(cell) for cell in rated)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"the ratings {list(rated)} are not {len(rated)} numbers") from None
-    label = None if row.get("label") is None else str(row["label"]).strip()
-    if label and classes and re.fullmatch("[0-9]{1,3}", label) and int(label) < len(classes):
-        label = classes[int(label)]
-    text, group = str(row["text"]), row.get("group")
-    split.add(
-        file,
-        number,
-        text,
-        None if copy.kind == CLASSIFICATION else str(row["text2"]),
-        label=label,
-        score=score,
-        group=text if copy.grouped_by_text else None if group is None else str(group).lstrip("#").strip(),
-        item="" if row.get("id") is None else str(row["id"]),
-    )
+    if copy.grouped_by_text:
+        found["group"] = found["text"]
+    elif "group" in row:
+        found["group"] = str(row["group"]).lstrip("#").strip()
+    return found

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import read_word_tables
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder, finite_number
 from medsenteval.tasks.reading.column_roles import SIMILARITY
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_sts_folder
@@ -37,15 +36,6 @@ def read(builder: DatasetBuilder) -> None:
         read_copy(builder, COPY, "Annotation-Pairs.docx", "STS.input.BIOSSES.txt")
 
 
-def _add(split: SplitBuilder, file: Path, line: int, pair: str, texts: Sequence[str], ratings: Sequence[str]) -> None:
-    try:
-        mean = fmean(float(rating) for rating in ratings)
-    except ValueError:
-        split.reject(file, line, f"the ratings {list(ratings)} are not five numbers", f"pair {pair}")
-        return
-    split.add(file, line, texts[0], texts[1], score=mean, item=f"pair {pair}")
-
-
 def _read_word(builder: DatasetBuilder, pairs_file: Path, ratings_file: Path, split: SplitBuilder) -> None:
     """Join the sentences and the ratings on the number of the pair; both documents hold one table with a header row."""
     tables = [read_word_tables(builder.opened(file)) for file in (pairs_file, ratings_file)]
@@ -57,10 +47,14 @@ def _read_word(builder: DatasetBuilder, pairs_file: Path, ratings_file: Path, sp
         if ratings_of.setdefault(pair, ratings) != ratings:
             split.reject(ratings_file, line, "this pair is rated before, and otherwise", f"pair {pair}")
     for line, (pair, first, second) in enumerate(tables[0][0][1:], start=2):
-        if pair in ratings_of:
-            _add(split, pairs_file, line, pair, (first, second), ratings_of[pair])
-        else:
+        ratings = ratings_of.get(pair, [])
+        numbers = [number for rating in ratings if (number := finite_number(rating)) is not None]
+        if not ratings:
             split.reject(pairs_file, line, f"no ratings in {ratings_file.name}", f"pair {pair}")
+        elif len(numbers) < len(ratings):
+            split.reject(pairs_file, line, f"the ratings {ratings} are not five numbers", f"pair {pair}")
+        else:
+            split.add(pairs_file, line, first, second, score=fmean(numbers), item=f"pair {pair}")
 
 
 TASK = file_task("sentence", "BIOSSES", read, evaluate_similarity)
