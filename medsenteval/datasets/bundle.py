@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from medsenteval.datasets.prepare import install, staging
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.datasets.status import SYNTHETIC, UNREADABLE, SetStatus, examine
 from medsenteval.errors import DataError
-from medsenteval.support.atomic_files import remove_abandoned, scratch_name
+from medsenteval.support.atomic_files import writing
 from medsenteval.support.files import read_json
 
 _LIST: Final = "bundle.json"
@@ -78,23 +79,14 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
 def _write(target: Path, listed: dict[str, Any], terms: str, paths: Sequence[tuple[str, Path]]) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(target.parent, "writing")
-        scratch = target.parent / scratch_name("writing")
-        stream = open(scratch, "xb")  # noqa: SIM115
-    except OSError as error:
-        raise DataError(f"{target}: cannot be written: {error.strerror}; name another file") from error
-    try:
-        with stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        with writing(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in ((_LIST, json.dumps(listed, indent=1, sort_keys=True)), (_TERMS, terms)):
                 archive.writestr(_member(name), text)
             for name, path in dict(paths).items():
                 with open(path, "rb") as source, archive.open(_member(name), "w", force_zip64=True) as member:
-                    while block := source.read(1 << 20):
-                        member.write(block)
-        os.replace(scratch, target)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+                    shutil.copyfileobj(source, member, 1 << 20)
+    except OSError as error:
+        raise DataError(f"{target}: cannot be written: {error.strerror}; name another file") from error
 
 
 def _member(name: str) -> zipfile.ZipInfo:

@@ -14,20 +14,27 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 #: Scratch of another machine, whose processes cannot be asked for, is taken for abandoned after a day.
 _ABANDONED_AFTER_SECONDS: Final = 86_400
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write under a temporary name, flush and rename, so that no reader ever sees half a file."""
+    """Write a file whole or not at all, so that no reader ever sees half of it."""
+    with writing(path) as stream:
+        stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file under a temporary name, to be flushed and renamed when the block has written all of it."""
     remove_abandoned(path.parent, "writing")
     # Not through tempfile, whose files nobody else may read: these are kept, and a page or a result may be shared.
     scratch = path.parent / scratch_name("writing")
     try:
         with open(scratch, "xb") as stream:
-            stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(scratch, path)

@@ -59,18 +59,12 @@ def wrong_answers(dataset: AnalogyDataset, embeddings: Embeddings) -> tuple[dict
     for analogy in analogies.values():
         objects[analogy.relation].update(analogy.b, analogy.d)
         members[analogy.relation].update((analogy.a, analogy.c, *analogy.b, *analogy.d))
-    kin = {
-        relation: set().union(
-            *(
-                members[other]
-                for other in members
-                if other != relation
-                and dataset.categories.get(other)
-                and dataset.categories[other] == dataset.categories[relation]
-            )
-        )
-        for relation in members
-    }
+
+    def of_same_type(text: str, relation: str) -> bool:
+        kind = dataset.categories.get(relation)
+        others = (other for other in members if kind and other != relation and dataset.categories.get(other) == kind)
+        return any(text in members[other] for other in others)
+
     asked: dict[str, int] = defaultdict(int)
     wrong = []
     for question, guess in _guesses(posed):
@@ -82,7 +76,7 @@ def wrong_answers(dataset: AnalogyDataset, embeddings: Embeddings) -> tuple[dict
         text = text_of[int(posed.rows[guess])]
         found = {
             "same relation": text in objects[analogy.relation],
-            "same type": text in kin[analogy.relation],
+            "same type": of_same_type(text, analogy.relation),
             "like b": _alike(text, analogy.b),
             "like c": _alike(text, (analogy.c,)),
             "like an answer": _alike(text, analogy.d),
