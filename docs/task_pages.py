@@ -149,7 +149,7 @@ def _obtaining(task: Task, source: Manifest | None) -> list[str]:
     if source is None:
         return [_sentence(task.obtain)]
     lines = []
-    if source.downloads and source.open:
+    if source.downloads and source.access == "open":
         lines += [
             f"`medsenteval data fetch {source.name}` downloads, verifies and prepares it. By hand: {_sentence(task.obtain)}",
             "",

@@ -54,7 +54,7 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
             left_out.append((manifest.name, status.problem or status.state))
             continue
         about = manifest.tasks[0]
-        if not manifest.open and not restricted:
+        if manifest.access != "open" and not restricted:
             left_out.append((manifest.name, f"{about.access}: {about.licence}; add it with --restricted if your terms allow"))
             continue
         folder = status.folder

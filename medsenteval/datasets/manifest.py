@@ -6,7 +6,6 @@ and stands nowhere else.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -45,7 +44,7 @@ class DataFile:
     path: str
     content: str
     names: tuple[str, ...] = ()
-    row: str = ""
+    row: str = r"[^\r\n]*[^\s][^\r\n]*"  # lines may end in CR alone
     rows: int | None = None
     size: int | None = None
     sha256: tuple[str, ...] = ()
@@ -55,15 +54,6 @@ class DataFile:
     optional: bool = False
     telling: bool = False
     named: bool = False
-
-    @cached_property
-    def content_pattern(self) -> re.Pattern[bytes]:
-        return re.compile(self.content.encode("utf-8"), re.MULTILINE)
-
-    @cached_property
-    def row_pattern(self) -> re.Pattern[bytes]:
-        # Lines may end in CR alone.
-        return re.compile(self.row.encode("utf-8") if self.row else rb"[^\r\n]*[^\s][^\r\n]*", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -107,11 +97,6 @@ class Manifest:
         """The alternative sets of files, in order of preference."""
         names = dict.fromkeys(file.layout for file in self.files)
         return {name: tuple(file for file in self.files if file.layout == name) for name in names}
-
-    @property
-    def open(self) -> bool:
-        """Whether anyone may fetch it without asking."""
-        return self.access == "open"
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,10 +59,10 @@ class Candidate:
 
     def rows(self, file: DataFile) -> int:
         """Count the rows that the file would have if it were ``file``."""
-        return sum(1 for _ in file.row_pattern.finditer(self.path.read_bytes()))
+        return sum(1 for _ in re.finditer(file.row.encode(), self.path.read_bytes(), re.MULTILINE))
 
     def shows(self, file: DataFile) -> bool:
-        return file.content_pattern.search(self.head) is not None
+        return re.search(file.content.encode(), self.head, re.MULTILINE) is not None
 
     def is_surely(self, file: DataFile) -> bool:
         """Whether it is the official file, byte for byte."""

@@ -115,7 +115,7 @@ def _examine(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
 def what_to_do(manifest: Manifest) -> str:
     """Say in one line how the data set is had."""
     prepare = f"medsenteval data prepare {manifest.name} --from FILE"
-    if manifest.open and manifest.downloads:
+    if manifest.access == "open" and manifest.downloads:
         return f"open: medsenteval data fetch {manifest.name}"
     if manifest.access == "lost":
         return f"lost: {manifest.obtain}"

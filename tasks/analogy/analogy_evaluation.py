@@ -33,22 +33,11 @@ OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 PROTOCOL_OPTIONS: Final = ("setting", "score", "legacy_exclusion", "legacy_3cosmul", "legacy_unanswerable")
 
 
-@dataclass
-class _Coverage:
-    """What could not be asked or found, and why."""
-
-    analogies: int = 0
-    asked: int = 0
-    dropped_unknown_a: int = 0
-    dropped_unknown_b: int = 0
-    dropped_unknown_c: int = 0
-    dropped_no_direction: int = 0
-    dropped_no_answer: int = 0
-    answers: int = 0
-    answers_not_candidates: int = 0
-    exemplar_objects_unknown: int = 0
-    candidates: int = 0
-    candidates_unknown: int = 0
+#: What is counted: questions, those that could not be asked and why, and what of them was not known or found.
+_COVERAGE: Final = (
+    "analogies", "asked", "dropped_unknown_a", "dropped_unknown_b", "dropped_unknown_c", "dropped_no_direction",
+    "dropped_no_answer", "answers", "answers_not_candidates", "exemplar_objects_unknown", "candidates", "candidates_unknown",
+)  # fmt: skip
 
 
 def evaluate_analogies(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -81,7 +70,7 @@ class Posed:
     questions: Questions
     ids: tuple[str, ...]
     names: tuple[str, ...]
-    coverage: _Coverage
+    coverage: dict[str, int]
     unanswerable: NDArray[np.intp]
     terms: NDArray[np.float32]
     rows: NDArray[np.intp]
@@ -102,51 +91,51 @@ def pose(dataset: AnalogyDataset, embeddings: Embeddings) -> Posed:
     keeps_b = dataset.options["legacy_exclusion"] == "yes" and dataset.options["setting"] == "all-info"
     needs_direction = dataset.options["score"] == "pairwise-distance"
     needs_length = dataset.options["score"] in ("3cosmul", "lrcos")
-    row_of, coverage = embeddings.row_of, _Coverage()
+    row_of, coverage = embeddings.row_of, dict.fromkeys(_COVERAGE, 0)
     relations: dict[str, int] = {}
     exemplars: dict[tuple[int, tuple[int, ...]], int] = {}
-    fit: dict[tuple[int, tuple[int, ...]], bool] = {}
     queries: dict[int, int] = {}
     ids, columns, unanswerable = [], [], []
     for item, analogy in dataset.chosen():
-        coverage.analogies += 1
+        coverage["analogies"] += 1
         relation = relations.setdefault(analogy.relation, len(relations))
         a, c = row_of[analogy.a], row_of[analogy.c]
         objects = [row_of[term] for term in analogy.b]
         b = tuple(dict.fromkeys(row for row in objects if known[row]))
         answers = tuple(dict.fromkeys(row_of[term] for term in analogy.d))
         right = [int(candidate_of[row]) for row in answers if candidate_of[row] >= 0]
-        coverage.exemplar_objects_unknown += len(objects) - len(b)
-        coverage.answers += len(answers)
-        coverage.answers_not_candidates += len(answers) - len(right)
+        coverage["exemplar_objects_unknown"] += len(objects) - len(b)
+        coverage["answers"] += len(answers)
+        coverage["answers_not_candidates"] += len(answers) - len(right)
         if not known[a]:
-            coverage.dropped_unknown_a += 1
+            coverage["dropped_unknown_a"] += 1
         elif not b:
-            coverage.dropped_unknown_b += 1
+            coverage["dropped_unknown_b"] += 1
         elif not known[c]:
-            coverage.dropped_unknown_c += 1
-        elif not fit.setdefault((a, b), _has_direction(terms, a, b, needs_direction, needs_length)):
-            coverage.dropped_no_direction += 1
+            coverage["dropped_unknown_c"] += 1
+        elif not _has_direction(terms, a, b, needs_direction, needs_length):
+            coverage["dropped_no_direction"] += 1
         elif not right:
-            coverage.dropped_no_answer += 1
+            coverage["dropped_no_answer"] += 1
             unanswerable.append(relation)
         else:
             named = {a, c} if keeps_b else {a, c, *b}
             excluded = sorted(int(candidate_of[row]) for row in named if candidate_of[row] >= 0)
-            numbers = (relation, exemplars.setdefault((a, b), len(exemplars)), queries.setdefault(c, len(queries)))
+            exemplar, query = exemplars.setdefault((a, b), len(exemplars)), queries.setdefault(c, len(queries))
             ids.append(item)
-            columns.append((numbers, right, excluded))
-    coverage.asked = len(ids)
-    coverage.candidates, coverage.candidates_unknown = len(rows), len(listed) - len(rows)
+            columns.append((relation, exemplar, query, right, excluded))
+    coverage["asked"] = len(ids)
+    coverage |= {"candidates": len(rows), "candidates_unknown": len(listed) - len(rows)}
     if not ids:
         raise DataError(f"{dataset.name}: no analogy can be asked: {_reasons(coverage)}")
-    numbers_array = np.array([numbers for numbers, _, _ in columns], dtype=np.intp).reshape(-1, 3)
+    *numbers, answer_rows, excluded_rows = zip(*columns, strict=True)
+    of_relation, of_exemplar, of_query = (np.array(column, dtype=np.intp) for column in numbers)
     questions = Questions(
-        relations=np.ascontiguousarray(numbers_array[:, 0]),
-        exemplars=np.ascontiguousarray(numbers_array[:, 1]),
-        queries=np.ascontiguousarray(numbers_array[:, 2]),
-        answers=Ragged.of([right for _, right, _ in columns]),
-        excluded=Ragged.of([excluded for _, _, excluded in columns]),
+        relations=of_relation,
+        exemplars=of_exemplar,
+        queries=of_query,
+        answers=Ragged.of(answer_rows),
+        excluded=Ragged.of(excluded_rows),
         exemplar_a=np.array([a for a, _ in exemplars], dtype=np.intp),
         exemplar_b=Ragged.of([b for _, b in exemplars]),
         query_terms=np.array(list(queries), dtype=np.intp),
@@ -160,10 +149,10 @@ def _has_direction(terms: NDArray[np.float32], a: int, b: tuple[int, ...], offse
     return not (offset and np.array_equal(mean, terms[a].astype(np.float64))) and not (length and not mean.any())
 
 
-def _reasons(coverage: _Coverage) -> str:
-    counts = {name: value for name, value in asdict(coverage).items() if name.startswith("dropped") and value}
+def _reasons(coverage: Mapping[str, int]) -> str:
+    counts = {name: value for name, value in coverage.items() if name.startswith("dropped") and value}
     listed = ", ".join(f"{value:,} {name.removeprefix('dropped_').replace('_', ' ')}" for name, value in counts.items())
-    return f"{coverage.analogies:,} analogies, {coverage.candidates:,} candidates; {listed}"
+    return f"{coverage['analogies']:,} analogies, {coverage['candidates']:,} candidates; {listed}"
 
 
 def _scores(
@@ -189,7 +178,7 @@ def _scores(
         "setting": dataset.options["setting"],
         "score": dataset.options["score"],
         "interval": "over relations" if len(by_relation) > 1 else "over questions",
-        "coverage": asdict(posed.coverage),
+        "coverage": posed.coverage,
         "relations": by_relation,
         "categories": {category: _printed(summaries) for category, summaries in by_category.items()},
         "overall": _printed(overall),

@@ -55,8 +55,8 @@ def test_every_manifest_is_well_formed() -> None:
             assert not path.is_absolute(), file
             assert ".." not in path.parts, file
             assert str(path) == file.path, file
-            assert file.content_pattern.pattern, file
-            assert file.row_pattern.pattern, file
+            assert re.compile(file.content.encode()).pattern, file
+            assert re.compile(file.row.encode()).pattern, file
             assert file.caution is None or (len(file.caution) == 2 and re.compile(file.caution[0].encode())), file
             assert all(number is None or (type(number) is int and number >= 0) for number in (file.rows, file.size)), file
         for digest in (*(one for file in each.files for one in file.sha256), *(one.sha256 for one in each.downloads)):

@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from medsenteval.datasets.acquisition import read_lock
 from medsenteval.datasets.archives import Limits, unpack
 from medsenteval.datasets.bundle import import_bundle
-from medsenteval.datasets.convert import convert
+from medsenteval.datasets.convert import CONVERSIONS
 from medsenteval.datasets.manifest import manifests
 from medsenteval.datasets.prepare import prepare
 from medsenteval.probes import describe_probe
@@ -178,27 +178,27 @@ FILE_READERS: Final[tuple[Reader, ...]] = (
                 '{"data": {"id": "333333", "text": "x"}}',
             )
         },
-        lambda folder: convert("tweets", "tweets.txt", folder / "t.jsonl"),
+        lambda folder: CONVERSIONS["tweets"]("tweets.txt", folder / "t.jsonl"),
     ),
     Reader(
         "tweets json",
         {"t.json": b'[{"id": 111111, "text": "one"}, {"tweet": {"id": 2222, "text": "two"}}]'},
-        lambda folder: convert("tweets", "tweets.txt", folder / "t.json"),
+        lambda folder: CONVERSIONS["tweets"]("tweets.txt", folder / "t.json"),
     ),
     Reader(
         "tweets csv",
         {"t.csv": as_text("id,lang,text", '111111,en,"one, two"', "222222,en,x")},
-        lambda folder: convert("tweets", "tweets.txt", folder / "t.csv"),
+        lambda folder: CONVERSIONS["tweets"]("tweets.txt", folder / "t.csv"),
     ),
     Reader(
         "tweets tsv",
         {"t.tsv": as_text("111111\tone", "222222\ttwo")},
-        lambda folder: convert("tweets", "tweets.txt", folder / "t.tsv"),
+        lambda folder: CONVERSIONS["tweets"]("tweets.txt", folder / "t.tsv"),
     ),
     Reader(
         "SNLI",
         {"snli_1.0_dev.txt": as_text("gold_label\tsentence1\tsentence2", "neutral\ta\tb", "-\tc\td")},
-        lambda folder: convert("snli", "snli_1.0_dev.txt", folder / "snli_1.0_dev.txt"),
+        lambda folder: CONVERSIONS["snli"]("snli_1.0_dev.txt", folder / "snli_1.0_dev.txt"),
     ),
     Reader(
         "prepare RQE",
