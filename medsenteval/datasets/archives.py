@@ -15,11 +15,12 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final
 
 from medsenteval.errors import DataError
-from medsenteval.support.files import DAMAGED
+from medsenteval.support.files import DAMAGED, read_bytes
 
 _BLOCK: Final = 1 << 20
 _LONGEST_NAME: Final = 240
@@ -50,11 +51,7 @@ class Limits:
 
 def archive_kind(path: Path) -> str:
     """Return zip, rar, gz, bz2, xz, tar or 7z by what the file holds, "" for anything else; a Word document is no archive."""
-    try:
-        with open(path, "rb") as stream:
-            head = stream.read(512)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}; check the path and its permissions") from error
+    head = read_bytes(path, 512)
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
     if kind == "zip" and _is_office_document(path):
         return ""
@@ -190,21 +187,17 @@ def _read_tar(path: Path, folder: Path, limits: Limits, opened: IO[bytes] | None
             yield _write(path, target, _blocks(stream), packed, limits)
 
 
-def _read_compressed(opener: Callable[[Path], Any]) -> Callable[[Path, Path, Limits], Iterator[Path]]:
-    """Make a reader of single compressed files, which unpack to a file or to a tape archive."""
-
-    def read(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
-        with opener(path) as stream:
-            is_tar = stream.read(512)[257:262] == b"ustar"
-        with opener(path) as stream:
-            if is_tar:
-                yield from _read_tar(path, folder, limits, stream)
-                return
-            _admit(path, limits)
-            target = _target(path, folder, path.stem or path.name)
-            yield _write(path, target, _blocks(stream), path.stat().st_size, limits)
-
-    return read
+def _read_compressed(opener: Callable[[Path], Any], path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
+    """Unpack a single compressed file, which holds a file or a tape archive."""
+    with opener(path) as stream:
+        is_tar = stream.read(512)[257:262] == b"ustar"
+    with opener(path) as stream:
+        if is_tar:
+            yield from _read_tar(path, folder, limits, stream)
+            return
+        _admit(path, limits)
+        target = _target(path, folder, path.stem or path.name)
+        yield _write(path, target, _blocks(stream), path.stat().st_size, limits)
 
 
 def _read_rar(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
@@ -218,8 +211,9 @@ def _read_rar(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
             f"(it needs the system's libarchive), {by_hand}"
         ) from error
     packed = path.stat().st_size
+    kind = "rar5" if read_bytes(path, 8) == b"Rar!\x1a\x07\x01\0" else "rar"
     try:
-        with libarchive.file_reader(str(path), format_name="rar5" if _is_rar5(path) else "rar") as archive:
+        with libarchive.file_reader(str(path), format_name=kind) as archive:
             for entry in archive:
                 _admit(path, limits)
                 if entry.isdir:
@@ -232,16 +226,11 @@ def _read_rar(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
         raise DataError(f"{path}: cannot be unpacked: {error}; fetch it again, {by_hand}") from error
 
 
-def _is_rar5(path: Path) -> bool:
-    with open(path, "rb") as stream:
-        return stream.read(8) == b"Rar!\x1a\x07\x01\0"
-
-
 _READERS: Final[dict[str, Callable[[Path, Path, Limits], Iterator[Path]]]] = {
     "zip": _read_zip,
     "tar": _read_tar,
-    "gz": _read_compressed(gzip.open),
-    "bz2": _read_compressed(bz2.open),
-    "xz": _read_compressed(lzma.open),
+    "gz": partial(_read_compressed, gzip.open),
+    "bz2": partial(_read_compressed, bz2.open),
+    "xz": partial(_read_compressed, lzma.open),
     "rar": _read_rar,
 }

@@ -15,6 +15,7 @@ from typing import Final
 
 from medsenteval.datasets.manifest import DataFile, Manifest, manifests
 from medsenteval.errors import DataError
+from medsenteval.support.files import read_bytes
 
 _HEAD: Final = 1 << 18
 _BLOCK: Final = 1 << 20
@@ -47,11 +48,7 @@ class Candidate:
 
     @cached_property
     def head(self) -> bytes:
-        try:
-            with open(self.path, "rb") as stream:
-                return stream.read(_HEAD)
-        except OSError as error:
-            raise DataError(f"{self.path}: cannot be read: {error.strerror}; check the path and its permissions") from error
+        return read_bytes(self.path, _HEAD)
 
     @cached_property
     def sha256(self) -> str:
@@ -59,7 +56,7 @@ class Candidate:
 
     def rows(self, file: DataFile) -> int:
         """Count the rows that the file would have if it were ``file``."""
-        return sum(1 for _ in re.finditer(file.row.encode(), self.path.read_bytes(), re.MULTILINE))
+        return sum(1 for _ in re.finditer(file.row.encode(), read_bytes(self.path), re.MULTILINE))
 
     def shows(self, file: DataFile) -> bool:
         return re.search(file.content.encode(), self.head, re.MULTILINE) is not None

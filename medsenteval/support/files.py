@@ -89,12 +89,13 @@ def find_file(folder: Path, *names: str) -> Path | None:
     return None
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return a file's content, or a DataError that says why it cannot be read."""
+def read_bytes(path: Path, size: int = -1) -> bytes:
+    """Return a file's content, or its first bytes, or a DataError that says why it cannot be read."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        if size < 0 and path.stat().st_size > LARGEST_FILE:
             raise DataError(f"{path}: more than {LARGEST_FILE:,} bytes; that is no file of a data set")
-        return path.read_bytes()
+        with open(path, "rb") as stream:
+            return stream.read(size)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}; check the path and its permissions") from error
 
