@@ -74,19 +74,15 @@ def prepare(
             if mark.is_file():  # invented data stays marked as such
                 shutil.copyfile(mark, staged / manifest.folder / SYNTHETIC_MARK)
         status = examine(manifest, staged)
-        if status.state == UNREADABLE:
-            raise DataError(f"{manifest.name}: not prepared: {_without(status.problem, staged)}")
+        refused = status.problem if status.state == UNREADABLE else ""
         if status.state == INCOMPLETE and not allow_incomplete:
-            raise DataError(
-                f"{manifest.name}: not prepared: {_without(status.problem, staged)}; check that these are its files, all of "
-                "them, or take it as it is with --allow-incomplete"
-            )
-        if status.n_rejected and not (accept_rejected or allow_incomplete):
+            remedy = "check that these are its files, all of them, or take it as it is with --allow-incomplete"
+            refused = f"{status.problem}; {remedy}"
+        elif status.n_rejected and not (accept_rejected or allow_incomplete):
             rejected = next(each for each in status.differences if "rejected" in each)
-            raise DataError(
-                f"{manifest.name}: not prepared: {_without(rejected, staged)}; check the file, "
-                "or leave these rows out with --accept-rejected"
-            )
+            refused = f"{rejected}; check the file, or leave these rows out with --accept-rejected"
+        if refused:
+            raise DataError(f"{manifest.name}: not prepared: {_without(refused, staged)}")
         target = install(manifest, staged / manifest.folder, root, replace_old)
         status = replace(status, folder=target)
     return Prepared(status, tuple(origins), tuple(notes))
