@@ -6,6 +6,7 @@ import gzip
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -53,31 +54,18 @@ def corpus_texts(path: Path, column: str = "") -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: cannot be read: {error}") from error
 
 
-def corpus_overlap(texts: Sequence[str], corpus: Iterable[tuple[int, str]], threshold: float = NEAR) -> list[Occurrence]:
+def corpus_overlap(texts: Sequence[str], corpus: Iterable[tuple[int, str]]) -> list[Occurrence]:
     """Find texts in a corpus by the Jaccard similarity of their word sets, in order of lines; each pair is found once.
 
     A line of several sentences is compared whole and sentence by sentence.
     """
     wanted = [word_set(text) if text.strip() else set() for text in texts]
     found: dict[tuple[int, int], float] = {}
-    numbers: list[int] = []
-    sets: list[set[str]] = []
-
-    def search() -> None:
-        together = wanted + sets
-        for text, other in near_duplicates(together, threshold, len(wanted)).tolist():
-            place = (text, numbers[other - len(wanted)])
+    parts = ((line, word_set(part)) for line, text in corpus for part in dict.fromkeys([text, *_SENTENCE_END.split(text)]))
+    while block := list(islice(parts, _BLOCK)):
+        together = wanted + [words for _, words in block]
+        for text, other in near_duplicates(together, NEAR, len(wanted)).tolist():
+            place = (text, block[other - len(wanted)][0])
             shared = len(together[text] & together[other]) / len(together[text] | together[other])
             found[place] = max(found.get(place, 0.0), shared)
-        numbers.clear()
-        sets.clear()
-
-    for number, text in corpus:
-        sentences = _SENTENCE_END.split(text)
-        for part in dict.fromkeys([text, *sentences] if len(sentences) > 1 else [text]):
-            numbers.append(number)
-            sets.append(word_set(part))
-        if len(sets) >= _BLOCK:
-            search()
-    search()
     return sorted((Occurrence(*place, share) for place, share in found.items()), key=lambda each: (each.line, each.text))

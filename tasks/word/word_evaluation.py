@@ -43,7 +43,6 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
     if whole and bags is None:
         known_terms = known_terms.copy()
         known_terms[vectors.numbers([term for term in terms if unknown & set(term.split())])] = False
-    pairs = list(zip(split.texts, split.texts2 or (), strict=True))
     known = known_terms[vectors.numbers(split.texts)] & known_terms[vectors.numbers(split.texts2 or ())]
     kept = np.arange(len(split)) if dataset.options.get("oov") == "zero" else np.flatnonzero(known)
     if known.sum() < FEWEST_PAIRS:
@@ -73,8 +72,8 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
         metrics=(*scores.metrics, kendall),
         items={
             **scores.items,
-            "first": [pairs[i][0] for i in kept],
-            "second": [pairs[i][1] for i in kept],
+            "first": list(scored.texts),
+            "second": list(scored.texts2 or ()),
             **({name: values.tolist() for name, values in found.items()} if measure == BEST else {}),
         },
         details={
