@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from shutil import rmtree
 
 import click
 
 from medsenteval.cli.commands import BAD_INPUT
 from medsenteval.cli.terminal import echo
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.support.text_table import text_table
 
 
 @click.group()
@@ -18,9 +21,6 @@ def cache() -> None:
 @cache.command()
 def info() -> None:
     """Show each encoder's vectors: texts, dimension, size, days unused."""
-    from medsenteval.embedding.cache import EmbeddingCache
-    from medsenteval.support.text_table import text_table
-
     found = EmbeddingCache()
     rows, total = [], 0
     for store in found.stores():
@@ -40,8 +40,6 @@ def info() -> None:
 @cache.command()
 def verify() -> None:
     """Check every stored block against its hash; exit code 2 if anything is damaged."""
-    from medsenteval.embedding.cache import EmbeddingCache
-
     damaged = 0
     for store in EmbeddingCache().stores():
         blocks = store.blocks()
@@ -59,10 +57,6 @@ def verify() -> None:
 @click.option("--all", "everything", is_flag=True, help="All vectors.")
 def prune(encoder: str | None, older_than: float | None, everything: bool) -> None:
     """Remove encoders' vectors; say whose."""
-    from shutil import rmtree
-
-    from medsenteval.embedding.cache import EmbeddingCache
-
     if not (encoder or older_than is not None or everything):
         raise click.UsageError("say which entries: --encoder, --older-than or --all")
     found = EmbeddingCache()

@@ -38,14 +38,8 @@ def encoders(name: str | None, wide: bool, as_json: bool) -> None:
         weights = "automatic" if recipe.automatic else "present" if recipe.present else "by hand"
         size = "unknown" if recipe.dimension is None else str(recipe.dimension)
         rows.append([recipe.name, recipe.kind, size, weights, "; ".join(map(str, recipe.rows)) or recipe.title])
-    echo(
-        text_table(
-            ["Encoder by name", "Kind", "Size", "Weights", "Published rows, or what it is"],
-            rows,
-            [False, False, True, False, False],
-            width,
-        )
-    )
+    header = ["Encoder by name", "Kind", "Size", "Weights", "Published rows, or what it is"]
+    echo(text_table(header, rows, [False, False, True, False, False], width))
     echo()
     echo_wrapped(
         "Written by name, for example biobert or biobert,max_length=256. `medsenteval encoders NAME` says where the weights "

@@ -8,6 +8,7 @@ import click
 
 from medsenteval.cli.shared_options import TO_FILE, results_named, settled, write_or_echo
 from medsenteval.cli.terminal import echo
+from medsenteval.running.result_store import load_results
 
 
 @click.group()
@@ -22,7 +23,6 @@ def export() -> None:
 def mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
     """Write results in the form and layout that mteb reads; `compare --with FOLDER` reads them back."""
     from medsenteval.interop.mteb_results import export_results
-    from medsenteval.running.result_store import load_results
 
     written = export_results(settled(load_results(what, folder)), output)
     echo(f"{len(written)} result(s) written below {output}")
@@ -37,6 +37,5 @@ def model_card(what: tuple[str, ...], folder: Path, output: Path | None) -> None
     Every metric has its interval and the signature that repeats it.
     """
     from medsenteval.interop.model_card import model_card_block
-    from medsenteval.running.result_store import load_results
 
     write_or_echo(model_card_block(settled(load_results(what, folder))), output)

@@ -9,7 +9,10 @@ import click
 
 from medsenteval.cli.shared_options import ONLY_TASKS, PATH, results_named
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
 from medsenteval.errors import DataError, SettingsError
+from medsenteval.running.result_bundle import SUFFIX, pack_results
+from medsenteval.running.result_store import ResultStore, load_results, of_tasks
 
 
 @click.group()
@@ -23,9 +26,6 @@ def results() -> None:
 @click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The bundle; its name ends in .results.zip.")
 def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -> None:
     """Pack results into one file: scores, ids and answers with their hashes, no texts."""
-    from medsenteval.running.result_bundle import SUFFIX, pack_results
-    from medsenteval.running.result_store import load_results, of_tasks
-
     if not output.name.endswith(SUFFIX):
         raise SettingsError(f"--output is {str(output)!r}; a bundle's name ends in {SUFFIX}, by which it is found again")
     found = of_tasks(load_results(what, folder), tasks)
@@ -37,8 +37,6 @@ def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -
 @click.argument("bundles", nargs=-1, required=True, type=PATH, metavar="BUNDLE...")
 def verify(bundles: tuple[Path, ...]) -> None:
     """Check every hash of bundles and compute every score again from the items; a changed byte is refused."""
-    from medsenteval.comparison.bundle_verification import verify_bundle
-
     for path in bundles:
         found = verify_bundle(path)
         echo(f"{path}: unchanged; {len(found.results)} result(s), {found.recomputed} score(s) computed again from the items")
@@ -51,10 +49,6 @@ def verify(bundles: tuple[Path, ...]) -> None:
 @click.argument("folder", type=PATH)
 def add(bundle: Path, folder: Path) -> None:
     """Verify BUNDLE and copy it into FOLDER, which `compare` and `report` then read whole."""
-    from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
-    from medsenteval.running.result_bundle import SUFFIX
-    from medsenteval.running.result_store import ResultStore
-
     found = verify_bundle(bundle)
     folder.mkdir(parents=True, exist_ok=True)
     if different := conflicts(found.results, ResultStore(folder).results()):

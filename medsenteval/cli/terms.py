@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from medsenteval import registry
 from medsenteval.cli.shared_options import PATH, announcer, names_in, one_source
 from medsenteval.cli.terminal import echo
+from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
 from medsenteval.support.text_table import text_table
+from medsenteval.words.terms.sets import STRATEGIES, SetName, build_sets, is_synthetic, read_sets, set_names, source_of
 
 if TYPE_CHECKING:
     from medsenteval.words.terms.positives import Positives
-    from medsenteval.words.terms.sets import SetName
 
 
 _ENCODERS = click.option(
@@ -53,8 +56,6 @@ def build(
     **reading: str | None,
 ) -> None:
     """Build the 20 data sets; run again after an interruption to go on."""
-    from medsenteval.words.terms.sets import build_sets
-
     kind, place = one_source(snomed=snomed, obo=obo, umls=umls)
     announce = announcer(quiet)
     positives, notice = _positives(kind, place, legacy, **reading)
@@ -95,7 +96,6 @@ def _positives(
 
 def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
     from medsenteval.comparison.published import read_table
-    from medsenteval.words.terms.sets import STRATEGIES
 
     printed = {
         (row["dataset"], row["split"]): f"{int(row['value']):,}"
@@ -119,8 +119,6 @@ def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
 
 
 def _chosen_sets(words: str | None) -> list[SetName]:
-    from medsenteval.words.terms.sets import set_names
-
     wanted = [word.casefold() for word in names_in(words)]
     chosen = [name for name in set_names() if all(word in str(name).casefold() for word in wanted)]
     if not chosen:
@@ -151,12 +149,8 @@ def evaluate(
     quiet: bool,
 ) -> None:
     """Score encoders on the sets in FOLDER, on the pairs that all of them know, and compare them."""
-    from medsenteval import registry
-    from medsenteval.embedding.cache import EmbeddingCache
     from medsenteval.report.term_tables import measure_table, outcome_table
-    from medsenteval.running.result_store import ResultStore
     from medsenteval.running.term_sets import evaluate_sets
-    from medsenteval.words.terms.sets import is_synthetic, read_sets, source_of
 
     found = read_sets(folder, _chosen_sets(sets))
     outcomes = evaluate_sets(
@@ -210,9 +204,7 @@ def link(
 
     Each synonym is left out of the dictionary in turn. `medsenteval run -t concepts` does the same from the data folder.
     """
-    from medsenteval.embedding.cache import EmbeddingCache
     from medsenteval.report.term_tables import strata_table
-    from medsenteval.running.result_store import ResultStore
     from medsenteval.running.score_table import detail_table
     from medsenteval.running.suite import Suite
     from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
@@ -270,8 +262,6 @@ def separate(
     no_cache: bool,
 ) -> None:
     """Measure how far encoders keep a distant category apart from two close ones (relative overlap, lower is better)."""
-    from medsenteval import registry
-    from medsenteval.embedding.cache import EmbeddingCache
     from medsenteval.report.term_tables import extremes_table, separation_table
     from medsenteval.running.category_separation import ALL_MEASURES, separate_encoders
     from medsenteval.words.terms.category_overlap import read_categories, sampled
@@ -300,7 +290,6 @@ def separate(
 def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -> None:
     """Sample pairs of the sets in FOLDER into a sheet for annotators."""
     from medsenteval.words.terms.annotation import write_sheet
-    from medsenteval.words.terms.sets import read_sets
 
     key = write_sheet(read_sets(folder, _chosen_sets(sets)), output, per_label=pairs, seed=seed)
     echo(f"{output}: give a copy to each annotator; keep {key} to yourself, it holds the labels")

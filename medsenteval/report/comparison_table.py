@@ -244,30 +244,24 @@ def _differences(comparison: Comparison, style: str, options: TableOptions) -> s
 
 
 def _summary(comparison: Comparison) -> str:
-    counted = comparison.wins_ties_losses()
+    header = ["Encoder", "Wins", "Ties", "Losses"]
+    rows = [[encoder, *map(str, counts)] for encoder, counts in comparison.wins_ties_losses().items()]
     outcome = ranking(comparison)
     hopeless = without_hope(outcome, comparison.level)
-    ranks = outcome.mean_ranks if isinstance(outcome, FriedmanOutcome) else None
-    header = ["Encoder", "Wins", "Ties", "Losses", *(["Mean rank"] if ranks is not None else [])]
-    rows = []
-    for i, encoder in enumerate(comparison.encoders):
-        extra = [] if ranks is None else [f"{ranks[i]:.2f}"]
-        rows.append([encoder, *map(str, counted[encoder]), *extra])
     if isinstance(outcome, FriedmanOutcome):
-        order = sorted(range(len(rows)), key=lambda i: float(outcome.mean_ranks[i]))
-        rows = [rows[i] for i in order]
-        said = f"Over {outcome.n_tasks} tasks: Friedman p {_p(outcome.p_value)}."
+        header.append("Mean rank")
+        ranks = outcome.mean_ranks.tolist()
+        rows = [[*rows[i], f"{ranks[i]:.2f}"] for i in sorted(range(len(rows)), key=ranks.__getitem__)]
+        said = f"Over {outcome.n_tasks} tasks: Friedman p {_p(outcome.p_value)}"
         if not hopeless:
-            said = (
-                f"{said[:-1]}; mean ranks that differ by {outcome.critical_difference:.2f} or more differ at "
-                f"{outcome.level:g} (Nemenyi)."
-            )
+            apart = f"{outcome.critical_difference:.2f}"
+            said += f"; mean ranks that differ by {apart} or more differ at {outcome.level:g} (Nemenyi)"
     elif isinstance(outcome, str):
-        said = f"No ranks: {outcome}."
+        said = f"No ranks: {outcome}"
     else:
-        said = f"Over {outcome.n} tasks: Wilcoxon p {_p(outcome.p_value)}."
-    said = f"{said} {hopeless}".strip()
-    if not any(column.tested for column in comparison.columns) and ranks is None:
+        said = f"Over {outcome.n} tasks: Wilcoxon p {_p(outcome.p_value)}"
+    said = f"{said}. {hopeless}".strip()
+    if not any(column.tested for column in comparison.columns) and not isinstance(outcome, FriedmanOutcome):
         return said
     return f"{render_table(header, rows, [False, *[True] * (len(header) - 1)], 'text')}\n{said}"
 

@@ -45,5 +45,5 @@ def _cost(encoder: str, results: Sequence[Result]) -> EncoderCost:
         texts_encoded=texts,
         per_second=texts / seconds if texts and seconds else None,
         peak_memory_mb=max(peaks, default=None),
-        unknown=max((result.coverage.get("zero_vectors", 0.0) for result in results), default=0.0),
+        unknown=max(result.coverage.get("zero_vectors", 0.0) for result in results),
     )
