@@ -153,7 +153,7 @@ def _columns(
             scores={name: found for name, found in scores.items() if found is not None},
             label=label,
             synthetic=any(result.synthetic for result in group),
-            marked={name: joined_marks(found) for name, found in by_encoder.items()},
+            marks={name: joined_marks(found) for name, found in by_encoder.items()},
             trained_on={name: found[0].trained_on for name, found in by_encoder.items()},
         )
         if column.synthetic:

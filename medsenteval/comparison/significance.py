@@ -28,8 +28,6 @@ LOWER_IS_BETTER: Final = frozenset({"mse", "category_error", "overlap"})
 class Difference:
     """One encoder's score minus another's, on the same items."""
 
-    first: str
-    second: str
     interval: Interval
     p_value: float
     corrected: float
@@ -43,7 +41,7 @@ class Column:
     ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
     ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test, and is
     empty where there is one; ``note`` is what is to be said of it below a table. Scores on synthetic data are neither tested
-    nor called best. ``marked`` has the marks of scores that are to be read with care, ``trained_on`` whether encoders declare
+    nor called best. ``marks`` stand behind scores that are to be read with care, ``trained_on`` says whether encoders declare
     to know the data from training.
     """
 
@@ -64,7 +62,7 @@ class Column:
     untested: str = ""
     label: str = ""
     note: str = ""
-    marked: Mapping[str, str] = field(default_factory=dict)
+    marks: Mapping[str, str] = field(default_factory=dict)
     trained_on: Mapping[str, str] = field(default_factory=dict)
     weighted: WeightedScore | None = None
     _interval: Callable[[int, int, float], Interval] | None = None
@@ -75,10 +73,6 @@ class Column:
         assert self.weighted is not None
         values: Floats = self.weighted(np.ones((1, self.weighted.n)))[0]
         return values
-
-    def marks(self, encoder: str) -> str:
-        """Return what stands behind a score that is to be read with care."""
-        return self.marked.get(encoder, "")
 
     @property
     def higher_is_better(self) -> bool:
@@ -149,7 +143,7 @@ class Column:
         found = self._interval(i, j, confidence)
         estimate, low, high = (self.scale * end for end in (found.estimate, found.low, found.high))
         interval = Interval(estimate, low, high, confidence, found.method, found.n)
-        return Difference(first, second, interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
+        return Difference(interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,7 +172,7 @@ def _items(column: Column) -> int:
 def _cell(column: Column, encoder: str, comparison: Comparison, style: str, digits: int) -> str:
     if encoder not in column.scores:
         return "-"
-    value = number(column.scores[encoder].value, column.unit, digits=digits) + column.marks(encoder)
+    value = number(column.scores[encoder].value, column.unit, digits=digits) + column.marks[encoder]
     best = encoder in column.best()
     beaten = column.beaten_by(encoder, comparison.level)
     if style == "latex":
@@ -208,7 +208,7 @@ def _legend(comparison: Comparison, options: TableOptions) -> list[str]:
             f"Letters: significantly better than these encoders at {comparison.level:g} ({' and '.join(tests)}, {corrected})."
         )
     shown = _shown_columns(comparison, options)
-    marks = {mark for column in shown for encoder in column.scores for mark in column.marks(encoder)}
+    marks = {mark for column in shown for encoder in column.scores for mark in column.marks[encoder]}
     lines += [f"{note}." for mark, note in MARK_NOTES.items() if mark in marks]
     if not comparison.synthetic:
         told = {(column.key, encoder): declared for column in shown for encoder, declared in column.trained_on.items()}
@@ -357,7 +357,7 @@ def _csv(comparison: Comparison, options: TableOptions) -> str:
             p_values = [column.corrected[column.tested.index(encoder), column.tested.index(other)] for other in others]
             beaten = column.beaten_by(encoder, comparison.level)
             lists = ["; ".join(others), "; ".join(f"{p:.4g}" for p in p_values), "; ".join(beaten)]
-            note = "; ".join(filter(None, (column.untested, *(MARK_NOTES[mark] for mark in column.marks(encoder)))))
+            note = "; ".join(filter(None, (column.untested, *(MARK_NOTES[mark] for mark in column.marks[encoder]))))
             rows.append([*place, *values, int(encoder in best), *lists, note])
     for numbers in _published_rows(comparison, options).values():
         for n in numbers.values():

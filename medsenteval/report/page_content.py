@@ -216,7 +216,7 @@ def _cells(column: Column, comparison: Comparison) -> dict[str, Cell]:
         value, low, high = (short(end, column.unit) for end in (score.value, score.low, score.high))
         beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
         share = share_of(column, encoder) or 0.0
-        text = value + column.marks(encoder)
+        text = value + column.marks[encoder]
         cells[encoder] = Cell(text, score.value, low, high, beats, encoder in best, _mark(column, score), share)
     return cells
 
