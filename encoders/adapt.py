@@ -6,9 +6,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,33 +22,27 @@ from medsenteval.registry import load_encoder
 _UNNAMED: Final = "vectors"
 
 
+@dataclass(eq=False)
 class FunctionEncoder:
     """Wraps a function from a list of texts to rows; without an identity, so nothing of it is cached unless it is named."""
 
-    keeps_threads = True
+    function: Callable[[list[str]], Any]
+    name: str
+    identity: str = ""
+    by_role: Mapping[str, Callable[[list[str]], Any]] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        function: Callable[[list[str]], Any],
-        name: str,
-        identity: str = "",
-        by_role: Mapping[str, Callable[[list[str]], Any]] | None = None,
-    ) -> None:
-        self.name = name
-        self.identity = identity
-        self._function = function
-        self._by_role = by_role or {}
+    keeps_threads: ClassVar[bool] = True
 
     def for_use(self, task: str, role: str) -> FunctionEncoder:
         """Return the encoder of a text of this role, for objects with ``encode_query`` and ``encode_document``."""
-        if role not in self._by_role:
+        if role not in self.by_role:
             return self
         identity = f"{self.identity}-role={role}" if self.identity else ""
-        return FunctionEncoder(self._by_role[role], self.name, identity)
+        return FunctionEncoder(self.by_role[role], self.name, identity)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # The result is returned as it came: embedding.checked_rows says what is wrong with it, and in which batch.
-        rows: NDArray[np.float32] = self._function(list(texts))
+        rows: NDArray[np.float32] = self.function(list(texts))
         return rows
 
 

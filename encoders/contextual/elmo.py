@@ -7,6 +7,7 @@ module, because no maintained package loads these files. ``elmo:tfhub:PATH_OR_AD
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -51,6 +52,7 @@ _HUB_LAYERS: Final = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class ElmoEncoder:
     """Splits texts into words, runs them through a model in batches of similar length and pools the words' vectors.
 
@@ -58,27 +60,20 @@ class ElmoEncoder:
     without words stands for a full stop, as in SentEval's examples.
     """
 
-    def __init__(
-        self,
-        name: str,
-        identity: str,
-        word_vectors: Callable[[list[list[str]]], NDArray[np.float32]],
-        dimension: int,
-        *,
-        tokenizer: str,
-        pooling: str,
-    ) -> None:
-        self.name = name
-        self.identity = f"{identity}-tokenizer={tokenizer}-pooling={pooling}"
-        self._word_vectors = word_vectors
-        self.dimension = dimension
-        self._split = TOKENIZERS[tokenizer]
-        self._pooling = pooling
+    name: str
+    identity: str
+    word_vectors: Callable[[list[list[str]]], NDArray[np.float32]]
+    dimension: int
+    tokenizer: str
+    pooling: str
+
+    def __post_init__(self) -> None:
+        self.identity += f"-tokenizer={self.tokenizer}-pooling={self.pooling}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         for places, vectors in self._batches(texts):
-            rows[places] = pool(TokenVectors.of(vectors), self._pooling)
+            rows[places] = pool(TokenVectors.of(vectors), self.pooling)
         return rows
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
@@ -90,10 +85,10 @@ class ElmoEncoder:
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[NDArray[np.float32]]]]:
         """Yield places of texts with the vectors of their words, a bounded number of words at a time."""
-        sentences = [self._split(text) or ["."] for text in texts]
+        sentences = [TOKENIZERS[self.tokenizer](text) or ["."] for text in texts]
         lengths = [len(sentence) for sentence in sentences]
         for places in passes(lengths, "cpu", most_texts=len(texts), most_tokens=_TOKENS_AT_ONCE):
-            values = self._word_vectors([sentences[place] for place in places])
+            values = self.word_vectors([sentences[place] for place in places])
             yield places, np.split(values, np.cumsum([lengths[place] for place in places])[:-1])
 
 
@@ -138,8 +133,8 @@ def load(
         f"elmo-{weights[:32]}-{shape!r}-layers={chosen}",
         partial(_layer_vectors, model, shape.characters, chosen),
         2 * shape.projection * (shape.n_layers + 1 if chosen == "all" else 1),
-        tokenizer=tokenizer,
-        pooling=pooling,
+        tokenizer,
+        pooling,
     )
 
 
@@ -283,6 +278,6 @@ def _load_hub(place: str, layers: str, output: str, signature: str, *, tokenizer
         f"elmo-tfhub-{hash_files(files)[:32]}-{signature}-{'+'.join(keys)}",
         word_vectors,
         one_length([["."]]).shape[1],
-        tokenizer=tokenizer,
-        pooling=pooling,
+        tokenizer,
+        pooling,
     )
