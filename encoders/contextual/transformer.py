@@ -138,42 +138,35 @@ class TransformerEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one pooled row for each text."""
-        width = self.dimension
-        rows = np.empty((len(texts), width), dtype=np.float32)
-        for places, batch, hidden, inside in self._passes(texts):
+        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for place, pieces, vectors in self._vectors(texts):
             if self._reading.pooling == "cls":
-                first = [pieces.ids.index(self._tokenizer.cls_token_id) for pieces in batch]
-                starts = inside.argmax(axis=1)
-                rows[places] = hidden[np.arange(len(batch)), starts + first]
+                rows[place] = vectors[pieces.ids.index(self._tokenizer.cls_token_id)]
             elif self._reading.pooling == "last":
-                # The last real position, wherever the padding is.
-                rows[places] = hidden[np.arange(len(batch)), inside.shape[1] - 1 - inside[:, ::-1].argmax(axis=1)]
+                rows[place] = vectors[-1]
             else:
-                rows[places] = pool(TokenVectors.of(_kept_vectors(batch, hidden, inside)), self._reading.pooling)
+                rows[place] = pool(TokenVectors.of([vectors[pieces.kept]]), self._reading.pooling)
         return rows
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """Return the vectors of the word pieces that are pooled, text after text; all of them count as known."""
-        vectors: list[NDArray[np.float32]] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
-        for places, batch, hidden, inside in self._passes(texts):
-            for place, found in zip(places, _kept_vectors(batch, hidden, inside), strict=True):
-                vectors[place] = found
-        return TokenVectors.of(vectors)
+        found: list[NDArray[np.float32]] = [np.empty((0, 0), dtype=np.float32)] * len(texts)
+        for place, pieces, vectors in self._vectors(texts):
+            found[place] = vectors[pieces.kept]
+        return TokenVectors.of(found)
 
-    def _passes(
-        self, texts: Sequence[str]
-    ) -> Iterator[tuple[list[int], list[_Pieces], NDArray[np.float32], NDArray[np.bool_]]]:
-        """Yield places, word pieces, vectors and the mask of real positions, a bounded number of texts at a time."""
+    def _vectors(self, texts: Sequence[str]) -> Iterator[tuple[int, _Pieces, NDArray[np.float32]]]:
+        """Yield each text's place with its word pieces and their vectors; texts of similar length run together."""
         import torch
 
         pieces = self._pieces(texts)
         for places in passes([len(each.ids) for each in pieces], str(self._model.device)):
-            batch = [pieces[i] for i in places]
-            inputs, inside = self._padded(batch)
+            inputs, inside = self._padded([pieces[place] for place in places])
             tensors = {key: torch.from_numpy(value).to(self._model.device) for key, value in inputs.items()}
             with torch.inference_mode():
                 hidden = self._hidden(tensors).float().cpu().numpy()
-            yield places, batch, hidden, inside
+            for place, rows, real in zip(places, hidden, inside, strict=True):
+                yield place, pieces[place], rows[real]
 
     def _hidden(self, tensors: dict[str, Any]) -> Any:
         import torch
@@ -240,10 +233,6 @@ class TransformerEncoder:
             return found
         last, kept = self._tokenizer.eos_token_id, self._reading.specials
         return [_Pieces([*each.ids, last], [*each.kept, kept], each.segments and [*each.segments, 0]) for each in found]
-
-
-def _kept_vectors(batch: list[_Pieces], hidden: NDArray[np.float32], inside: NDArray[np.bool_]) -> list[NDArray[np.float32]]:
-    return [rows[real][np.array(pieces.kept)] for pieces, rows, real in zip(batch, hidden, inside, strict=True)]
 
 
 def load(
