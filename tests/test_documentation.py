@@ -25,7 +25,8 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 TASK_PAGES = sorted((REPOSITORY / "docs" / "tasks").glob("*.md"))
 #: Pages whose blocks take more than a few seconds.
 SLOW = {
-    "README", "analogies", "compare", "diagnostics", "index", "ner", "report", "reproducing", "suites", "terms", "word-tasks",
+    "README", "analogies", "compare", "diagnostics", "general-tasks", "index", "ner", "report", "reproducing", "suites",
+    "terms", "word-tasks",
 }  # fmt: skip
 
 

@@ -298,6 +298,7 @@ def test_the_plan_names_tasks_whose_data_is_absent(tmp_path: Path) -> None:
     assert "TREC: left out: TREC: no folder downstream/TREC" in planned.stderr
 
 
+@pytest.mark.slow
 def test_a_suite_file_names_the_executor(tmp_path: Path) -> None:
     suite = tmp_path / "suite.toml"
     suite.write_text('encoders = ["lexical"]\ntasks = ["BIOSSES"]\nexecutor = "processes:1"\noutput = "out"\n')

@@ -172,6 +172,7 @@ def test_larger_vectors_are_dropped_if_they_gain_by_rounding_only(gain: float, d
     assert (_beats(small, large), _beats(large, small)) == (dropped, False)
 
 
+@pytest.mark.slow
 def test_the_frontier_of_chosen_dimensions_is_printed_and_drawn(
     audited: tuple[Path, list[FromTable]], results: list[Result]
 ) -> None:

@@ -133,6 +133,7 @@ def test_a_bundle_with_other_scores_of_the_same_job_is_not_added(results: list[R
     assert "has other scores of the same job" in refused.output
 
 
+@pytest.mark.slow
 def test_a_bundle_that_unpacks_to_far_more_than_it_is_is_refused_unread(tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.results.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:

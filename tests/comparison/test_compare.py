@@ -481,7 +481,7 @@ def false_mark_rate(kind: str, trials: int, seed: int) -> float:
     return marked / trials
 
 
-@pytest.mark.parametrize(("kind", "trials"), [("accuracy", 400), ("correlation", 200)])
+@pytest.mark.parametrize(("kind", "trials"), [("accuracy", 400), pytest.param("correlation", 200, marks=pytest.mark.slow)])
 def test_equal_encoders_are_marked_no_more_often_than_promised(kind: str, trials: int) -> None:
     """Four encoders of equal ability: the share of columns with any mark is at most the level, up to chance (99.9 %)."""
     rate = false_mark_rate(kind, trials, seed=11)

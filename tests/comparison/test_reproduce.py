@@ -71,6 +71,7 @@ def test_weights_that_are_absent_are_named_with_the_way_to_get_them() -> None:
     assert "glove.840B.300d.zip" in reason
 
 
+@pytest.mark.slow
 def test_a_stand_in_runs_on_the_sample(tmp_path: Path) -> None:
     plan = plan_table("medsenteval-3", None, {"GloVe_840B": "lexical,dimension=64"}, probe="exact", folds=2)
     plan = replace(plan, cells=tuple(cell for cell in plan.cells if cell.number.encoder == "GloVe_840B"))

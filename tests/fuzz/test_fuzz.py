@@ -48,6 +48,7 @@ def test_every_sentence_task_is_fuzzed() -> None:
         assert name in fuzzed
 
 
+@pytest.mark.slow
 def test_the_watch_sees_foreign_errors_hangs_and_hunger(tmp_path: Path) -> None:
     def foreign(folder: Path) -> None:
         raise KeyError("x")

@@ -75,6 +75,7 @@ def described() -> tuple[int, float, NDArray[np.float64]]:
     return passes, best, grades(test, best_model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_torch", [True, False])
 def test_softmax_follows_the_described_recipe(with_torch: bool, described: tuple[int, float, NDArray[np.float64]]) -> None:
     features, scores = made_up()

@@ -318,6 +318,7 @@ def test_png_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
         painted(Drawing(10, 10, "", "", ()), "png")
 
 
+@pytest.mark.slow
 def test_every_figure_is_written(tmp_path: Path) -> None:
     results = [*gap_results(), analogy_result("one", {"treats": 0.5}), analogy_result("two", {"treats": 0.1})]
     page = build_page(results, options=PageOptions(resamples=200))

@@ -35,6 +35,7 @@ def test_results_of_every_family_are_read_as_they_were_written(name: str, tmp_pa
     use([read, replace(result, encoder="other", encoder_identity="other")], tmp_path)  # type: ignore[list-item]
 
 
+@pytest.mark.slow
 def test_nothing_in_a_result_breaks_what_reads_it(tmp_path: Path) -> None:
     rng = random.Random(20)
     read = 0

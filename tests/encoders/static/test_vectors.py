@@ -317,6 +317,7 @@ def test_gloves_own_binary_that_does_not_fit_its_vocabulary_is_refused(write: Wr
 # The converted copy
 
 
+@pytest.mark.slow
 def test_two_processes_may_convert_at_once(write: Write) -> None:
     path = write({"v.txt": "".join(f"w{i} {i} {i / 2}\n" for i in range(20_000))}) / "v.txt"
     spec = f"vectors:{path}"

@@ -179,6 +179,7 @@ def test_no_class_or_few_classes_are_in_every_fold(raw: bool, missing: list[int]
         np.testing.assert_allclose(np.delete(prediction.probabilities, label, axis=1), expected, atol=1e-4)
 
 
+@pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

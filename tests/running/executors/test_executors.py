@@ -423,6 +423,7 @@ def test_executors_are_counted_by_their_text() -> None:
     assert worker_count("processes") == available_cores()
 
 
+@pytest.mark.slow
 def test_an_address_where_nobody_answers_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("medsenteval.running.executors.dask_executor._PATIENCE", 1)
     with (
