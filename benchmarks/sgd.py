@@ -152,7 +152,7 @@ def stacked_nested(
     seed: int,
 ) -> list[tuple[float, float]]:
     """Return dev and test accuracy of each outer fold."""
-    backend = SentEvalBackend(case.settings, seed, device="cpu")
+    backend = SentEvalBackend(case.settings, seed)
     features = Features.from_array(rows)
     k = len(nested[0][1])
     all_inner = [fold for _, inner in nested for fold in inner]

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from medsenteval.probes.features import Features
-from medsenteval.probes.training_settings import ClassifierSettings, OptimiserChoice, TrainingJob
+from medsenteval.probes.training_settings import OPTIMISERS, ClassifierSettings, OptimiserChoice, TrainingJob
 from medsenteval.support.arrays import Labels, Rows
 
 Tensor = torch.Tensor
@@ -29,17 +29,6 @@ WHOLE_INPUT_BYTES: Final = 1 << 30
 
 #: Stopping and predicted rows are scored in blocks whose input and first layer take about this much.
 SCORING_BYTES: Final = 1 << 25
-
-_TORCH_OPTIMISERS: Final[dict[str, type[torch.optim.Optimizer]]] = {
-    "adadelta": torch.optim.Adadelta,
-    "adagrad": torch.optim.Adagrad,
-    "adam": torch.optim.Adam,
-    "adamax": torch.optim.Adamax,
-    "asgd": torch.optim.ASGD,
-    "rmsprop": torch.optim.RMSprop,
-    "rprop": torch.optim.Rprop,
-    "sgd": torch.optim.SGD,
-}
 
 #: Optimisers that torch can apply in a single pass over memory, in less than half the time of separate operations.
 _FUSED: Final = frozenset({"adagrad", "adam", "sgd"})
@@ -84,7 +73,7 @@ class StackedOptimiser:
         if choice.name in _FUSED:
             options["fused"] = True
         self._parameters = parameters
-        self._torch = _TORCH_OPTIMISERS[choice.name](parameters, **options)  # type: ignore[arg-type]
+        self._torch: torch.optim.Optimizer = getattr(torch.optim, OPTIMISERS[choice.name][0])(parameters, **options)
         self._penalties = torch.zeros_like(penalties) if choice.name in _WITHOUT_DECAY else penalties
 
     def step(self, gradients: Sequence[Tensor]) -> None:

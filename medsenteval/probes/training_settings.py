@@ -9,16 +9,16 @@ from typing import Final
 from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Rows
 
-#: SentEval's optimiser names and the numeric options of each; weight decay is missing because the penalty grid sets it.
-OPTIMISERS: Final[dict[str, frozenset[str]]] = {
-    "adadelta": frozenset({"lr", "rho", "eps"}),
-    "adagrad": frozenset({"lr", "lr_decay", "initial_accumulator_value", "eps"}),
-    "adam": frozenset({"lr", "eps", "amsgrad"}),
-    "adamax": frozenset({"lr", "eps"}),
-    "asgd": frozenset({"lr", "lambd", "alpha", "t0"}),
-    "rmsprop": frozenset({"lr", "alpha", "eps", "momentum", "centered"}),
-    "rprop": frozenset({"lr"}),
-    "sgd": frozenset({"lr", "momentum", "dampening", "nesterov"}),
+#: SentEval's name of each optimiser -> torch's, and its numeric options but for weight decay, which the penalty grid sets.
+OPTIMISERS: Final[dict[str, tuple[str, frozenset[str]]]] = {
+    "adadelta": ("Adadelta", frozenset({"lr", "rho", "eps"})),
+    "adagrad": ("Adagrad", frozenset({"lr", "lr_decay", "initial_accumulator_value", "eps"})),
+    "adam": ("Adam", frozenset({"lr", "eps", "amsgrad"})),
+    "adamax": ("Adamax", frozenset({"lr", "eps"})),
+    "asgd": ("ASGD", frozenset({"lr", "lambd", "alpha", "t0"})),
+    "rmsprop": ("RMSprop", frozenset({"lr", "alpha", "eps", "momentum", "centered"})),
+    "rprop": ("Rprop", frozenset({"lr"})),
+    "sgd": ("SGD", frozenset({"lr", "momentum", "dampening", "nesterov"})),
 }
 
 _SWITCHES: Final = frozenset({"amsgrad", "centered", "nesterov"})
@@ -45,9 +45,10 @@ class OptimiserChoice:
                 raise SettingsError(f"optimiser {text!r}: {assignment!r} is not of the form option=number")
             if option == "weight_decay":
                 raise SettingsError(f"optimiser {text!r}: weight_decay is set by the penalty grid; leave it out")
-            if option not in OPTIMISERS[name]:
-                known = ", ".join(sorted(OPTIMISERS[name]))
-                raise SettingsError(f"optimiser {text!r}: {name} has no option {option!r}; known: {known}")
+            known = OPTIMISERS[name][1]
+            if option not in known:
+                listed = ", ".join(sorted(known))
+                raise SettingsError(f"optimiser {text!r}: {name} has no option {option!r}; known: {listed}")
             options[option] = bool(float(number)) if option in _SWITCHES else float(number)
         if name == "sgd" and "lr" not in options:
             raise SettingsError("optimiser 'sgd' needs a learning rate, for instance 'sgd,lr=0.1'")

@@ -22,19 +22,15 @@ _FEW_TASKS: Final = 12
 
 @dataclass(frozen=True, eq=False)
 class FriedmanOutcome:
-    """Friedman's chi-square and Iman and Davenport's F over tasks, mean ranks (1 is best) and Nemenyi's critical difference.
+    """Friedman's chi-square over tasks, mean ranks (1 is best) and Nemenyi's critical difference.
 
-    Two encoders differ at ``level`` where their mean ranks lie more than ``critical_difference`` apart; ``nemenyi`` has the p
-    value of every pair.
+    Two encoders differ at ``level`` where their mean ranks lie more than ``critical_difference`` apart.
     """
 
     statistic: float
     p_value: float
-    f_statistic: float
-    f_p_value: float
     mean_ranks: Floats
     critical_difference: float
-    nemenyi: Floats
     level: float
     n_tasks: int
     n_encoders: int
@@ -91,27 +87,10 @@ def friedman(scores: ArrayLike, level: float = 0.05) -> FriedmanOutcome:
         raise SettingsError("a score is not finite; leave tasks or encoders out until every cell is filled")
     n_tasks, k = matrix.shape
     ranks = stats.rankdata(-matrix, axis=1)
-    mean_ranks = ranks.mean(axis=0)
+    mean_ranks: Floats = ranks.mean(axis=0)
     if np.all(ranks == ranks[:, :1]):
         statistic, p_value = 0.0, 1.0
     else:
         found = stats.friedmanchisquare(*matrix.T)
         statistic, p_value = float(found.statistic), float(found.pvalue)
-    below = n_tasks * (k - 1) - statistic
-    f = (n_tasks - 1) * statistic / below if below > 1e-9 else math.inf
-    gaps = np.abs(mean_ranks[:, None] - mean_ranks[None, :]) / math.sqrt(k * (k + 1) / (6 * n_tasks))
-    # sf integrates numerically and can leave 0 to 1 by a rounding.
-    nemenyi = np.clip(stats.studentized_range.sf(gaps * math.sqrt(2), k, np.inf), 0.0, 1.0)
-    np.fill_diagonal(nemenyi, 1.0)
-    return FriedmanOutcome(
-        statistic=statistic,
-        p_value=p_value,
-        f_statistic=f,
-        f_p_value=float(stats.f.sf(f, k - 1, (k - 1) * (n_tasks - 1))),
-        mean_ranks=mean_ranks,
-        critical_difference=critical_difference(k, n_tasks, level),
-        nemenyi=nemenyi,
-        level=level,
-        n_tasks=n_tasks,
-        n_encoders=k,
-    )
+    return FriedmanOutcome(statistic, p_value, mean_ranks, critical_difference(k, n_tasks, level), level, n_tasks, k)

@@ -199,11 +199,6 @@ def test_optimiser_strings_are_taken_apart() -> None:
     assert set(OPTIMISERS) == set(TORCH_NAMES)
 
 
-def test_an_unknown_device_is_refused() -> None:
-    with pytest.raises(SettingsError, match="abacus"):
-        SentEvalBackend(device="abacus")
-
-
 def test_missing_torch_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"medsenteval\[torch\]"):

@@ -49,14 +49,14 @@ def _intervals(width: float | None) -> Drawing:
 
 def _ranks(width: float | None) -> Drawing:
     ranks = np.array([1.25, 2.0, 3.5, 4.0, 4.25])
-    outcome = FriedmanOutcome(9.0, 0.03, 4.0, 0.02, ranks, 1.1, np.ones((5, 5)), 0.05, 4, 5)
+    outcome = FriedmanOutcome(9.0, 0.03, ranks, 1.1, 0.05, 4, 5)
     return critical_difference_diagram([LONG, "b", "c", "d", "lexical"], outcome, width)
 
 
 def _many_ranks(k: int, critical: float) -> Callable[[float | None], Drawing]:
     def draw(width: float | None) -> Drawing:
         ranks = np.linspace(1.5, k - 0.25, k)[::-1]
-        outcome = FriedmanOutcome(9.0, 0.03, 4.0, 0.02, ranks, critical, np.ones((k, k)), 0.05, 4, k)
+        outcome = FriedmanOutcome(9.0, 0.03, ranks, critical, 0.05, 4, k)
         return critical_difference_diagram([f"encoder-{number}" for number in range(k)], outcome, width)
 
     return draw
@@ -84,7 +84,7 @@ def _names_at_the_edge(width: float | None) -> Drawing:
     # Letters that are 12 and 3.6 pixels wide, in the smaller letters of relations 11 and 3.3.
     names = {most: "中" * wide + "i" * slim for most, wide, slim in ((220, 4, 48), (200, 2, 49), (260, 3, 69))}
     tall = {names[220]: Metric("acc", 70, 61, 78, 50, "percent", 9), "b": Metric("acc", 40, 30, 50, 50, "percent", 9)}
-    outcome = FriedmanOutcome(9.0, 0.03, 4.0, 0.02, np.array([1.0, 2.0, 3.0]), 1.1, np.ones((3, 3)), 0.05, 4, 3)
+    outcome = FriedmanOutcome(9.0, 0.03, np.array([1.0, 2.0, 3.0]), 1.1, 0.05, 4, 3)
     drawings = [
         interval_plot("RQE", "acc", "percent", 50.0, tall, width),
         heat_map([names[220]], ["中中" + "i" * 35, "中" * 4 + "i" * 98], [[HeatCell("1.0", 0.5)] * 2], width),

@@ -117,7 +117,7 @@ class ExactBackend:
         searched = self._tolerance_for(features)
         tolerance = max(searched / _FINAL_PRECISION, min(searched, _FINEST_TOLERANCE))
         single = [[penalty] for penalty in penalties]
-        fits = self._fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
+        fits = self.fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
         self._search = None
 
         def predict_fold(index: int) -> Prediction:
@@ -126,24 +126,25 @@ class ExactBackend:
         predictions = self._for_each_fold(predict_fold, folds, fits.coordinates.width)
         return predictions, self._report(fits, tolerance)
 
-    def fit(self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Penalties) -> Fits:
-        """Fit every fold with every penalty in its list; all lists have the same length."""
-        return self._fit(features, labels, n_classes, folds, penalties, self._tolerance_for(features))
-
     def _tolerance_for(self, features: Features) -> float:
         return default_tolerance(features.n_rows) if self.tolerance is None else self.tolerance
 
-    def _fit(
+    def fit(
         self,
         features: Features,
         labels: Labels,
         n_classes: int,
         folds: Sequence[Fold],
         penalties: Penalties,
-        tolerance: float,
+        tolerance: float | None = None,
         from_search: bool = False,
     ) -> Fits:
+        """Fit every fold with every penalty in its list; all lists have the same length.
+
+        With ``from_search`` each fold starts from the last search's fits to subsets of its rows, where there are any.
+        """
         _check(features, labels, n_classes, folds, penalties)
+        tolerance = self._tolerance_for(features) if tolerance is None else tolerance
         single = tolerance >= _FLOAT32_TOLERANCE
         dtype = np.float32 if single else np.float64
         trained = trained_rows(folds, features.n_rows)
