@@ -126,6 +126,7 @@ def test_our_protocols_run_inside_mteb() -> None:
         assert scores[theirs] == pytest.approx(ours(name).metric(metric).value / scale, abs=1e-9)
         assert scores["signature"].startswith(f"{name}@")
         assert task.metadata.main_score in scores
+        assert task.metadata.type == ("STS" if name.startswith("STS") else "Classification")
         assert task.metadata.name not in mteb_names()
 
 

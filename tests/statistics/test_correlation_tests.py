@@ -140,3 +140,10 @@ def test_correlations_that_are_impossible_by_less_than_one_are_refused() -> None
     for r in (1.001, -1.001):
         with pytest.raises(SettingsError, match="is no correlation"):
             fisher_interval(r, 30)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_williams_finds_a_difference_that_no_error_surrounds(sign: int) -> None:
+    """Correlations that determine one another, and cancel out: Williams' denominator is 0."""
+    found = williams_test(0.5 * sign, -0.5 * sign, 0.5, 20)
+    assert (found.statistic, found.p_value) == (math.inf * sign, 0.0)

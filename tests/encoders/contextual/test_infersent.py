@@ -212,6 +212,14 @@ def test_coverage_counts_tokens_types_and_texts(spec: str) -> None:
     assert encoder.coverage([]) == {"tokens": 0, "distinct_tokens": 0, "texts": 0}
 
 
+def test_the_first_word_of_the_vectors_is_a_word_like_any_other(folder: Path, spec: str, tmp_path: Path) -> None:
+    vectors = write_vectors(tmp_path / "turned.txt", WORDS[::-1])
+    encoder = load_encoder(f"infersent:{folder / 'infersent1.pkl'}+{vectors}")
+    assert isinstance(encoder, InferSentEncoder)
+    assert encoder.coverage([WORDS[-1]]) == {"tokens": 1, "distinct_tokens": 1, "texts": 1}
+    np.testing.assert_array_equal(encoder.encode([WORDS[-1]]), load_encoder(spec).encode([WORDS[-1]]))
+
+
 def test_identity_changes_with_what_changes_a_vector_and_only_then(folder: Path, spec: str, tmp_path: Path) -> None:
     plain = load_encoder(spec).identity
     torch.save(dict(reversed(state_dict().items())), tmp_path / "reordered.pkl")

@@ -171,6 +171,7 @@ def test_coverage_says_what_could_not_be_asked(write: Write) -> None:
     root = write(bmass(rows, ["a", "b", "c", "d", "e", "u"]))
     result = score("BMASS", root, TableEncoder(table), score="pairwise-distance")
     coverage = result.details["coverage"]
+    assert result.details["interval"] == "over questions"  # of the one relation that there is
     assert coverage == {
         "analogies": 7, "asked": 1, "dropped_unknown_a": 1, "dropped_unknown_b": 1, "dropped_unknown_c": 1,
         "dropped_no_direction": 1, "dropped_no_answer": 2, "answers": 7, "answers_not_candidates": 2,
