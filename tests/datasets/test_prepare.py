@@ -7,6 +7,7 @@ import io
 import json
 import os
 import shutil
+import stat
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from medsenteval.cli.main import main
 from medsenteval.datasets.convert import CONVERSIONS
 from medsenteval.datasets.locate import sample_root
 from medsenteval.datasets.manifest import manifest
-from medsenteval.datasets.prepare import Prepared, prepare
+from medsenteval.datasets.prepare import Prepared, prepare, staging
 from medsenteval.datasets.status import DIFFERS, INCOMPLETE, MISSING, READY, SYNTHETIC, examine, what_to_do
 from medsenteval.errors import DataError
 from tests.conftest import needs_libarchive
@@ -426,3 +427,11 @@ def test_files_of_the_users_choice_of_a_set_without_text_columns(write: Write) -
     assert code == 0
     assert "Examples" not in said
     assert "Label" not in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights as POSIX has them")
+def test_unfinished_data_is_for_its_maker_only(tmp_path: Path) -> None:
+    with staging(tmp_path / "new" / "data") as scratch:
+        (scratch / "part.txt").write_text("x")
+        assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
+    assert list((tmp_path / "new" / "data").iterdir()) == []

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import stat
 import subprocess
 import sys
 from dataclasses import asdict
@@ -666,6 +667,7 @@ def test_facts_of_a_model_that_others_can_change_are_found_out_again(tmp_path: P
 
     assert (facts(), facts(), len(loaded)) == ({"width": 3}, {"width": 3}, 1)
     [known] = (tmp_path / "cache" / "models-known").iterdir()
+    assert stat.S_IMODE(known.parent.stat().st_mode) == 0o700
     for n_loaded, place in enumerate((known, known.parent, known.parent.parent), start=2):
         known.write_text('{"width": 4}')
         mode = place.stat().st_mode

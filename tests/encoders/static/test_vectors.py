@@ -10,6 +10,7 @@ import os
 import pickle
 import re
 import shutil
+import stat
 import struct
 import subprocess
 import sys
@@ -565,6 +566,7 @@ def test_a_converted_copy_that_others_can_change_is_not_trusted(tmp_path: Path, 
     source.write_text("heart 1 2\nlung 3 4\n")
     load_encoder(f"vectors:{source}")
     [copy] = (tmp_path / "cache" / "vectors").iterdir()
+    assert [stat.S_IMODE(place.stat().st_mode) for place in (copy.parent, copy)] == [0o700, 0o700]
     for place in (tmp_path / "cache", copy.parent, copy, copy / "matrix.f32"):
         mode = place.stat().st_mode
         place.chmod(mode | 0o002)
