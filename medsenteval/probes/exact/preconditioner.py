@@ -245,17 +245,6 @@ def _intercept_curvature(weight: Reals) -> Reals:
     return curvature
 
 
-def relative_logit_sizes(preconditioner: Preconditioner, points: Reals, tolerance: float, *steps: Reals) -> Floats:
-    """Return how large the logits of each problem's steps are, at most, relative to those that its weights give."""
-    weights = points.copy()
-    weights[..., -1] = 0
-    # Where features say next to nothing, an error within the intercept's own rounding is as good as none.
-    smallest = 4 * np.finfo(points.dtype).eps / tolerance
-    largest = np.max([preconditioner.logit_sizes(step) for step in steps], axis=0)
-    relative: Floats = largest / np.maximum(preconditioner.logit_sizes(weights), smallest)
-    return relative
-
-
 def dots(a: Reals, b: Reals) -> Floats:
     """Return one scalar product for each problem."""
     # As products of a row and a column, which take half the time of einsum's.
