@@ -287,7 +287,8 @@ def test_the_plan_is_a_table_and_stops_there(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("*.json"))
     medsenteval(*arguments)
     assert "2 stored, 0 failed before, 0 to run" in medsenteval(*arguments, "--plan").stdout
-    assert "estimated time: under 1 s" in medsenteval(*arguments, "--plan", "--force").stdout
+    # How long it will take says more about the machine.
+    assert re.search(r"estimated time: (under )?\d", medsenteval(*arguments, "--plan", "--force").stdout)
 
 
 def test_the_plan_names_tasks_whose_data_is_absent(tmp_path: Path) -> None:

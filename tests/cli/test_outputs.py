@@ -327,6 +327,8 @@ def said(name: str) -> str:
         written = [path for path in sorted(Path().glob(WRITTEN[name])) if path.is_file()]
         parts += [f"--- {path}\n" + (path.read_text("utf-8") if path.suffix != ".docx" else "") for path in written]
     whole = "".join(parts).replace(str(REPOSITORY), "REPOSITORY")
+    # Where these lines break depends on how long the path of the clone is.
+    whole = re.sub(r"(?m)^Data: in(?:.+\n)+", lambda found: " ".join(found[0].split()) + "\n", whole)
     whole = re.sub(r"[\d,]{4,} bytes([;)])", r"# bytes\1", whole)
     whole = re.sub(r"done in [\d.]+ s", "done in # s", re.sub(r"\b[0-9a-f]{12}\b", "#" * 12, whole))
     return whole.replace(os.environ["MEDSENTEVAL_CACHE"], "CACHE")
