@@ -15,7 +15,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -29,7 +28,6 @@ from medsenteval.registry import task
 from medsenteval.running.suite_file import read_suite
 from medsenteval.support import files
 from medsenteval.support.files import read_json, read_lines, read_word_tables, read_xml
-from medsenteval.words.terms import sets
 
 Write = Callable[..., Path]
 DIGITS = "9" * 5000
@@ -285,11 +283,3 @@ def test_a_module_whose_name_no_file_can_have_is_missing(tmp_path: Path) -> None
     (tmp_path / "router_config.json").write_text(json.dumps({"types": {"9" * 300: f"{library}Dense"}}))
     with pytest.raises(EncoderError, match=r"is missing, but router_config\.json lists it"):
         check_modules(tmp_path, weights=True)
-
-
-@pytest.mark.parametrize("content", [b"", b"x", b"PK\x03\x04" + b"x" * 40])
-def test_a_damaged_piece_of_a_search_is_searched_again(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "0.npz").write_bytes(content)
-    assert list(sets._load(tmp_path / "0.npz")) == []
-    np.savez(tmp_path / "0.npz", lengths=np.array([{}], dtype=object))  # a pickle, which is not opened
-    assert list(sets._load(tmp_path / "0.npz")) == []

@@ -71,16 +71,6 @@ def random_negatives(positives: Sequence[Pair], forbidden: KnownPairs) -> Negati
     return Negatives(made, rng, unpaired)
 
 
-@dataclass(eq=False)
-class Searched:
-    """What is searched for in one set: numbers of texts, how many terms near each, and what is not to be found."""
-
-    texts: list[str]
-    queries: list[int]
-    wanted: list[int]
-    excluded: list[list[int]]
-
-
 class _Neighbourhood:
     """The terms of one set, and which of them a term may be paired with.
 
@@ -150,12 +140,12 @@ def levenshtein_negatives(
     forbidden: KnownPairs,
     *,
     legacy: bool = False,
-    search: Callable[[NearestTermIndex, Searched], Sequence[NearTerms]] | None = None,
+    progress: Callable[[int], object] = lambda n_done: None,
 ) -> Negatives:
     """Pair the first term of each positive with the terms of the set that are nearest to it by Levenshtein distance.
 
     Distances ignore case, and terms that differ in case only are never paired. Among the terms at one distance a random one
-    comes first. ``search`` may bring what an earlier run found.
+    comes first. ``progress`` is told of first terms as they have been searched for.
     """
     rng = random.Random(SEED)
     nearby = _Neighbourhood(positives, legacy)
@@ -164,13 +154,10 @@ def levenshtein_negatives(
     index = NearestTermIndex(texts)
     sources = sorted(nearby.targets)
     barred = {source: nearby.barred(source) for source in sources}
-    asked = Searched(
-        texts,
-        [number[source.lower()] for source in sources],
-        [len(nearby.targets[source]) + _SPARE for source in sources],
-        [_hidden(source, barred[source][0], nearby, number) for source in sources],
-    )
-    results = search(index, asked) if search is not None else index.search(asked.queries, asked.wanted, asked.excluded)
+    queries = [number[source.lower()] for source in sources]
+    enough = [len(nearby.targets[source]) + _SPARE for source in sources]
+    excluded = [_hidden(source, barred[source][0], nearby, number) for source in sources]
+    results = index.search(queries, enough, excluded, progress=progress)
     made: list[Pair] = []
     unpaired: list[str] = []
     # Who was paired with a term already: (X, term) rules out (term, X).
@@ -182,11 +169,11 @@ def levenshtein_negatives(
         while True:
             state = rng.getstate()
             chosen = _draw(near, wanted, away | pointing_at[source], moved, nearby, texts, source, forbidden, rng)
-            if len(chosen) == wanted or len(near.terms) + len(asked.excluded[place]) + 1 >= len(texts):
+            if len(chosen) == wanted or len(near.terms) + len(excluded[place]) + 1 >= len(texts):
                 break
             # Too many of those found are taken: look further, and draw anew from the same state.
             rng.setstate(state)
-            near = index.search([asked.queries[place]], [2 * len(near.terms) + wanted], [asked.excluded[place]])[0]
+            near = index.search([queries[place]], [2 * len(near.terms) + wanted], [excluded[place]])[0]
         unpaired.extend([source] * (wanted - len(chosen)))
         for term in chosen:
             made.append((source, term))

@@ -2,30 +2,24 @@
 
 Files have the reference code's names: ``FSN_SYN_easy_distance5.tsv`` holds positives with a header,
 ``FSN_SYN_easy_distance5_with_neg_advanced.txt`` (Levenshtein) and ``..._simple.txt`` (random) hold term, term, 1 or 0,
-shuffled and without a header. A build that was interrupted goes on where it stopped: finished files are read back, and a long
-search is kept in pieces.
+shuffled and without a header. A build that was interrupted goes on with the set at which it stopped: finished files are read
+back.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Final
 
-import numpy as np
-
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.files import read_lines
-from medsenteval.words.terms.nearest_term_index import NearestTermIndex, NearTerms
-from medsenteval.words.terms.negatives import KnownPairs, Negatives, Searched, levenshtein_negatives, random_negatives
+from medsenteval.words.terms.negatives import KnownPairs, Negatives, levenshtein_negatives, random_negatives
 from medsenteval.words.terms.positives import DIFFICULTIES, KINDS, Pair, Positives, split_by_distance
 
 #: Strategy for negatives -> what the reference code's files call it; in the order of building.
@@ -33,8 +27,6 @@ STRATEGIES: Final = {"levenshtein": "advanced", "random": "simple"}
 THRESHOLD: Final = 5
 _HEADERS: Final = {"FSN_SYN": ("pref", "alt"), "SYN_SYN": ("label1", "label2")}
 _MANIFEST: Final = "build.json"
-#: Terms whose neighbours are searched for between two savings.
-_SLAB: Final = 8192
 
 
 @dataclass(frozen=True, order=True)
@@ -113,6 +105,8 @@ def build_sets(
     progress: bool = False,
 ) -> dict[str, Any]:
     """Write all sets, their notice and their statistics below ``folder`` and return the statistics."""
+    from tqdm import tqdm
+
     split = split_by_distance(positives, THRESHOLD)
     folder.mkdir(parents=True, exist_ok=True)
     _check_same_build(folder, split, legacy, positives.source)
@@ -144,12 +138,10 @@ def build_sets(
             if strategy == "random":
                 negatives = random_negatives(pairs, forbidden)
             else:
-                negatives = levenshtein_negatives(
-                    pairs,
-                    forbidden,
-                    legacy=legacy,
-                    search=_resumable_search(folder / f".searching-{name}", str(name), progress),
-                )
+                # disable=None means: silent unless standard error is a terminal.
+                total, hidden = len({first for first, _ in pairs}), None if progress else True
+                with tqdm(total=total, desc=str(name), unit=" terms", leave=False, disable=hidden) as bar:
+                    negatives = levenshtein_negatives(pairs, forbidden, legacy=legacy, progress=bar.update)
             _write_set(folder, name, pairs, negatives)
             earlier[kind, level] = negatives.pairs
             unpaired[str(name)] = len(negatives.unpaired)
@@ -180,51 +172,6 @@ def _write_set(folder: Path, name: SetName, pairs: Sequence[Pair], negatives: Ne
     lines += [f"{first}\t{second}\t0\n" for first, second in negatives.pairs]
     negatives.rng.shuffle(lines)
     write_atomically(folder / name.file, "".join(lines))
-
-
-def _resumable_search(folder: Path, title: str, progress: bool) -> Callable[[NearestTermIndex, Searched], Sequence[NearTerms]]:
-    """Return a search that keeps what it found in pieces below ``folder`` until it is through."""
-
-    def search(index: NearestTermIndex, asked: Searched) -> list[NearTerms]:
-        from tqdm import tqdm
-
-        folder.mkdir(exist_ok=True)
-        found: list[NearTerms] = []
-        # disable=None means: silent unless standard error is a terminal.
-        with tqdm(total=len(asked.queries), desc=title, unit=" terms", leave=False, disable=None if progress else True) as bar:
-            for begin in range(0, len(asked.queries), _SLAB):
-                slab = slice(begin, begin + _SLAB)
-                path = folder / f"{begin}.npz"
-                part = _load(path) if path.is_file() else []
-                if len(part) == len(asked.queries[slab]):
-                    bar.update(len(part))
-                else:
-                    part = index.search(asked.queries[slab], asked.wanted[slab], asked.excluded[slab], progress=bar.update)
-                    _save(path, part)
-                found.extend(part)
-        shutil.rmtree(folder)
-        return found
-
-    return search
-
-
-def _save(path: Path, part: Sequence[NearTerms]) -> None:
-    scratch = path.with_suffix(".writing.npz")
-    lengths = np.array([len(near.terms) for near in part])
-    terms = np.concatenate([near.terms for near in part])
-    np.savez(scratch, lengths=lengths, terms=terms, distances=np.concatenate([near.distances for near in part]))
-    scratch.replace(path)
-
-
-def _load(path: Path) -> Sequence[NearTerms]:
-    """Return what was found before, nothing if the file is damaged: then it is searched again."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            ends = np.cumsum(stored["lengths"])[:-1]
-            parts = zip(np.split(stored["terms"], ends), np.split(stored["distances"], ends), strict=True)
-            return [NearTerms(terms, distances) for terms, distances in parts]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
-        return []
 
 
 def _check_same_build(folder: Path, split: Mapping[tuple[str, str], Sequence[Pair]], legacy: bool, source: str) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import pickle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -21,6 +18,7 @@ from medsenteval.cli.main import main
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.terms import sets as sets_module
+from medsenteval.words.terms.negatives import levenshtein_negatives
 from medsenteval.words.terms.positives import Positives, positives_from_obo, split_by_distance
 from medsenteval.words.terms.sets import SetName, build_sets, read_set, read_sets, set_names, source_of, statistics_of
 from tests.words.terms.release import write_release
@@ -81,47 +79,22 @@ def test_twenty_sets_hold_what_they_promise(tmp_path: Path, legacy: bool) -> Non
 def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     positives = families()
     build(positives, tmp_path / "whole")
-    monkeypatch.setattr(sets_module, "_SLAB", 5)
-    saved = sets_module._save
     calls = []
 
-    def stop_later(path: Path, part: list[object]) -> None:
-        calls.append(path)
-        if len(calls) == 12:
+    def stop_later(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 3:
             raise KeyboardInterrupt
-        saved(path, part)  # type: ignore[arg-type]
+        return levenshtein_negatives(*arguments, **options)
 
-    monkeypatch.setattr(sets_module, "_save", stop_later)
+    monkeypatch.setattr(sets_module, "levenshtein_negatives", stop_later)
     with pytest.raises(KeyboardInterrupt):
         build(positives, tmp_path / "parts")
-    left = list((tmp_path / "parts").glob(".searching-*/*.npz"))
-    assert left
     again: list[str] = []
     build_sets(positives, tmp_path / "parts", notice="A notice.", announce=again.append)
-    assert any("finished before" in line for line in again)
-    assert not {*left} & {*calls[12:]}, "what was found before is not searched again"
+    assert sum("finished before" in line for line in again) == 2
     for name in set_names():
         assert (tmp_path / "parts" / name.file).read_bytes() == (tmp_path / "whole" / name.file).read_bytes()
-    assert not list((tmp_path / "parts").glob(".searching-*"))
-
-
-class Trap:
-    def __init__(self, made: Path) -> None:
-        self.made = made
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.made),)
-
-
-def test_what_a_stopped_build_left_is_read_as_numbers_only(tmp_path: Path) -> None:
-    """A folder of sets may come from someone else; what is damaged is searched again."""
-    trapped = np.array([Trap(tmp_path / "made")], dtype=object)
-    for name, content in (("raw", pickle.dumps(trapped)), ("cut", b"PK\3\4")):
-        (tmp_path / name).write_bytes(content)
-        assert sets_module._load(tmp_path / name) == []
-    np.savez(tmp_path / "held.npz", lengths=trapped, terms=trapped, distances=trapped)
-    assert sets_module._load(tmp_path / "held.npz") == []
-    assert not (tmp_path / "made").exists()
 
 
 def test_two_builds_do_not_mix(tmp_path: Path) -> None:
