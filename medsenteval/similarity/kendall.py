@@ -1,8 +1,7 @@
 """Kendall's tau-b across coordinates for many pairs of vectors, by counting bits.
 
-Tau compares the order of every two coordinates in both vectors. One bit for every two coordinates says which is larger; for
-vectors without equal coordinates the number of discordant pairs is the number of bits in which two vectors differ. An exclusive
-or and a count of bits replace the sort that each pair would need: 200 coordinates are 311 words of 64 bits.
+Tau compares the order of every two coordinates in both vectors. Bits for every two coordinates say which is larger, and counts
+of bits replace the sort that each pair would need: 200 coordinates are two times 311 words of 64 bits.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ def doubled_ranks(values: Floats) -> tuple[NDArray[np.int32], NDArray[np.bool_]]
 
 
 def plane_bytes(dimension: int) -> int:
-    """Return the bytes that the bits of one vector without ties take."""
-    return 8 * _n_words(dimension)
+    """Return the bytes that the bits of one vector take."""
+    return 16 * _n_words(dimension)
 
 
 def _n_pairs(dimension: int) -> int:
@@ -53,62 +52,42 @@ def _n_words(dimension: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class SignPlanes:
-    """For each vector a bit for every two coordinates: is the later one larger? ``lesser`` is needed only where there are ties.
+    """For each vector two bits for every two coordinates: is the later one greater, is it lesser? Equal ones have neither.
 
     ``untied`` counts the pairs of unequal coordinates of each vector.
     """
 
     greater: Words
-    lesser: Words | None
+    lesser: Words
     untied: NDArray[np.int64]
-    n_pairs: int
 
     @classmethod
     def of(cls, values: Floats) -> SignPlanes:
         n, dimension = values.shape
-        greater = np.empty((n, _n_words(dimension)), dtype=np.uint64)
-        untied = np.full(n, _n_pairs(dimension), dtype=np.int64)
-        lesser: Words | None = None
+        greater, lesser = np.empty((2, n, _n_words(dimension)), dtype=np.uint64)
+        used: Words = np.packbits(np.arange(64 * _n_words(dimension)) < _n_pairs(dimension)).view(np.uint64)
         # Ranks fit into 16 bits, which are compared four times as many at once as float64.
         kind: type[np.int16 | np.int32] = np.int16 if 2 * dimension < np.iinfo(np.int16).max else np.int32
         for start in range(0, n, _VECTORS_AT_ONCE):
-            block = slice(start, min(start + _VECTORS_AT_ONCE, n))
+            block = slice(start, start + _VECTORS_AT_ONCE)
             found, tied = doubled_ranks(values[block])
             ranks: NDArray[np.signedinteger] = found.astype(kind)
             greater[block] = _packed(ranks)
-            if tied.any():
-                lesser = _complement(greater, dimension) if lesser is None else lesser
-                lesser[block] = _packed(-ranks)
-                untied[block] = _popcounts(greater[block]) + _popcounts(lesser[block])
-            elif lesser is not None:
-                lesser[block] = _complement(greater[block], dimension)
-        return cls(greater, lesser, untied, _n_pairs(dimension))
+            lesser[block] = _packed(-ranks) if tied.any() else ~greater[block] & used
+        return cls(greater, lesser, _popcounts(greater) + _popcounts(lesser))
 
     def taus(self, left: Rows, right: Rows) -> Floats:
         """Return tau-b of vectors ``left[i]`` and ``right[i]``; a constant vector has none and gives 0."""
         balance = np.empty(len(left), dtype=np.int64)
-        tied = (self.untied[left] < self.n_pairs) | (self.untied[right] < self.n_pairs)
         for start in range(0, len(left), _PAIRS_AT_ONCE):
-            block = slice(start, min(start + _PAIRS_AT_ONCE, len(left)))
-            differing = np.take(self.greater, left[block], axis=0)
-            differing ^= np.take(self.greater, right[block], axis=0)
-            balance[block] = self.n_pairs - 2 * _popcounts(differing)
-        if self.lesser is not None and tied.any():
-            balance[tied] = self._balance_with_ties(self.lesser, left[tied], right[tied])
+            block = slice(start, start + _PAIRS_AT_ONCE)
+            up, down = (np.take(plane, left[block], axis=0) for plane in (self.greater, self.lesser))
+            up2, down2 = (np.take(plane, right[block], axis=0) for plane in (self.greater, self.lesser))
+            # Concordant minus discordant pairs of coordinates; those that are equal in one vector are neither.
+            balance[block] = _popcounts((up & up2) | (down & down2)) - _popcounts((up & down2) | (down & up2))
         below = np.sqrt(self.untied[left].astype(np.float64) * self.untied[right])
         taus: Floats = np.divide(balance, below, out=np.zeros(len(left)), where=below > 0)
         return taus
-
-    def _balance_with_ties(self, lesser: Words, left: Rows, right: Rows) -> NDArray[np.int64]:
-        """Return concordant minus discordant pairs; pairs that are equal in one vector are neither."""
-        balance = np.empty(len(left), dtype=np.int64)
-        for start in range(0, len(left), _PAIRS_AT_ONCE):
-            block = slice(start, min(start + _PAIRS_AT_ONCE, len(left)))
-            up, down = (np.take(plane, left[block], axis=0) for plane in (self.greater, lesser))
-            up2, down2 = (np.take(plane, right[block], axis=0) for plane in (self.greater, lesser))
-            concordant = _popcounts(up & up2) + _popcounts(down & down2)
-            balance[block] = concordant - _popcounts(up & down2) - _popcounts(down & up2)
-        return balance
 
 
 def _packed(ranks: NDArray[np.signedinteger]) -> Words:
@@ -125,14 +104,6 @@ def _packed(ranks: NDArray[np.signedinteger]) -> Words:
         # In an even number of coordinates those half-way round meet twice; the first half of them is enough.
         bits[:, full * dimension : full * dimension + half] = around[:, half:dimension] > ranks[:, :half]
     return np.packbits(bits, axis=1).view(np.uint64)
-
-
-def _complement(greater: Words, dimension: int) -> Words:
-    """Return the bits of "smaller" for vectors without ties: all that are not "greater", the padding left empty."""
-    used = np.zeros(64 * greater.shape[1], dtype=np.bool_)
-    used[: _n_pairs(dimension)] = True
-    complement: Words = ~greater & np.packbits(used).view(np.uint64)
-    return complement
 
 
 #: Bits set in every number of 16 bits, for NumPy 1, which cannot count bits.

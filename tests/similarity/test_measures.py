@@ -97,7 +97,7 @@ def test_bits_are_counted_without_numpys_own_count(monkeypatch: pytest.MonkeyPat
 
 
 def test_vectors_with_ties_after_many_without() -> None:
-    """The second plane of bits is made when the first tie appears; vectors before and after it must still be right."""
+    """Vectors are ranked in blocks: one with ties changes nothing for those before and after it."""
     rng = np.random.default_rng(3)
     matrix = rng.standard_normal((3 * kendall_module._VECTORS_AT_ONCE, 12))
     matrix[kendall_module._VECTORS_AT_ONCE + 5] = np.round(matrix[5])
