@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 from medsenteval.cli.commands import COMMAND_GROUPS, COMMANDS
 from medsenteval.cli.figures import _inches as figure_inches
 from medsenteval.cli.main import main
+from medsenteval.cli.terminal import line_width
 from medsenteval.cli.terms import _statistics_table
 from medsenteval.datasets.locate import sample_root
 from medsenteval.errors import SettingsError
@@ -249,7 +250,9 @@ def test_a_wrong_suite_file_is_refused(toml: str, message: str, write: Write) ->
 
 
 def test_seeds_must_be_numbers_and_a_suite_file_must_exist(tmp_path: Path) -> None:
-    assert "whole numbers" in medsenteval("run", "--seeds", "1,x").stderr
+    for seeds in ("1,x", "1,", "9" * 20, "9" * 5000):
+        assert "expected whole numbers separated by commas" in medsenteval("run", "--seeds", seeds).stderr
+    assert f"seed is {2**32}; it must be below 2^32" in medsenteval("run", "--seeds", f"1,{2**32}").stderr
     assert "cannot be read" in medsenteval("run", str(tmp_path / "none.toml")).stderr
 
 
@@ -362,6 +365,15 @@ def test_warnings_of_others_are_shown_as_python_shows_them(monkeypatch: pytest.M
     outcome = medsenteval("data", "status", "RQE")
     first, *_, last = outcome.stderr.splitlines()
     assert (first.partition(": ")[2], last, outcome.stdout) == ("FutureWarning: a library is old", "Error: the end", "")
+
+
+@pytest.mark.parametrize(("columns", "width"), [("1", 40), ("40", 40), ("41", 41), ("200", 200), ("wide", None), ("", None)])
+def test_lines_are_as_long_as_columns_says_and_no_shorter_than_forty(
+    columns: str, width: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert line_width(wide=False) == width
+    assert line_width(wide=True) is None
 
 
 def test_commands_can_be_completed_and_widths_named() -> None:

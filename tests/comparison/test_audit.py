@@ -142,6 +142,7 @@ def test_vectors_are_changed_as_scikit_learn_changes_them() -> None:
     assert np.var(without, axis=0).sum() == pytest.approx(reference.explained_variance_[1:].sum() * 199 / 200, rel=1e-4)
     assert np.linalg.norm(spectrum.unit_length(), axis=1) == pytest.approx(np.ones(200), abs=1e-6)
     assert Spectrum(rows[:50]).whitened() is None
+    assert Spectrum(np.ones((5, 3), dtype=np.float32)).first_share == 0
 
 
 def test_the_frontier_begins_at_the_stored_score_bit_for_bit_and_calls_no_encoder(

@@ -109,6 +109,9 @@ def test_the_file_is_official_and_holds_the_encoder_of_the_best_pass(mednli: Dat
     trained = train_infersent(train, dev, vectors, tmp_path / "encoder.pkl", TINY, announce=seen.append)
     assert tuple(seen) == trained.passes
     assert trained.passes[0].best
+    for each in seen:
+        right = [each.train_accuracy / 100 * len(train), each.dev_accuracy / 100 * len(dev)]
+        assert right == pytest.approx(np.round(right))
     state = torch.load(tmp_path / "encoder.pkl", weights_only=True)
     assert state["enc_lstm.weight_ih_l0"].shape == (16, DIMENSION)
     assert len(state) == 8
