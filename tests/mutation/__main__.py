@@ -5,7 +5,8 @@
 
 The first command notes which test runs which line, in parts if need be; it holds until lines are moved. Each mutant is then
 written into a copy of the repository. A test that fails and passes without the mutant, an error while tests are collected, or
-a run beyond the limit means that it was noticed. What survives is a hole in the tests, or a change that no test can see.
+a run beyond the limit, unless it goes beyond without the mutant, too, means that it was noticed. What survives is a hole in
+the tests, or a change that no test can see.
 """
 
 from __future__ import annotations
@@ -102,10 +103,13 @@ def _noticed_by(tree: Path, mutant: Mutant, source: str, tests: list[str], limit
     try:
         for start, stop in pairwise(bounds):
             if found := _failures(tree, tests[start:stop], limit):
-                return found[0]
-        return ""
+                break
+        else:
+            return ""
     finally:
         _write(tree / mutant.file, source)
+    # Tests that do not end without the mutant either have judged nothing.
+    return found[0] if found != ["time"] or _failures(tree, tests[start:stop], limit) != ["time"] else ""
 
 
 def _judge(tree: Path, sample: list[Mutant], sources: dict[Path, str], lines: Path, limit: int) -> dict[Mutant, str]:
@@ -124,7 +128,7 @@ def _judge(tree: Path, sample: list[Mutant], sources: dict[Path, str], lines: Pa
             how = f"noticed ({noticed[mutant]})" if noticed[mutant] else f"SURVIVED {len(tests)} tests"
             print(f"{time.monotonic() - started:4.0f} s  {mutant.describe(source)}: {how}", flush=True)
         judges = sorted({test for test in noticed.values() if "::" in test} - broken)
-        broken |= set(_failures(tree, judges, 100 * limit, stop=False))
+        broken |= set(_failures(tree, judges, 100 * limit, stop=False)) if judges else set()
         if broken:
             print("fail without any mutant, too:", *sorted(broken), flush=True)
     return noticed
