@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, runtime_checkable
@@ -119,7 +119,8 @@ class Split:
             references[:] = column
             return tuple(references[at])
 
-        return Split(**{name: pick(column) for name, column in vars(self).items()})
+        # Those of subclasses have columns of their own.
+        return Split(**{field.name: pick(getattr(self, field.name)) for field in fields(Split)})
 
     def all_texts(self) -> Iterator[str]:
         yield from self.texts

@@ -92,12 +92,20 @@ def table_sentences(part: str, table: Table, columns: Columns, rejected: list[Re
     classes = table.classes.get(columns.of["tag"], ())
     found: dict[str, Blocks] = {}
     sentence: Any = None
-    fresh = True
+    name: str | None = part
+    fresh, listed = True, False
+    unread: list[tuple[int, str]] = []
     for number, cells in table.pick([columns.of[role] for role in roles]):
         if isinstance(cells, str):
-            if cells != BLANK:
-                rejected.append(RejectedRow(table.name, number, "", cells))
-            fresh = True
+            if cells == BLANK:
+                fresh = True
+                continue
+            # It rejects the sentence that it stands in, and the next one too if it may have been the first line of that.
+            own = found.setdefault(name or "", [])
+            if fresh or listed or not own:
+                own.append([])
+            own[-1].append((number, cells))
+            fresh, unread = False, [(number, cells)]
             continue
         row = dict(zip(roles, cells, strict=True))
         name = part if "split" not in row else split_of(str(row["split"]))
@@ -111,8 +119,8 @@ def table_sentences(part: str, table: Table, columns: Columns, rejected: list[Re
             continue
         # A cell that is filled on a sentence's first row only belongs to the rows below it as well.
         if listed or fresh or row.get("sentence") not in (None, sentence) or not own:
-            own.append([])
-        sentence, fresh = row.get("sentence", sentence), False
+            own.append([] if listed or fresh else unread)
+        sentence, fresh, unread = row.get("sentence", sentence), False, []
         own[-1].extend((number, _tagged(token, tag, classes)) for token, tag in zip(tokens, tags, strict=True))
     return found
 

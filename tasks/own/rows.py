@@ -85,7 +85,7 @@ def read_sentences(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], 
         for name, own in table_sentences(split, table, columns, builder.rejected).items():
             blocks.setdefault(name, []).extend(own)
     lines = (line for own in blocks.values() for block in own for _, line in block)
-    builder.labels = tuple(sorted({line.split("\t")[1].partition("-")[2] for line in lines} - {""}))
+    builder.labels = tuple(sorted({line.partition("\t")[2].partition("-")[2] for line in lines} - {""}))
     if not builder.labels:
         raise DataError(f"{parts[0][1].name}: column {columns.of['tag']!r}: no tag names an entity, such as B-Disease")
     found: dict[str, Split] = {}

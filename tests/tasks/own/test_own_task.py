@@ -385,6 +385,22 @@ def test_tokens_and_tags_in_three_layouts_are_one_corpus(counting: CountingEncod
     assert "SECRET" not in " ".join(rejected)
 
 
+def test_a_line_that_cannot_be_read_rejects_its_whole_sentence(write: Write) -> None:
+    """Without its broken line a sentence would be two, and an entity across it two entities."""
+    whole = "the\tO\nleft\tB-Organ\nkidney\tI-Organ\n\n"
+    broken = whole.replace("left\tB-Organ", "left\tB-Organ\textra\tcells")
+    folder = write({"train.tsv": "token\ttag\n" + whole * 60 + broken + whole, "test.tsv": "token\ttag\n" + whole})
+    found = _dataset(own_task(folder))
+    assert set(found.splits["train"].texts) == {"the left kidney"}
+    assert (len(found.splits["train"]), [row.line for row in found.rejected]) == (61, [243])
+    rows = [f"{i},{token},{tag},train" for i in range(60) for token, tag in (("Left", "B-Organ"), ("kidney", "I-Organ"))]
+    rows[20] += ",more"  # the first token of sentence 10, which may as well have been the last of sentence 9
+    numbered = write({"all.csv": "\n".join(["Sentence #,Word,Tag,Split", *rows, "60,Lung,B-Organ,test"])}, "n") / "all.csv"
+    found = _dataset(own_task(numbered))
+    assert set(found.splits["train"].texts) == {"Left kidney"}
+    assert (len(found.splits["train"]), len(found.rejected)) == (58, 2)
+
+
 def test_suite_files_name_own_data_and_paths_begin_at_the_file(write: Write) -> None:
     folder = write({
         "notes.csv": _csv(_notes()),
