@@ -1,16 +1,23 @@
 """Exact nearest terms by Levenshtein distance, among hundreds of thousands, without computing all distances.
 
 For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so
-that whoever draws among equals draws from the same terms as a search over all pairs would give. See ``search_kernels`` for how.
+that whoever draws among equals draws from the same terms as a search over all pairs would give.
+
+How: a term's neighbours in a few sorted lists (see ``sorted_lists``) give a first limit that is mostly the final one or nearly
+so. Terms are kept in order of length, so that only some lengths can be within that limit; numbers of characters and of pairs
+of characters bound the distance from below and rule out nearly all of these (see ``lower_bounds``). The rest are measured, as
+far as the limit allows (see ``search_kernels``). A larger list has nearer terms and so lower limits: each term then leaves a
+smaller share of the list to be measured, and the whole search grows by less than the square.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +26,8 @@ from medsenteval.errors import MissingExtraError
 from medsenteval.support.arrays import Counts
 from medsenteval.support.cores import available_cores
 
-#: Terms that a thread looks for before it takes others.
+#: Terms that one call of the compiled search looks for.
 _CHUNK: Final = 256
-#: Characters that are counted, the last one standing for all rarer ones too; where counts stop, and where lengths do: all
-#: differences of two terms together are below 255.
-_CHARACTERS: Final = 22
-_HIGHEST_COUNT: Final = 8
-_HIGHEST_LENGTH: Final = 254 - _CHARACTERS * _HIGHEST_COUNT
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +38,15 @@ class NearTerms:
     distances: Counts
 
 
-def count_characters(codes: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """Return a column for each row of codes, a term: how often it has each character, numbered by frequency, and its length."""
-    counts = np.empty((_CHARACTERS + 1, len(codes)), dtype=np.uint8)
-    for character in range(_CHARACTERS):
-        same = codes == character if character < _CHARACTERS - 1 else codes >= character
-        counts[character] = np.minimum(np.count_nonzero(same, axis=1), _HIGHEST_COUNT)
-    counts[_CHARACTERS] = min(codes.shape[1], _HIGHEST_LENGTH)
-    return counts
+def _encode(texts: Sequence[str]) -> tuple[NDArray[Any], int]:
+    """Return all characters of the texts, numbered from the most frequent on, and how many different ones there are."""
+    joined = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    frequencies = np.bincount(joined)
+    n_characters = int(np.count_nonzero(frequencies))
+    rank = np.zeros(len(frequencies), dtype=np.int64)
+    rank[np.argsort(-frequencies, kind="stable")[:n_characters]] = np.arange(n_characters)
+    # One type for nearly all lists: the search is compiled for each.
+    return rank.astype(np.uint16 if n_characters <= 1 << 16 else np.uint32)[joined], n_characters
 
 
 class NearestTermIndex:
@@ -51,42 +54,32 @@ class NearestTermIndex:
 
     def __init__(self, texts: Sequence[str]) -> None:
         try:
-            from medsenteval.words.terms.search_kernels import BLOCK, search_term
+            self._kernels = import_module("medsenteval.words.terms.search_kernels")
+            self._bounds = import_module("medsenteval.words.terms.lower_bounds")
+            self._neighbours = import_module("medsenteval.words.terms.sorted_lists")
         except ImportError as error:
             raise MissingExtraError("the nearest-term search", "numba", "terms") from error
         if len(set(texts)) != len(texts) or not all(texts):
             raise ValueError("the index needs texts that differ and are not empty")
-        self._search_term = search_term
-        frequencies = np.bincount(_code_points(texts))
-        rank = np.argsort(np.argsort(-frequencies, kind="stable")).astype(np.uint32)
-        by_length: dict[int, list[int]] = defaultdict(list)
-        for number, text in enumerate(texts):
-            by_length[len(text)].append(number)
-        numbers, counts, widths, codes = [], [], [], []
-        for length, listed in sorted(by_length.items()):
-            members = np.array(listed)
-            rows = rank[_code_points([texts[number] for number in members])].reshape(-1, length)
-            counted = count_characters(rows)
-            # Terms with nearly the same characters share a block, so that few blocks must be measured.
-            order = np.lexsort(counted[::-1])
-            # A block that is not full repeats its last term, at places that are never found.
-            padded = np.concatenate([order, np.repeat(order[-1:], -len(order) % BLOCK)])
-            numbers += [members[order], np.full(len(padded) - len(order), -1)]
-            counts.append(counted[:, padded])
-            widths += [length] * (len(padded) // BLOCK)
-            codes.append(rows[padded].reshape(-1, BLOCK, length).transpose(0, 2, 1).ravel())
-        self._number_at = np.concatenate(numbers)
-        used = np.flatnonzero(self._number_at >= 0)
-        self._padding = np.flatnonzero(self._number_at < 0)
-        self._place_of = np.empty(len(texts), dtype=np.int64)
-        self._place_of[self._number_at[used]] = used
-        self._tables = (
-            int(np.count_nonzero(frequencies)),
-            np.ascontiguousarray(np.concatenate(counts, axis=1)),
-            np.array(widths),
-            np.cumsum([0, *(BLOCK * width for width in widths[:-1])]),
-            np.concatenate(codes),
-        )
+        self._texts = texts
+        #: Place in the index -> the caller's number, and back. Terms of one length that end alike stand together.
+        self._number_of = np.array(sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i][::-1])), dtype=np.int64)
+        self._place_of = np.argsort(self._number_of)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def _tables(self) -> tuple[Any, ...]:
+        texts = [self._texts[number] for number in self._number_of]
+        codes, n_characters = _encode(texts)
+        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        return (
+            codes, n_characters, starts, np.searchsorted(lengths, np.arange(lengths[-1] + 2)),
+            self._bounds.count_characters(codes, starts), self._bounds.mark_pairs(codes, starts),
+            *self._neighbours.sort_in_many_ways(texts, codes, starts),
+        )  # fmt: skip
 
     def search(
         self,
@@ -100,23 +93,31 @@ class NearestTermIndex:
 
         A query itself and the texts excluded for it neither count nor appear. Fewer come back only when there are no more.
         """
+        tables = self._tables
+        places = self._place_of[np.asarray(queries, dtype=np.int64)]
+        enough = np.asarray(wanted, dtype=np.int64)
+        # Terms that are neighbours in the index look at the same part of it: one after the other, they find it in the cache.
+        # The longest, which take longest, come first, so that all cores finish together.
+        turns = np.argsort(-places)
 
-        def search_one(turn: int) -> NearTerms:
-            barred = self._place_of[[queries[turn], *(excluded[turn] if excluded is not None else ())]]
-            hidden = np.concatenate([self._padding, barred])
-            places, distances = self._search_term(self._place_of[queries[turn]], wanted[turn], hidden, *self._tables)
-            terms = self._number_at[places]
-            order = np.lexsort((terms, distances))
-            return NearTerms(terms[order], distances[order])
+        def search_chunk(begin: int) -> tuple[Counts, list[NearTerms]]:
+            chunk = turns[begin : begin + _CHUNK]
+            hidden = [[queries[turn], *(excluded[turn] if excluded is not None else ())] for turn in chunk]
+            hits = self._kernels.search_terms(
+                places[chunk],
+                enough[chunk],
+                np.cumsum([0, *map(len, hidden)]),
+                self._place_of[np.array([number for numbers in hidden for number in numbers], dtype=np.int64)],
+                *tables,
+            ).astype(np.int64)
+            hits[:, 2] = self._number_of[hits[:, 2]]
+            hits = hits[np.lexsort((hits[:, 2], hits[:, 1], hits[:, 0]))]
+            parts = np.split(hits, np.searchsorted(hits[:, 0], np.arange(1, len(chunk))))
+            return chunk, [NearTerms(part[:, 2], part[:, 1]) for part in parts]
 
-        found: list[NearTerms] = []
+        found: dict[int, NearTerms] = {}
         with ThreadPoolExecutor(available_cores()) as pool:
-            chunks = [range(begin, min(begin + _CHUNK, len(queries))) for begin in range(0, len(queries), _CHUNK)]
-            for part in pool.map(lambda chunk: [search_one(turn) for turn in chunk], chunks):
-                found.extend(part)
+            for chunk, part in pool.map(search_chunk, range(0, len(turns), _CHUNK)):
+                found.update(zip(chunk.tolist(), part, strict=True))
                 progress(len(part))
-        return found
-
-
-def _code_points(texts: Sequence[str]) -> NDArray[np.uint32]:
-    return np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        return [found[turn] for turn in range(len(turns))]

@@ -1,16 +1,8 @@
-"""The compiled search for the terms nearest to one: a lower bound for every term, and the distance where that is low enough.
-
-Terms lie in blocks of ``BLOCK`` terms of one length: place p is lane ``p % BLOCK`` of block ``p // BLOCK``, whose codes of
-characters begin at ``begins[block]``, all first characters before all second ones. The lanes of a block are worked on side by
-side, several in one instruction.
-
-The bound is the bag distance of Bartolini, Ciaccia and Patella 2002: one edit takes at most one character away and adds at most
-one, so the numbers of each character and the lengths differ by at most 2 d in all between terms at distance d. That stays true
-where several characters count as one and where counts stop at a highest number.
+"""The compiled search for nearest terms: lower bounds, and the distance itself for what they leave.
 
 Distances are computed by Myers' bit-parallel algorithm (1999) in Hyyrö's form (2003): a word holds the vertical differences of
 one column of the table of distances, and a few operations lead to the next column. The distance is counted along the diagonal
-that ends in the last cell.
+that ends in the last cell. Values never fall along a diagonal, so a term is given up as soon as that one is above the limit.
 """
 
 from __future__ import annotations
@@ -20,105 +12,200 @@ from typing import Final
 import numpy as np
 
 from medsenteval.support.compiling import compiled_loop
+from medsenteval.words.terms.lower_bounds import keep_by_characters, keep_by_pairs
 
-BLOCK: Final = 32
-#: The difference that marks a place which is not to be found; all others are below.
-_EXCLUDED: Final = 255
-#: Rows of the table of distances that are worked on together, as many as a word has bits.
-_ROWS: Final = 32
-#: Columns between two looks at whether all terms of a block are beyond the limit: values never fall along a diagonal.
+#: Neighbours on each side in a sorted list that give the first limit; more of them where that is not low: a search up to a
+#: high limit takes so much longer that looking further pays.
+_REACH: Final = 8
+_FAR_REACH: Final = 32
+_LOW: Final = 12
+#: Diagonals that ``_measure_together`` follows: it serves for limits below.
+_BAND: Final = 32
+#: Terms that it measures side by side, and the columns between two looks at whether all of them are beyond the limit.
+_TOGETHER: Final = 32
 _COLUMNS: Final = 4
 
 
 @compiled_loop
-def differences(counts, query):  # type: ignore[no-untyped-def]
-    """Return how much each term differs from the query in characters and length: at most twice its distance."""
-    differing = np.zeros(counts.shape[1], dtype=np.uint8)
-    for row in counts:
-        own = row[query]
-        for place in range(len(row)):
-            differing[place] += np.uint8(max(row[place], own) - min(row[place], own))
-    return differing
+def _set_masks(masks, windows, codes, begin, end):  # type: ignore[no-untyped-def]
+    """Note at which places of the query each character stands: in words of 64 places, and in windows of ``_BAND`` places.
+
+    Bit b of window w tells of place w - (_BAND - 1) + b.
+    """
+    for place in range(end - begin):
+        character = codes[begin + place]
+        masks[place >> 6, character] |= np.uint64(1) << np.uint64(place & 63)
+        for back in range(_BAND):
+            windows[place + back, character] |= np.uint32(1) << np.uint32(_BAND - 1 - back)
 
 
 @compiled_loop
-def _measure_block(masks, length, codes, width, limit, carries, work, distances):  # type: ignore[no-untyped-def]
-    """Write the distances of the query to the terms of a block; any number above ``limit`` may stand for one above it.
+def _clear_masks(masks, windows, codes, begin, end):  # type: ignore[no-untyped-def]
+    for place in range(end - begin):
+        character = codes[begin + place]
+        masks[place >> 6, character] = 0
+        for back in range(_BAND):
+            windows[place + back, character] = 0
 
-    Goes through the columns once for each 32 rows; ``carries`` hands the differences along the last row on to the next 32.
+
+@compiled_loop
+def _measure(masks, length, codes, begin, end, limit, horizontal):  # type: ignore[no-untyped-def]
+    """Return the distance of the query to a term, or a number above ``limit`` if it is above.
+
+    Goes through the columns once for each 64 rows; ``horizontal`` hands the differences along the last row on to the next 64.
     """
-    one, last = np.uint32(1), np.uint32(_ROWS - 1)
-    plus, minus, matches = work[0], work[1], work[2]
+    one = np.uint64(1)
+    longer = length - (end - begin)
+    distance = abs(longer)
+    if distance > limit:
+        return distance
+    horizontal[: end - begin] = 1
+    for block in range((length + 63) >> 6):
+        plus, minus = ~np.uint64(0), np.uint64(0)
+        for place in range(end - begin):
+            carry_plus, carry_minus = np.uint64(horizontal[place] == 1), np.uint64(horizontal[place] == -1)
+            matches = masks[block, codes[begin + place]] | carry_minus
+            diagonal = (((matches & plus) + plus) ^ plus) | matches | minus
+            horizontal_plus, horizontal_minus = minus | ~(diagonal | plus), diagonal & plus
+            horizontal[place] = np.int64(horizontal_plus >> np.uint64(63)) - np.int64(horizontal_minus >> np.uint64(63))
+            horizontal_plus = (horizontal_plus << one) | carry_plus
+            plus = ((horizontal_minus << one) | carry_minus) | ~(diagonal | horizontal_plus)
+            minus = horizontal_plus & diagonal
+            row = place + longer
+            if row >> 6 == block:
+                distance += np.int64(((diagonal >> np.uint64(row & 63)) & one) ^ one)
+                if distance > limit:
+                    return distance
+    return distance
+
+
+@compiled_loop
+def _measure_together(  # type: ignore[no-untyped-def]
+    windows, length, codes, starts, terms, first, n, width, limit, begins, work, distances
+):
+    """Put the distances of the query to the terms from place ``first`` on, ``_TOGETHER`` of n terms, into ``distances``; any
+    number above ``limit``, which is below ``_BAND``, may stand for a distance above it. All are of ``width`` characters.
+
+    A path of at most ``limit`` edits through the table stays on ``limit`` + 1 diagonals around the one that ends in the last
+    cell. So one short word is enough for terms of any length; it moves down by one row with every column. Above the first row
+    the table goes on as if no character matched: cells there do not lower the ones that count. The compiler handles several
+    terms at a time in the second of the inner loops; in one loop with the look-ups it would not.
+    """
+    distance, plus, minus, matches = work[0], work[1], work[2], work[3]
+    one = np.uint32(1)
     longer = length - width
-    distances[:] = abs(longer)
-    carries[0, : width * BLOCK] = 1
-    carries[1, : width * BLOCK] = 0
-    for rows in range(len(masks)):
-        plus[:] = np.uint32(0xFFFFFFFF)
-        minus[:] = 0
-        for place in range(width):
-            column = slice(place * BLOCK, (place + 1) * BLOCK)
-            characters, carry_plus, carry_minus = codes[column], carries[0, column], carries[1, column]
-            row = place + longer - rows * _ROWS
-            counted, bit = np.uint32(0 <= row < _ROWS), np.uint32(max(row, 0) & (_ROWS - 1))
-            for lane in range(BLOCK):
-                matches[lane] = masks[rows, characters[lane]]
-            # Apart from the look-ups, so that the compiler can take several lanes at a time.
-            for lane in range(BLOCK):
-                match = matches[lane] | carry_minus[lane]
-                diagonal = np.uint32((((match & plus[lane]) + plus[lane]) ^ plus[lane]) | match | minus[lane])
-                up, down = np.uint32(minus[lane] | ~(diagonal | plus[lane])), np.uint32(diagonal & plus[lane])
-                shifted = np.uint32((up << one) | carry_plus[lane])
-                plus[lane] = np.uint32(np.uint32((down << one) | carry_minus[lane]) | ~(diagonal | shifted))
-                minus[lane] = shifted & diagonal
-                carry_plus[lane], carry_minus[lane] = up >> last, down >> last
-                distances[lane] += (((diagonal >> bit) & one) ^ one) * counted
-            if counted and place % _COLUMNS == 0:
-                least = distances[0]
-                for lane in range(1, BLOCK):
-                    least = min(least, distances[lane])
-                if least > limit:
-                    return
+    top = (longer - (_BAND - 1)) >> 1
+    last = np.uint32(longer - top)
+    for i in range(_TOGETHER):
+        begins[i] = starts[terms[min(first + i, n - 1)]]
+        distance[i], plus[i], minus[i] = max(longer, 0), np.uint32(0xFFFFFFFF) << np.uint32(-top), 0
+    for place in range(width):
+        window = windows[top + _BAND - 1 + place]
+        for i in range(_TOGETHER):
+            matches[i] = window[codes[begins[i] + place]]
+        for i in range(_TOGETHER):
+            diagonal = np.uint32((((matches[i] & plus[i]) + plus[i]) ^ plus[i]) | matches[i] | minus[i])
+            horizontal_plus = np.uint32(minus[i] | ~(diagonal | plus[i]))
+            below = diagonal >> one
+            plus[i] = np.uint32((diagonal & plus[i]) | ~(below | horizontal_plus))
+            minus[i] = np.uint32(horizontal_plus & below)
+            distance[i] += ((diagonal >> last) & one) ^ one
+        if place % _COLUMNS == _COLUMNS - 1:
+            least = distance[0]
+            for i in range(1, _TOGETHER):
+                least = min(least, distance[i])
+            if least > limit:
+                break
+    for i in range(first, min(first + _TOGETHER, n)):
+        distances[i] = distance[i - first]
 
 
 @compiled_loop
-def search_term(query, wanted, hidden, n_characters, counts, widths, begins, codes):  # type: ignore[no-untyped-def]
-    """Return the places up to the distance at which ``wanted`` are reached, and their distances, in no order.
+def _keep_hits(hits, n_hits, stamp, terms, distances, n, limit, wanted, seen, tally):  # type: ignore[no-untyped-def]
+    """Add those of n terms that are within the limit, and that the query has not met before, to the first hits.
 
-    Blocks are measured in the order of their lower bounds, until these are above the distance that was reached.
+    Return the hits, how many there are, and the new limit: the distance within which ``wanted`` terms have been found.
     """
-    own, length, longest = begins[query // BLOCK] + query % BLOCK, widths[query // BLOCK], widths[-1]
-    # In which rows of the table each character stands.
-    masks = np.zeros(((length + _ROWS - 1) // _ROWS, n_characters), dtype=np.uint32)
-    for row in range(length):
-        masks[row // _ROWS, codes[own + row * BLOCK]] |= np.uint32(1) << np.uint32(row % _ROWS)
-    differing = differences(counts, query)
-    for place in hidden:
-        differing[place] = _EXCLUDED
-    least = np.empty(len(widths), dtype=np.uint8)
-    for block in range(len(widths)):
-        lowest = differing[block * BLOCK]
-        for place in range(block * BLOCK, (block + 1) * BLOCK):
-            lowest = min(lowest, differing[place])
-        least[block] = lowest
-    carries, work = np.empty((2, longest * BLOCK), dtype=np.uint32), np.empty((3, BLOCK), dtype=np.uint32)
-    distances, tally = np.empty(BLOCK, dtype=np.uint32), np.zeros(longest + 1, dtype=np.int64)
-    found, n, within, limit = np.empty((2, len(differing)), dtype=np.int64), 0, 0, longest
-    for difference in range(_EXCLUDED):
-        if difference > 2 * limit:
-            break
-        for block in range(len(widths)):
-            if least[block] == difference:
-                _measure_block(masks, length, codes[begins[block] :], widths[block], limit, carries, work, distances)
-                for lane in range(BLOCK):
-                    if distances[lane] <= limit and differing[block * BLOCK + lane] != _EXCLUDED:
-                        found[0, n], found[1, n] = block * BLOCK + lane, distances[lane]
+    for i in range(n):
+        if distances[i] <= limit and seen[terms[i]] != stamp:
+            if n_hits == len(hits):
+                smaller, hits = hits, np.empty((2 * n_hits, 3), dtype=np.int32)
+                for j in range(n_hits):
+                    hits[j, 0], hits[j, 1], hits[j, 2] = smaller[j, 0], smaller[j, 1], smaller[j, 2]
+            hits[n_hits, 0], hits[n_hits, 1], hits[n_hits, 2] = stamp - 1, distances[i], terms[i]
+            n_hits += 1
+            tally[distances[i]] += 1
+        seen[terms[i]] = stamp
+    reached = 0
+    for distance in range(limit):
+        reached += tally[distance]
+        if reached >= wanted:
+            return hits, n_hits, distance
+    return hits, n_hits, limit
+
+
+@compiled_loop
+def search_terms(  # type: ignore[no-untyped-def]
+    queries, wanted, excluded_starts, excluded, codes, n_characters, starts, length_starts, counts, marks, orders, ranks
+):
+    """Return rows (number of the query, distance, term): all terms up to the distance at which ``wanted`` are reached.
+
+    Terms are in order of length; those of length l are ``length_starts[l]`` to ``length_starts[l + 1]``. A query must be among
+    what is excluded for it. Loops stand where NumPy would have a slice: they compile in a fraction of the time.
+    """
+    longest, n_near = len(length_starts) - 2, 2 * _FAR_REACH + 1
+    for length in range(longest + 1):
+        n_near = max(n_near, length_starts[length + 1] - length_starts[length] + 1)
+    differing, near = np.empty(n_near, dtype=np.uint8), np.empty(n_near, dtype=np.int32)
+    distances = np.empty(n_near, dtype=np.int64)
+    masks = np.zeros(((longest + 63) >> 6, n_characters), dtype=np.uint64)
+    windows = np.zeros((longest + _BAND, n_characters), dtype=np.uint32)
+    horizontal, tally = np.empty(longest, dtype=np.int8), np.empty(longest + 1, dtype=np.int64)
+    begins, work = np.empty(_TOGETHER, dtype=np.int64), np.empty((4, _TOGETHER), dtype=np.uint32)
+    # The number of the query, from one on, by which a term was excluded or measured last.
+    seen = np.zeros(len(starts) - 1, dtype=np.int32)
+    hits, n_hits = np.empty((4096, 3), dtype=np.int32), 0
+    for number in range(len(queries)):
+        query, stamp, limit, first_hit = queries[number], number + 1, longest, n_hits
+        length = starts[query + 1] - starts[query]
+        _set_masks(masks, windows, codes, starts[query], starts[query + 1])
+        tally[:] = 0
+        for i in range(excluded_starts[number], excluded_starts[number + 1]):
+            seen[excluded[i]] = stamp
+        # First what is near in sorted lists, so that the limit is low from the start.
+        for reach in (_REACH, _FAR_REACH):
+            if reach == _FAR_REACH and limit <= _LOW:
+                break
+            for which in range(len(orders)):
+                n, rank = 0, ranks[query, which]
+                for place in range(max(rank - reach, 0), min(rank + reach + 1, orders.shape[1])):
+                    term = orders[which, place]
+                    if seen[term] != stamp:
+                        near[n] = term
+                        distances[n] = _measure(masks, length, codes, starts[term], starts[term + 1], limit, horizontal)
                         n += 1
-                        within += 1
-                        tally[distances[lane]] += 1
-                        # The limit is the lowest distance within which enough have been found.
-                        while within - tally[limit] >= wanted:
-                            within -= tally[limit]
-                            limit -= 1
-    near = found[1, :n] <= limit
-    return found[0, :n][near], found[1, :n][near]
+                hits, n_hits, limit = _keep_hits(hits, n_hits, stamp, near, distances, n, limit, wanted[number], seen, tally)
+        # Then all that the limit leaves, terms of similar length first.
+        for step in range(2 * longest):
+            gap = (step + 1) >> 1
+            other = length + gap if step & 1 else length - gap
+            if gap > limit or other < 1 or other > longest:
+                continue
+            n = keep_by_characters(
+                counts, query, length_starts[other], length_starts[other + 1], 2 * limit - gap, differing, near
+            )
+            n = keep_by_pairs(marks, query, near, n, 4 * limit - gap)
+            if limit < _BAND:
+                for i in range(0, n, _TOGETHER):
+                    _measure_together(windows, length, codes, starts, near, i, n, other, limit, begins, work, distances)
+            else:
+                for i in range(n):
+                    distances[i] = _measure(masks, length, codes, starts[near[i]], starts[near[i] + 1], limit, horizontal)
+            hits, n_hits, limit = _keep_hits(hits, n_hits, stamp, near, distances, n, limit, wanted[number], seen, tally)
+        kept = first_hit
+        for i in range(first_hit, n_hits):
+            hits[kept, 0], hits[kept, 1], hits[kept, 2] = hits[i, 0], hits[i, 1], hits[i, 2]
+            kept += np.int64(hits[i, 1] <= limit)
+        n_hits = kept
+        _clear_masks(masks, windows, codes, starts[query], starts[query + 1])
+    return hits[:n_hits]
