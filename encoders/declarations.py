@@ -21,7 +21,7 @@ def declared_tasks(table: Any, where: str) -> dict[str, str]:
         raise EncoderError(f"{where}: trained_on holds lists of tasks called yes and no, and nothing else")
     declared: dict[str, str] = {}
     for said, names in table.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
             raise EncoderError(f"{where}: trained_on: {said} is {names!r}; expected a list of names of tasks")
         for name in names:
             tasks = [name] if name == "*" or ":" in name else [task.name for task in select_tasks(name)]
