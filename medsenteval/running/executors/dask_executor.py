@@ -48,8 +48,8 @@ class DaskExecutor(Executor):
     settings.
     """
 
-    #: Dask blames all units of a worker that died, so that one which it gave up is handed to it once more.
-    attempts = 2
+    #: Dask blames all units of a worker that died, and loses what the worker had finished: both can happen to one unit.
+    attempts = 3
 
     def __init__(self, address: str) -> None:
         distributed = import_extra("distributed", "a Dask cluster", "dask")
