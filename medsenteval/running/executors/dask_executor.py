@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +22,9 @@ _PATIENCE: Final = 20
 _PATIENCE_AT_END: Final = 2
 #: Seconds after which a unit notices at the latest that nobody waits for it any more.
 _SECONDS_BETWEEN_LOOKS: Final = 0.5
+#: How often an array is sent before it is given up, and seconds in between, in which another worker may come.
+_SENDINGS: Final = 20
+_SECONDS_UNTIL_THE_NEXT: Final = 1.0
 #: Units under way while a cluster that grows with its work has no workers yet.
 _AT_FIRST: Final = 4
 
@@ -36,8 +40,19 @@ class _Scattered:
     def future(self) -> Any:
         with self._lock:
             if self._future is None or self._future.status in ("lost", "cancelled", "error"):
-                self._future = self._client.scatter(self._array, hash=False)
+                self._future = self._sent()
             return self._future
+
+    def _sent(self, again: int = _SENDINGS) -> Any:
+        from distributed.comm import CommClosedError
+
+        try:
+            return self._client.scatter(self._array, hash=False)
+        except CommClosedError:  # the worker that was to hold it died on the way, through no fault of the array
+            if not again:
+                raise
+        time.sleep(_SECONDS_UNTIL_THE_NEXT)
+        return self._sent(again - 1)
 
 
 class DaskExecutor(Executor):
@@ -81,6 +96,7 @@ class DaskExecutor(Executor):
 
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
         from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
         future: Any = None
         done = threading.Event()
@@ -98,7 +114,7 @@ class DaskExecutor(Executor):
         except Exception as error:
             if self.closed or ended.is_set():
                 raise Stopped from None
-            if not isinstance(error, (KilledWorker, CancelledError)):
+            if not isinstance(error, (KilledWorker, CancelledError, CommClosedError)):
                 raise
             # Cancelled: the worker that held a shared array is gone; the array is sent again.
             raise WorkerDiedError(f"every Dask worker that tried it died ({error or 'cancelled'})") from error
