@@ -1,4 +1,4 @@
-"""Supervised relatedness as whole tasks: the probe exact against SentEval's loop, ours and, if it is here, SentEval's own.
+"""Supervised relatedness as whole tasks: ours and, if it is here, SentEval's own.
 
     OMP_NUM_THREADS=1 python -m benchmarks.relatedness --data SENTEVAL_DATA [--glove FILE] [--senteval CHECKOUT]
 
@@ -43,10 +43,7 @@ def main() -> None:
 
 
 def whole_tasks(data: Path, batcher: Batcher, upstream: Path | None) -> None:
-    engines: dict[str, tuple[Any, dict[str, Any]]] = {
-        "ours, exact": (SE, {}),
-        "ours, SentEval's loop": (SE, {"usepytorch": True}),
-    }
+    engines: dict[str, tuple[Any, dict[str, Any]]] = {"ours": (SE, {})}
     if upstream is not None:
         sys.path.insert(0, str(upstream))
         from senteval.engine import SE as UpstreamSE  # type: ignore[import-not-found]
@@ -70,12 +67,11 @@ def regression_alone(part: int, dimension: int = 100, seed: int = 1111) -> None:
     matrix = 0.2 * np.concatenate([first, second]).astype(np.float32)
     features = Features(matrix, np.arange(n), np.arange(n, 2 * n), "|u-v|,u*v")
     train, dev, test = np.split(np.arange(n), np.cumsum(sizes)[:-1])
-    for name, with_torch in (("torch", True), ("NumPy", False)):
-        started = time.process_time()
-        fit = fit_softmax(features, train, scores[train], dev, scores[dev], test, seed, with_torch)
-        seconds = time.process_time() - started
-        pearson = float(np.corrcoef(fit.predicted, scores[test])[0, 1])
-        print(f"{name}: {seconds:7.2f} s, {fit.details['passes']:.0f} passes, dev {fit.dev_pearson:.5f}, test {pearson:.5f}")
+    started = time.process_time()
+    fit = fit_softmax(features, train, scores[train], dev, scores[dev], test, seed)
+    seconds = time.process_time() - started
+    pearson = float(np.corrcoef(fit.predicted, scores[test])[0, 1])
+    print(f"ours: {seconds:7.2f} s, {fit.details['passes']:.0f} passes, dev {fit.dev_pearson:.5f}, test {pearson:.5f}")
 
 
 if __name__ == "__main__":

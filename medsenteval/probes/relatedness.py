@@ -5,7 +5,7 @@ a two-point distribution whose mean is the gold score; every 50 passes the Pears
 taken, the best model is kept, and training ends at the fourth check without gain or after more than 1,000 passes. A prediction
 is the mean grade. The same grades serve for scores from 0 to 5 (STSBenchmark), where scores below 1 lose mass; that is kept
 too. Random draws are SentEval's in SentEval's order, so that scores differ from it on a CPU by rounding only. The steps are
-taken by torch as SentEval takes them, or by NumPy in a fraction of the time, which torch spends on bookkeeping here.
+taken in NumPy, in a fraction of the time that torch, as SentEval takes them, spends on bookkeeping here.
 
 Ridge regression is the deterministic alternative: no seed, no torch, one decomposition for all penalties.
 """
@@ -62,32 +62,8 @@ def two_point_targets(scores: Floats) -> NDArray[np.float32]:
     return targets
 
 
-class _TorchLoop:
-    """SentEval's own steps on the weights (grades x columns, the bias last)."""
-
-    def __init__(self, rows: Singles, targets: Singles, weights: Singles) -> None:
-        import torch
-
-        self._rows, self._targets = torch.from_numpy(rows), torch.from_numpy(targets)
-        parts = np.split(weights, [rows.shape[1]], axis=1)
-        self._weight, self._bias = (torch.from_numpy(part.squeeze()).clone().requires_grad_() for part in parts)
-        self._optimiser = torch.optim.Adam([self._weight, self._bias], fused=True)
-
-    def train(self, stream: RandomStream) -> Singles:
-        """Go through all rows once, in a new order of the stream's, and return the weights."""
-        import torch
-
-        for batch in torch.split(torch.from_numpy(stream.permutation(len(self._rows))), _BATCH):
-            belief = torch.softmax(torch.nn.functional.linear(self._rows[batch], self._weight, self._bias), dim=-1)
-            loss = torch.nn.functional.mse_loss(belief, self._targets[batch])
-            self._optimiser.zero_grad()
-            loss.backward()
-            self._optimiser.step()
-        return np.column_stack([self._weight.detach().numpy(), self._bias.detach().numpy()])
-
-
-class _ArrayLoop:
-    """The same steps in NumPy, on arrays of float32 that are overwritten."""
+class _Loop:
+    """SentEval's steps on the weights (grades x columns, the bias last), arrays of float32 that are overwritten."""
 
     def __init__(self, rows: Singles, targets: Singles, weights: Singles) -> None:
         self._rows, self._targets, self._weights = _with_ones(rows), targets, weights.copy()
@@ -96,6 +72,7 @@ class _ArrayLoop:
         self._steps = 0
 
     def train(self, stream: RandomStream) -> Singles:
+        """Go through all rows once, in a new order of the stream's, and return the weights."""
         order = stream.permutation(len(self._rows))
         rows, targets = self._rows[order], np.ascontiguousarray(self._targets[order].T)
         for start in range(0, len(rows), _BATCH):
@@ -126,19 +103,9 @@ class _ArrayLoop:
 
 
 def fit_softmax(
-    features: Features,
-    train: Rows,
-    train_scores: Floats,
-    dev: Rows,
-    dev_scores: Floats,
-    test: Rows,
-    seed: int,
-    with_torch: bool = True,
+    features: Features, train: Rows, train_scores: Floats, dev: Rows, dev_scores: Floats, test: Rows, seed: int
 ) -> RelatednessFit:
-    """Train SentEval's relatedness model and predict the test rows; ``with_torch`` takes its steps as SentEval does.
-
-    Torch is needed in any case, for the random start.
-    """
+    """Train SentEval's relatedness model, whose random start takes torch, and predict the test rows."""
     import_extra("torch", "SentEval's relatedness regression (the option regression=ridge does without it)", "torch")
     from medsenteval.probes.stacked_networks import RandomStream
 
@@ -146,8 +113,7 @@ def fit_softmax(
     stream = RandomStream(seed)
     weight, bias = stream.linear(features.n_columns, len(GRADES))
     weights = np.column_stack([weight.numpy(), bias.numpy()])
-    rows, targets = features.take(train), two_point_targets(train_scores)
-    loop: _TorchLoop | _ArrayLoop = (_TorchLoop if with_torch else _ArrayLoop)(rows, targets, weights)
+    loop = _Loop(features.take(train), two_point_targets(train_scores), weights)
     dev_rows = _with_ones(features.take(dev))
     best, best_pearson, without_gain, passes = weights, -1.0, 0, 0
     with one_thread_per_product():

@@ -28,8 +28,7 @@ def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, s
     if dataset.options.get("regression") == "ridge":
         fit = fit_ridge(stacked.features, train, gold[0], dev, gold[1], test)
     else:
-        with_torch = settings.probe != "exact"
-        fit = fit_softmax(stacked.features, train, gold[0], dev, gold[1], test, settings.seed, with_torch)
+        fit = fit_softmax(stacked.features, train, gold[0], dev, gold[1], test, settings.seed)
     metrics = tuple(correlation_metric(kind, fit.predicted, gold[2], settings) for kind in CORRELATIONS)
     legacy = {"devpearson": fit.dev_pearson, **{metric.name: metric.value for metric in metrics}}
     # SimCSE's fork of SentEval scores these tasks by their cosines; its scripts read them under the splits' names.

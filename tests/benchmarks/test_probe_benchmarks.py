@@ -53,11 +53,11 @@ def test_a_rival_over_its_budget_is_extrapolated_to_all_fits_of_the_protocol(run
 
 
 @pytest.mark.slow
-def test_relatedness_is_the_same_in_numpy_and_torch(run: Callable[..., str]) -> None:
+def test_relatedness_is_learnt(run: Callable[..., str]) -> None:
     pytest.importorskip("torch")
     printed = run("relatedness.py", "--small")
-    found = dict(re.findall(r"(torch|NumPy): +[\d.]+ s, \d+ passes, dev [\d.]+, test ([\d.]+)", printed))
-    assert float(found["NumPy"]) == pytest.approx(float(found["torch"]), abs=1e-3)
+    [found] = re.findall(r"ours: +[\d.]+ s, \d+ passes, dev [\d.]+, test ([\d.]+)", printed)
+    assert float(found) > 0.5
 
 
 @pytest.mark.slow

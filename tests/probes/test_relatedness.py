@@ -76,11 +76,10 @@ def described() -> tuple[int, float, NDArray[np.float64]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("with_torch", [True, False])
-def test_softmax_follows_the_described_recipe(with_torch: bool, described: tuple[int, float, NDArray[np.float64]]) -> None:
+def test_softmax_follows_the_described_recipe(described: tuple[int, float, NDArray[np.float64]]) -> None:
     features, scores = made_up()
     train, dev, test = SPLIT
-    ours = fit_softmax(features, train, scores[train], dev, scores[dev], test, seed=7, with_torch=with_torch)
+    ours = fit_softmax(features, train, scores[train], dev, scores[dev], test, seed=7)
     passes, best, grades = described
     assert ours.details["passes"] == passes
     assert ours.dev_pearson == pytest.approx(best, abs=1e-5)
@@ -131,6 +130,6 @@ def test_training_ends_after_four_checks_without_gain_or_a_thousand_passes(
     told = iter(gains)
     monkeypatch.setattr(relatedness, "correlation", lambda *_: (next(told, -1.0), 0.0))
     rows, scores = np.arange(4), np.array([1.0, 2.0, 3.0, 4.0])
-    fit = fit_softmax(Features.from_array(np.eye(4)), rows, scores, rows, scores, rows, seed=1, with_torch=False)
+    fit = fit_softmax(Features.from_array(np.eye(4)), rows, scores, rows, scores, rows, seed=1)
     assert fit.details == {"passes": float(passes)}
     assert fit.dev_pearson == max(list(gains)[:1001], default=-1.0)
