@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import ThreadpoolController
 
-from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels
 from medsenteval.support.cores import available_cores
@@ -125,7 +125,7 @@ class SerialBackend:
 
     def predict(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
-    ) -> tuple[list[Prediction], FitReport]:
+    ) -> tuple[list[NDArray[np.float64]], FitReport]:
         predictions = []
         for fold, penalty in zip(folds, penalties, strict=True):
             x, y = features.take(fold.train), labels[fold.train]
@@ -137,7 +137,7 @@ class SerialBackend:
                     model = self.train(x[kept], y[kept], n_classes, penalty, x[aside], y[aside], whole=(x, y))
                 else:
                     model = self.train(x, y, n_classes, penalty, features.take(watched), labels[watched])
-            predictions.append(Prediction(model(features.take(fold.held_out))))
+            predictions.append(model(features.take(fold.held_out)))
         return predictions, FitReport(len(folds), 0, None, None)
 
 

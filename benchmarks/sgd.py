@@ -161,7 +161,7 @@ def stacked_nested(
     outer = [fold for fold, _ in nested]
     predictions, _ = backend.predict(features, labels, case.n_classes, outer, [PENALTIES[best] for best, _ in picks])
     return [
-        (dev, 100 * float(np.mean(prediction.labels == labels[fold.held_out])))
+        (dev, 100 * float(np.mean(prediction.argmax(axis=1) == labels[fold.held_out])))
         for (_, dev), prediction, fold in zip(picks, predictions, outer, strict=True)
     ]
 

@@ -114,8 +114,8 @@ def _without_choice(data: _Data, train: Rows, test: Rows) -> FoldOutcome:
         raise ProbeError(
             f"the probe {backend.name!r} cannot be trained on one row a class; take more shots, or the probe exact"
         )
-    (prediction,), _ = backend.predict(features, labels, n_classes, [Fold(train, test)], [1.0])
-    return FoldOutcome(test, prediction.probabilities, prediction.labels, 1.0)
+    (probabilities,), _ = backend.predict(features, labels, n_classes, [Fold(train, test)], [1.0])
+    return FoldOutcome(test, probabilities, 1.0)
 
 
 def mteb_experiments(labels: Labels, shots: int, draws: int) -> list[Rows]:

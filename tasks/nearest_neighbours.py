@@ -35,7 +35,7 @@ def evaluate_neighbours(task: Task, dataset: Dataset, embeddings: Embeddings, se
     folds = []
     for train, test in parts:
         shares = neighbour_shares(features, labels, len(dataset.label_names), train, test)
-        folds.append(FoldOutcome(test, shares, shares.argmax(axis=1).astype(np.int64), float(NEIGHBOURS)))
+        folds.append(FoldOutcome(test, shares, float(NEIGHBOURS)))
     outcome = Outcome(tuple(folds), float("nan"), FitReport(0, 0, None, None))
     return classification_scores(task, dataset, outcome, stacked)
 

@@ -55,18 +55,6 @@ class FitReport:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """Class probabilities for the held-out rows of one fold, one column per class."""
-
-    probabilities: NDArray[np.float64]
-
-    @property
-    def labels(self) -> Labels:
-        chosen: Labels = np.argmax(self.probabilities, axis=1).astype(np.int64)
-        return chosen
-
-
 def check_labels(features: Features, labels: Labels, n_classes: int) -> None:
     """Refuse labels that are not one class number for every row."""
     if len(labels) != features.n_rows:
@@ -96,6 +84,6 @@ class Backend(Protocol):
 
     def predict(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
-    ) -> tuple[list[Prediction], FitReport]:
-        """Fit fold i with ``penalties[i]`` and predict its held-out rows."""
+    ) -> tuple[list[NDArray[np.float64]], FitReport]:
+        """Fit fold i with ``penalties[i]`` and return the class probabilities of its held-out rows: rows x classes."""
         ...

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import ProbeError
-from medsenteval.probes.backend import FITTED_TOGETHER, Backend, FitReport, Fold, Prediction
+from medsenteval.probes.backend import FITTED_TOGETHER, Backend, FitReport, Fold
 from medsenteval.probes.features import Features
-from medsenteval.support.arrays import Labels, Rows
+from medsenteval.support.arrays import Floats, Labels, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
 
 T = TypeVar("T")
@@ -36,12 +36,16 @@ NESTED_SEED: Final = 1111
 
 @dataclass(frozen=True, eq=False)
 class FoldOutcome:
-    """What a probe predicted for the rows it had not seen, and the penalty it was given."""
+    """The class probabilities that a probe predicted for the rows it had not seen, and the penalty it was given."""
 
     rows: Rows
-    probabilities: NDArray[np.float64]
-    predicted: Labels
+    probabilities: Floats
     penalty: float
+
+    @property
+    def predicted(self) -> Labels:
+        """The most probable class of each row."""
+        return np.argmax(self.probabilities, axis=1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,8 @@ class Spread(Protocol):
     def __call__(self, unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]]) -> list[T]: ...
 
 
+#: Each outer fold's percentage under each penalty, rounded as SentEval rounds it, its predictions, and how the fits converged.
+_Searched = tuple[Floats, list[Floats], FitReport]
 _remote: ContextVar[Spread | None] = ContextVar("remote", default=None)
 
 
@@ -156,14 +162,8 @@ def run_split(
 ) -> Outcome:
     """Choose the penalty on ``dev``, train on ``train``, predict ``test``."""
     grid = backend.penalties("split") if penalties is None else tuple(penalties)
-    accuracies, report = backend.score_grid(features, labels, n_classes, [Fold(train, dev)], grid)
-    # Python's round here and NumPy's on the means below: upstream rounds a float in one place and a NumPy mean in the others.
-    rounded = [round(100 * accuracy, 2) for accuracy in accuracies[0].tolist()]
-    best = int(np.argmax(rounded))
-    folds = [Fold(train, test, validation=dev)]
-    predictions, final = backend.predict(features, labels, n_classes, folds, [grid[best]])
-    outcome = FoldOutcome(test, predictions[0].probabilities, predictions[0].labels, grid[best])
-    return Outcome((outcome,), float(rounded[best]), report + final)
+    outer = [Fold(train, test, validation=dev)]
+    return _outcome(outer, grid, [_searched((backend, features, labels, n_classes), [Fold(train, dev)], outer, grid)])
 
 
 @one_thread_per_product()
@@ -182,14 +182,8 @@ def run_kfold(
 ) -> Outcome:
     """Choose the penalty by cross-validation over ``train``, train on all of it, predict ``test``."""
     grid = backend.penalties("kfold") if penalties is None else tuple(penalties)
-    parts = stratified_folds(labels[train], n_folds, seed, None if groups is None else groups[train])
-    inner = [Fold(train[fitted], train[held_out]) for fitted, held_out in parts]
-    accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
-    rounded = np.round(100 * accuracies.mean(axis=0), 2)
-    best = int(np.argmax(rounded))
-    predictions, final = backend.predict(features, labels, n_classes, [Fold(train, test)], [grid[best]])
-    outcome = FoldOutcome(test, predictions[0].probabilities, predictions[0].labels, grid[best])
-    return Outcome((outcome,), float(rounded[best]), report + final)
+    inner, outer = _folds_within(train, labels, n_folds, seed, groups), [Fold(train, test)]
+    return _outcome(outer, grid, [_searched((backend, features, labels, n_classes), inner, outer, grid)])
 
 
 @one_thread_per_product()
@@ -205,21 +199,12 @@ def run_nested(
 ) -> Outcome:
     """Predict every row once by outer cross-validation, the penalty of each outer fold chosen by an inner one."""
     grid = backend.penalties("nested") if penalties is None else tuple(penalties)
-    outer = [Fold(train, held_out) for train, held_out in stratified_folds(labels, n_folds, NESTED_SEED, groups)]
+    outer = _folds_within(np.arange(len(labels)), labels, n_folds, NESTED_SEED, groups)
     if backend.name in FITTED_TOGETHER:
-        parts = [fit_outer_folds(features, backend, labels, n_classes, outer, grid, n_folds, groups)]
-    else:
-        calls = [(backend, labels, n_classes, [fold], grid, n_folds, groups) for fold in outer]
-        # Scikit-learn switches warnings off and on for the whole process, which is no work for threads.
-        parts = spread_folds(fit_outer_folds, features, calls, threads=backend.name != "sklearn")
-    rounded = np.concatenate([part[0] for part in parts])
-    predictions = [prediction for part in parts for prediction in part[1]]
-    folds = tuple(
-        FoldOutcome(fold.held_out, prediction.probabilities, prediction.labels, grid[best])
-        for fold, prediction, best in zip(outer, predictions, rounded.argmax(axis=1), strict=True)
-    )
-    dev = float(np.round(rounded.max(axis=1).mean(), 2))
-    return Outcome(folds, dev, sum((part[2] for part in parts[1:]), start=parts[0][2]))
+        return _outcome(outer, grid, [fit_outer_folds(features, backend, labels, n_classes, outer, grid, n_folds, groups)])
+    calls = [(backend, labels, n_classes, [fold], grid, n_folds, groups) for fold in outer]
+    # Scikit-learn switches warnings off and on for the whole process, which is no work for threads.
+    return _outcome(outer, grid, spread_folds(fit_outer_folds, features, calls, threads=backend.name != "sklearn"))
 
 
 @one_thread_per_product()
@@ -232,19 +217,37 @@ def fit_outer_folds(
     grid: Sequence[float],
     n_folds: int,
     groups: NDArray[np.intp] | None,
-) -> tuple[NDArray[np.float64], list[Prediction], FitReport]:
-    """Search the inner folds of all given outer folds at once, then predict each outer fold with its best penalty.
+) -> _Searched:
+    """Search the inner folds of all given outer folds at once; a unit of work that runs in any process."""
+    inner = [part for fold in outer for part in _folds_within(fold.train, labels, n_folds, NESTED_SEED, groups)]
+    return _searched((backend, features, labels, n_classes), inner, outer, grid)
 
-    Returned are each outer fold's mean percentage under each penalty, rounded as SentEval rounds it, the predictions and how
-    the fits converged. It is a unit of work that runs in any process.
-    """
-    inner: list[Fold] = []
-    for fold in outer:
-        own_groups = None if groups is None else groups[fold.train]
-        parts = stratified_folds(labels[fold.train], n_folds, NESTED_SEED, own_groups)
-        inner.extend(Fold(fold.train[fitted], fold.train[scored]) for fitted, scored in parts)
+
+def _folds_within(rows: Rows, labels: Labels, n_folds: int, seed: int, groups: NDArray[np.intp] | None) -> list[Fold]:
+    parts = stratified_folds(labels[rows], n_folds, seed, None if groups is None else groups[rows])
+    return [Fold(rows[train], rows[held_out]) for train, held_out in parts]
+
+
+def _searched(
+    data: tuple[Backend, Features, Labels, int], inner: Sequence[Fold], outer: Sequence[Fold], grid: Sequence[float]
+) -> _Searched:
+    """Score the grid on inner folds, equally many for each outer fold, then predict each outer fold with its best penalty."""
+    backend, features, labels, n_classes = data
     accuracies, report = backend.score_grid(features, labels, n_classes, inner, grid)
-    rounded = np.round(100 * accuracies.reshape(len(outer), -1, len(grid)).mean(axis=1), 2)
+    percentages = 100 * accuracies.reshape(len(outer), -1, len(grid)).mean(axis=1)
+    # Upstream rounds a mean over folds, which is NumPy's, but the accuracy on a single dev set as a float of Python's.
+    by_hand = [[round(each, 2) for each in row] for row in percentages.tolist()]
+    rounded = np.round(percentages, 2) if len(inner) > len(outer) else np.array(by_hand)
     chosen = [grid[best] for best in rounded.argmax(axis=1)]
     predictions, final = backend.predict(features, labels, n_classes, outer, chosen)
     return rounded, predictions, report + final
+
+
+def _outcome(outer: Sequence[Fold], grid: Sequence[float], searches: Sequence[_Searched]) -> Outcome:
+    """Put together what one search, or one for each outer fold, has found."""
+    rounded = np.concatenate([search[0] for search in searches])
+    predictions = [probabilities for search in searches for probabilities in search[1]]
+    found = zip(outer, predictions, rounded.argmax(axis=1), strict=True)
+    folds = tuple(FoldOutcome(fold.held_out, probabilities, grid[best]) for fold, probabilities, best in found)
+    dev = float(np.round(rounded.max(axis=1).mean(), 2))
+    return Outcome(folds, dev, sum((search[2] for search in searches[1:]), start=searches[0][2]))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels
 
@@ -45,8 +45,8 @@ class ScikitBackend:
 
     def predict(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
-    ) -> tuple[list[Prediction], FitReport]:
-        predictions: list[Prediction] = []
+    ) -> tuple[list[NDArray[np.float64]], FitReport]:
+        predictions = []
         unconverged = 0
         for fold, penalty in zip(folds, penalties, strict=True):
             model, converged = self._fit(features.take(fold.train), labels[fold.train], penalty)
@@ -54,7 +54,7 @@ class ScikitBackend:
             probabilities = np.zeros((len(fold.held_out), n_classes))
             # Classes absent from the training rows keep probability 0.
             probabilities[:, model.classes_] = model.predict_proba(features.take(fold.held_out))
-            predictions.append(Prediction(probabilities))
+            predictions.append(probabilities)
         return predictions, FitReport(len(folds), unconverged, None, None)
 
     def _fit(self, rows: NDArray[np.float32], labels: Labels, penalty: float) -> tuple[LogisticRegression, bool]:

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import ProbeError, import_extra
-from medsenteval.probes.backend import FitReport, Fold, Prediction, check_labels
+from medsenteval.probes.backend import FitReport, Fold, check_labels
 from medsenteval.probes.features import Features
 from medsenteval.probes.training_settings import ClassifierSettings, TrainingJob
 from medsenteval.support.arrays import Labels
@@ -78,7 +78,7 @@ class SentEvalBackend:
 
     def predict(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
-    ) -> tuple[list[Prediction], FitReport]:
+    ) -> tuple[list[NDArray[np.float64]], FitReport]:
         """Fit fold i with ``penalties[i]``, stopping on its validation rows or on 5 % of its training rows."""
         if len(folds) != len(penalties):
             raise ProbeError(f"{len(folds)} folds need as many penalties, not {len(penalties)}")
@@ -88,7 +88,7 @@ class SentEvalBackend:
         for number in range(len(jobs)):
             probabilities = trained[number].probabilities
             assert probabilities is not None, "a final fit predicts its held-out rows"
-            predictions.append(Prediction(probabilities))
+            predictions.append(probabilities)
         return predictions, _report(trained.values())
 
     def _final_job(self, fold: Fold, penalty: float) -> TrainingJob:

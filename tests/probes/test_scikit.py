@@ -41,4 +41,4 @@ def test_scores_are_scikit_learns_and_fits_that_stop_at_its_limit_are_counted() 
             predictions, report = ScikitBackend().predict(Features.from_array(x), y, 3, folds, [penalty] * 2)
             assert (report.n_fits, report.n_unconverged) == (2, stopped[:, j].sum())
             for i, prediction in enumerate(predictions):
-                assert prediction.probabilities == pytest.approx(probabilities[i, j])
+                assert prediction == pytest.approx(probabilities[i, j])

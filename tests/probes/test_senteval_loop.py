@@ -153,7 +153,7 @@ def percent_means(grid: NDArray[np.float64]) -> list[float]:
 
 def binary_accuracy(backend: Backend, x: Features, y: NDArray[np.int64], fold: Fold, penalty: float) -> float:
     (prediction,), _ = backend.predict(x, y, 2, [fold], [penalty])
-    return round(100 * float(np.mean(prediction.labels == y[fold.held_out])), 2)
+    return round(100 * float(np.mean(prediction.argmax(axis=1) == y[fold.held_out])), 2)
 
 
 # --- settings -------------------------------------------------------------------------------------------------------
@@ -347,8 +347,8 @@ def test_grid_and_final_fit_equal_one_model_at_a_time(config: ClassifierSettings
         stop = None if fold.validation is None else (rows_of[fold.validation], labels_of[fold.validation])
         single.fit(rows_of[fold.train], labels_of[fold.train], stop)
         expected = single.probabilities(rows_of[fold.held_out]).numpy()
-        np.testing.assert_allclose(prediction.probabilities, expected, atol=2e-5)
-        np.testing.assert_allclose(prediction.probabilities.sum(axis=1), 1)
+        np.testing.assert_allclose(prediction, expected, atol=2e-5)
+        np.testing.assert_allclose(prediction.sum(axis=1), 1)
 
 
 def test_recorded_outputs_of_upstreams_torch_mode() -> None:
@@ -363,7 +363,7 @@ def test_recorded_outputs_of_upstreams_torch_mode() -> None:
     means = [percent_means(grid[3 * i : 3 * i + 3]) for i in range(3)]
     chosen = [penalties[int(np.argmax(scores))] for scores in means]
     predictions, _ = backend.predict(features, y, 2, outer, chosen)
-    tests = [round(100 * float(np.mean(p.labels == y[f.held_out])), 2) for p, f in zip(predictions, outer, strict=True)]
+    tests = [round(100 * float(np.mean(p.argmax(axis=1) == y[f.held_out])), 2) for p, f in zip(predictions, outer, strict=True)]
     assert round(float(np.mean([max(scores) for scores in means])), 2) == 81.50
     assert round(float(np.mean(tests)), 2) == 77.92
 
@@ -386,8 +386,8 @@ def test_same_seed_same_answer_other_seed_another() -> None:
     config = ClassifierSettings(nhid=6, dropout=0.2, max_epoch=12)
     first, again, other = (SentEvalBackend(config, seed).predict(features, y, 3, folds, [1e-4] * 3)[0] for seed in (7, 7, 8))
     for a, b, c in zip(first, again, other, strict=True):
-        np.testing.assert_array_equal(a.probabilities, b.probabilities)
-        assert not np.allclose(a.probabilities, c.probabilities)
+        np.testing.assert_array_equal(a, b)
+        assert not np.allclose(a, c)
 
 
 @pytest.mark.parametrize("nhid", [0, 9])
@@ -414,8 +414,8 @@ def test_dropout_still_learns_and_changes_the_model() -> None:
         )[0][0]
         for rate in (0.5, 0.0)
     )
-    assert np.mean(with_dropout.labels == y[180:]) > 0.85
-    assert not np.allclose(with_dropout.probabilities, without.probabilities)
+    assert np.mean(with_dropout.argmax(axis=1) == y[180:]) > 0.85
+    assert not np.allclose(with_dropout, without)
 
 
 # --- early stopping -------------------------------------------------------------------------------------------------
@@ -495,8 +495,8 @@ def test_first_of_equally_good_models_is_kept() -> None:
         )[0][0]
         for limit in (0, 200)
     )
-    assert np.mean(short.labels == y) == 1
-    np.testing.assert_array_equal(short.probabilities, long.probabilities)
+    assert np.mean(short.argmax(axis=1) == y) == 1
+    np.testing.assert_array_equal(short, long)
 
 
 # --- unusual input --------------------------------------------------------------------------------------------------
@@ -510,8 +510,8 @@ def test_a_class_missing_from_a_fold_is_a_column_all_the_same() -> None:
     grid, _ = SentEvalBackend(config).score_grid(Features.from_array(x), y, 3, [fold], PENALTIES)
     np.testing.assert_allclose(grid, reference_grid(x, y, 3, [fold], PENALTIES, config), atol=1e-12)
     (prediction,), _ = SentEvalBackend(config).predict(Features.from_array(x), y, 3, [fold], [1e-4])
-    assert prediction.probabilities.shape == (len(absent), 3)
-    assert np.isfinite(prediction.probabilities).all()
+    assert prediction.shape == (len(absent), 3)
+    assert np.isfinite(prediction).all()
 
 
 def test_too_few_rows_for_the_hold_out_are_refused() -> None:

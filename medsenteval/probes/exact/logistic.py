@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import ProbeError, SettingsError
-from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, Prediction, check_labels
+from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, check_labels
 from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.probes.exact.problems import Batch, Fits, trained_rows
 from medsenteval.probes.exact.stopping_rule import default_tolerance
@@ -106,7 +106,7 @@ class ExactBackend:
 
     def predict(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
-    ) -> tuple[list[Prediction], FitReport]:
+    ) -> tuple[list[NDArray[np.float64]], FitReport]:
         """Fit fold i with ``penalties[i]`` and predict its held-out rows."""
         if len(folds) != len(penalties):
             raise ProbeError(f"{len(folds)} folds were given {len(penalties)} penalties; each fold needs one")
@@ -116,8 +116,8 @@ class ExactBackend:
         fits = self.fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
         self._search = None
 
-        def predict_fold(index: int) -> Prediction:
-            return Prediction(fits.probabilities(index, folds[index].held_out))
+        def predict_fold(index: int) -> NDArray[np.float64]:
+            return fits.probabilities(index, folds[index].held_out)
 
         predictions = self._for_each_fold(predict_fold, folds, fits.coordinates.width)
         return predictions, self._report(fits, tolerance)

@@ -95,7 +95,7 @@ def test_extreme_feature_scales(scale: float) -> None:
     x, y = make_rows(5, 80, 6, 3)
     plain = ExactBackend(TIGHT).predict(Features.from_array(x), y, 3, [half(80)], [1.0])[0][0]
     scaled = ExactBackend(TIGHT).predict(Features.from_array(x * scale), y, 3, [half(80)], [scale**-2])[0][0]
-    np.testing.assert_allclose(scaled.probabilities, plain.probabilities, atol=1e-5)
+    np.testing.assert_allclose(scaled, plain, atol=1e-5)
 
 
 @pytest.mark.parametrize("form", ["stored", "stored, wide", "raw"])
@@ -113,7 +113,7 @@ def test_every_form_of_the_coordinates_gives_scikit_learn_probabilities(
     assert (coordinates.spanning is not None) == (form == "stored, wide")
     predictions, report = ExactBackend(TIGHT).predict(Features.from_array(x), y, k, [half(n)], [2.0])
     reference = converged(x[: n // 2], y[: n // 2], 2.0)
-    np.testing.assert_allclose(predictions[0].probabilities, reference.predict_proba(x[n // 2 :]), atol=1e-4)
+    np.testing.assert_allclose(predictions[0], reference.predict_proba(x[n // 2 :]), atol=1e-4)
     assert report.n_unconverged == 0
 
 
@@ -144,8 +144,8 @@ def test_pair_features_are_fitted_as_if_they_had_been_built(form: str, monkeypat
     if form == "raw":
         monkeypatch.setattr("medsenteval.probes.exact.coordinates._KEPT_BYTES", 0)
     backend = ExactBackend(TIGHT)
-    from_pairs = backend.predict(pairs, y, 2, [half(150)], [1.0])[0][0].probabilities
-    built = backend.predict(Features.from_array(pairs.take(slice(None))), y, 2, [half(150)], [1.0])[0][0].probabilities
+    from_pairs = backend.predict(pairs, y, 2, [half(150)], [1.0])[0][0]
+    built = backend.predict(Features.from_array(pairs.take(slice(None))), y, 2, [half(150)], [1.0])[0][0]
     np.testing.assert_allclose(from_pairs, built, atol=1e-5)
 
 
@@ -159,10 +159,10 @@ def test_class_missing_from_a_folds_training_rows(k: int, missing: list[int]) ->
     present = [c for c in range(k) if c not in missing]
     single = np.ones((120, 1))
     expected = single if len(present) == 1 else converged(x[kept], y[kept], 1.0).predict_proba(x)
-    np.testing.assert_allclose(predictions[0].probabilities[:, present], expected, atol=1e-4)
-    assert (predictions[0].probabilities[:, missing] == 0).all()
+    np.testing.assert_allclose(predictions[0][:, present], expected, atol=1e-4)
+    assert (predictions[0][:, missing] == 0).all()
     accuracies, _ = ExactBackend(TIGHT).score_grid(Features.from_array(x), y, k, folds, [1.0, 2.0])
-    assert accuracies[0, 0] == (predictions[0].labels == y).mean()
+    assert accuracies[0, 0] == (predictions[0].argmax(axis=1) == y).mean()
 
 
 @pytest.mark.parametrize("raw", [False, True])
@@ -176,7 +176,7 @@ def test_no_class_or_few_classes_are_in_every_fold(raw: bool, missing: list[int]
     predictions, _ = ExactBackend(TIGHT).predict(Features.from_array(x), y, 3, folds, [0.5, 1.0, 2.0])
     for fold, prediction, label, penalty in zip(folds, predictions, missing, [0.5, 1.0, 2.0], strict=True):
         expected = converged(x[fold.train], y[fold.train], penalty).predict_proba(x)
-        np.testing.assert_allclose(np.delete(prediction.probabilities, label, axis=1), expected, atol=1e-4)
+        np.testing.assert_allclose(np.delete(prediction, label, axis=1), expected, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -398,14 +398,14 @@ def test_what_float32_leaves_short_is_fitted_again_in_float64(monkeypatch: pytes
     assert solved == [(np.float32, 3, 400), (np.float64, 1, 1234)]
     assert (report.n_fits, report.n_unconverged) == (3, 0)
     for ours, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(ours.probabilities, theirs.probabilities, atol=1e-3)
+        np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
 def test_constant_features_give_class_frequencies() -> None:
     y = np.array([0, 0, 0, 1] * 10)
     fold = Fold(np.arange(40), np.arange(4))
     prediction = ExactBackend().predict(Features.from_array(np.full((40, 3), 2.5)), y, 2, [fold], [1.0])[0][0]
-    np.testing.assert_allclose(prediction.probabilities, [[0.75, 0.25]] * 4, atol=1e-3)
+    np.testing.assert_allclose(prediction, [[0.75, 0.25]] * 4, atol=1e-3)
 
 
 def test_errors_name_the_problem() -> None:
@@ -446,7 +446,7 @@ def test_held_out_rows_are_scored_alike_in_threads_and_without(k: int, monkeypat
         backend = ExactBackend(threads=2)
         scores, _ = backend.score_grid(Features.from_array(x), y, k, folds, [0.5, 2.0])
         predictions, _ = backend.predict(Features.from_array(x), y, k, folds, [2.0] * 4)
-        found.append((np.asarray(scores).tolist(), [each.probabilities.tolist() for each in predictions]))
+        found.append((np.asarray(scores).tolist(), [each.tolist() for each in predictions]))
     assert found[0] == found[1]
 
 
