@@ -22,14 +22,7 @@ from medsenteval.statistics.intervals import (
     share_interval,
 )
 from medsenteval.statistics.outcomes import Interval, Significance
-from medsenteval.statistics.paired_tests import (
-    mcnemar,
-    mcnemar_matrix,
-    mcnemar_p_values,
-    permutation_correlation,
-    permutation_f1,
-    permutation_mean,
-)
+from medsenteval.statistics.paired_tests import mcnemar, mcnemar_matrix, mcnemar_p_values
 from medsenteval.statistics.resampling import Bootstrap, Method, bootstrap
 from medsenteval.statistics.tests_over_tasks import (
     FriedmanOutcome,
