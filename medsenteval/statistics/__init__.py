@@ -3,13 +3,6 @@
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement, rater_agreement
 from medsenteval.statistics.association import Association, associate
 from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
-from medsenteval.statistics.correlation_tests import (
-    compare_independent,
-    fisher_interval,
-    steiger_disjoint_test,
-    steiger_test,
-    williams_test,
-)
 from medsenteval.statistics.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
@@ -18,6 +11,7 @@ from medsenteval.statistics.intervals import (
     f1_from_counts,
     f1_interval,
     f1_share_interval,
+    fisher_interval,
     mean_share_interval,
     share_interval,
 )

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics.correlation_tests import fisher_interval
-from medsenteval.statistics.intervals import correlation
+from medsenteval.statistics.intervals import correlation, fisher_interval
 from medsenteval.statistics.weighted_scores import Correlation
 from medsenteval.support.arrays import Floats
 
