@@ -1,16 +1,15 @@
-"""ELMo from AllenNLP's official files, and ELMo from TensorFlow Hub: a sentence is the mean of its words' layers.
+"""ELMo from AllenNLP's official files: a sentence is the mean of its words' layers.
 
 ``elmo:OPTIONS.json+WEIGHTS.hdf5`` reads the biLM of Peters et al. 2018 (original, small, 5.5B, PubMed) into our own torch
-module, because no maintained package loads these files. ``elmo:tfhub:PATH_OR_ADDRESS`` runs Google's TensorFlow 1 module.
+module, because no maintained package loads these files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,17 +18,13 @@ from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import POOLINGS, pool
 from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.contextual.elmo_options import EXPECTED, ElmoShape, read_options
-from medsenteval.encoders.contextual.saved_model import (
-    check_function,
-    checked_files,
-    fetched,
-    import_tensorflow,
-    load_saved_model,
-)
-from medsenteval.encoders.fingerprint import hash_files, hash_state_dict
+from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, two_files
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.errors import EncoderError, import_extra
+
+if TYPE_CHECKING:
+    from medsenteval.encoders.contextual.elmo_model import BidirectionalLanguageModel
 
 #: Ids above the 256 bytes, as AllenNLP numbers them. AllenNLP adds one to every id to free 0 for padded words; there are none
 #: here, so that ids are rows of the file's own table.
@@ -44,31 +39,26 @@ _TOKENS_AT_ONCE: Final = 4096
 #: HDF5's own deflate, shuffle and checksum; others are loaded from plug-ins.
 _HDF5_FILTERS: Final = frozenset({1, 2, 3})
 _HDF5_SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
-_HUB_LAYERS: Final = {
-    "all": ("word_emb", "word_emb", "lstm_outputs1", "lstm_outputs2"),
-    "0": ("word_emb", "word_emb"),
-    "1": ("lstm_outputs1",),
-    "2": ("lstm_outputs2",),
-}
 
 
 @dataclass(eq=False, repr=False)
 class ElmoEncoder:
-    """Splits texts into words, runs them through a model in batches of similar length and pools the words' vectors.
+    """Splits texts into words, runs them through the model in batches of similar length and pools the words' layers.
 
-    ``word_vectors`` takes sentences as lists of words and returns a row a word, the sentences one after the other. A text
-    without words stands for a full stop, as in SentEval's examples.
+    A text without words stands for a full stop, as in SentEval's examples.
     """
 
     name: str
     identity: str
-    word_vectors: Callable[[list[list[str]]], NDArray[np.float32]]
-    dimension: int
+    model: BidirectionalLanguageModel
+    shape: ElmoShape
+    layers: str
     tokenizer: str
     pooling: str
 
-    def __post_init__(self) -> None:
-        self.identity += f"-tokenizer={self.tokenizer}-pooling={self.pooling}"
+    @property
+    def dimension(self) -> int:
+        return 2 * self.shape.projection * (self.shape.n_layers + 1 if self.layers == "all" else 1)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
@@ -88,63 +78,39 @@ class ElmoEncoder:
         sentences = [TOKENIZERS[self.tokenizer](text) or ["."] for text in texts]
         lengths = [len(sentence) for sentence in sentences]
         for places in passes(lengths, "cpu", most_texts=len(texts), most_tokens=_TOKENS_AT_ONCE):
-            values = self.word_vectors([sentences[place] for place in places])
+            values = self._word_vectors([sentences[place] for place in places])
             yield places, np.split(values, np.cumsum([lengths[place] for place in places])[:-1])
+
+    def _word_vectors(self, sentences: list[list[str]]) -> NDArray[np.float32]:
+        """Return the chosen layers of every word, the sentences one after the other."""
+        found = [layer.cpu().numpy() for layer in self.model(*_character_ids(sentences, self.shape.characters))]
+        if self.layers == "all":
+            return np.concatenate(found, axis=1)
+        chosen: NDArray[np.float32] = np.mean(found, axis=0) if self.layers == "average" else found[int(self.layers)]
+        return chosen
 
 
 def load(
-    argument: str,
-    layers: str = "",
-    tokenizer: str = "whitespace",
-    pooling: str = "mean",
-    device: str = "auto",
-    signature: str = "",
-    output: str = "",
+    argument: str, layers: str = "all", tokenizer: str = "whitespace", pooling: str = "mean", device: str = "auto"
 ) -> ElmoEncoder:
-    """Load ``elmo:OPTIONS.json+WEIGHTS.hdf5`` or ``elmo:tfhub:PATH_OR_ADDRESS``.
+    """Load ``elmo:OPTIONS.json+WEIGHTS.hdf5``.
 
-    ``layers`` is all (the default: every layer, concatenated, as in MedSentEval), average, or the number of one layer, 0 being
-    the word without context. ``tokenizer`` is whitespace, the paper's protocol, or words, which splits punctuation off as the
-    models' training text had it. ``pooling`` is mean or max, ``device`` auto, cpu or cuda.
-    For TensorFlow Hub, ``signature`` is tokens (the default) or default, and ``output`` can name one of the module's own
-    outputs (elmo, default, ...) instead of layers.
+    ``layers`` is all (every layer, concatenated, as in MedSentEval), average, or the number of one layer, 0 being the word
+    without context. ``tokenizer`` is whitespace, the paper's protocol, or words, which splits punctuation off as the models'
+    training text had it. ``pooling`` is mean or max, ``device`` auto, cpu or cuda.
     """
     check_choices("elmo", tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, POOLINGS))
-    if argument.startswith("tfhub:"):
-        if device != "auto":
-            raise EncoderError(f"elmo:tfhub: device is {device!r}; TensorFlow places its modules itself, leave this option out")
-        place = argument.removeprefix("tfhub:")
-        return _load_hub(place, layers, output, signature or "tokens", tokenizer=tokenizer, pooling=pooling)
-    for option, value in (("signature", signature), ("output", output)):
-        if value:
-            raise EncoderError(f"elmo: {option}={value} is an option of elmo:tfhub: only; AllenNLP's files have layers")
     options_path, weights_path = two_files(argument, "elmo", EXPECTED)
     shape = read_options(options_path)
-    chosen = layers or "all"
-    check_choices("elmo", layers=(chosen, ("all", "average", *map(str, range(shape.n_layers + 1)))))
+    check_choices("elmo", layers=(layers, ("all", "average", *map(str, range(shape.n_layers + 1)))))
     arrays = _read_weights(weights_path, shape)
     torch = import_extra("torch", "elmo:", "elmo")
     from medsenteval.encoders.contextual.elmo_model import BidirectionalLanguageModel
 
     weights = hash_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    identity = f"elmo-{weights[:32]}-{shape!r}-layers={layers}-tokenizer={tokenizer}-pooling={pooling}"
     model = BidirectionalLanguageModel(shape, arrays, choose_device(device, mps=False))
-    return ElmoEncoder(
-        weights_path.stem.removesuffix("_weights"),
-        f"elmo-{weights[:32]}-{shape!r}-layers={chosen}",
-        partial(_layer_vectors, model, shape.characters, chosen),
-        2 * shape.projection * (shape.n_layers + 1 if chosen == "all" else 1),
-        tokenizer,
-        pooling,
-    )
-
-
-def _layer_vectors(model: Any, characters: int, layers: str, sentences: list[list[str]]) -> NDArray[np.float32]:
-    """Return the chosen layers of every word."""
-    found = [layer.cpu().numpy() for layer in model(*_character_ids(sentences, characters))]
-    if layers == "all":
-        return np.concatenate(found, axis=1)
-    chosen: NDArray[np.float32] = np.mean(found, axis=0) if layers == "average" else found[int(layers)]
-    return chosen
+    return ElmoEncoder(weights_path.stem.removesuffix("_weights"), identity, model, shape, layers, tokenizer, pooling)
 
 
 def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]]:
@@ -217,67 +183,3 @@ def _character_ids(sentences: list[list[str]], length: int) -> tuple[NDArray[np.
         ids[row, 1 : len(content) + 1] = content
         ids[row, len(content) + 1] = _WORD_END
     return ids, numbered
-
-
-def _load_hub(place: str, layers: str, output: str, signature: str, *, tokenizer: str, pooling: str) -> ElmoEncoder:
-    """Load a TensorFlow 1 hub module from a folder, or from an address that tensorflow-hub resolves to one."""
-    if not place:
-        raise EncoderError("elmo:tfhub: needs a folder or an address: elmo:tfhub:https://tfhub.dev/google/elmo/3")
-    if output and layers:
-        raise EncoderError(f"elmo:tfhub: layers={layers} and output={output} exclude each other")
-    chosen = layers or "all"
-    check_choices("elmo:tfhub", signature=(signature, ("tokens", "default")), layers=(chosen, (*_HUB_LAYERS, "average")))
-    keys = (output,) if output else ("elmo",) if chosen == "average" else _HUB_LAYERS[chosen]
-    folder = fetched(place, "elmo:tfhub") if "://" in place else Path(place).expanduser()
-    checked_files(folder, "elmo:tfhub")
-    module = load_saved_model(folder, "elmo:tfhub")
-    tensorflow = import_tensorflow("elmo:tfhub")
-    function = module.signatures.get(signature)
-    if function is None:
-        raise EncoderError(f"elmo:tfhub: {folder} has no signature {signature!r}; it has {', '.join(module.signatures)}")
-    check_function(function, folder, "elmo:tfhub")
-    shapes = function.structured_outputs
-    absent = [key for key in keys if key not in shapes]
-    if absent:
-        raise EncoderError(
-            f"elmo:tfhub: {folder}, signature {signature!r}: no output {absent[0]!r}; it has {', '.join(shapes)}"
-        )
-
-    def one_length(sentences: list[list[str]]) -> NDArray[np.float32]:
-        """Run sentences of one length, as words or as one string each, and give every word a row."""
-        if signature == "tokens":
-            lengths = tensorflow.constant([len(sentence) for sentence in sentences], dtype=tensorflow.int32)
-            found = function(tokens=tensorflow.constant(sentences), sequence_len=lengths)
-        else:
-            (only_input,) = function.structured_input_signature[1]
-            found = function(**{only_input: tensorflow.constant([" ".join(sentence) for sentence in sentences])})
-        n, length = len(sentences), len(sentences[0])
-        # An output of one vector a sentence is given to each of its words, from where pooling returns it unchanged.
-        parts = [found[key].numpy() for key in keys]
-        parts = [np.repeat(part[:, None, :], length, axis=1) if part.ndim == 2 else part for part in parts]
-        joined = np.concatenate(parts, axis=2).astype(np.float32)
-        if joined.shape[:2] != (n, length):
-            raise EncoderError(f"elmo:tfhub: {folder} gave shape {joined.shape} for {n} sentences of {length} words")
-        rows: NDArray[np.float32] = joined.reshape(n * length, joined.shape[2])
-        return rows
-
-    def word_vectors(sentences: list[list[str]]) -> NDArray[np.float32]:
-        # Only sentences of one length run together: what the module makes of padding cannot matter then.
-        blocks: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(sentences)
-        for length in {len(sentence) for sentence in sentences}:
-            places = [i for i, sentence in enumerate(sentences) if len(sentence) == length]
-            rows = one_length([sentences[i] for i in places])
-            for number, place in enumerate(places):
-                blocks[place] = rows[number * length : (number + 1) * length]
-        return np.concatenate(blocks)
-
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    return ElmoEncoder(
-        # An address ends in name and version, and its folder is named by a hash.
-        "-".join(place.rstrip("/").split("/")[-2:]) if "://" in place else folder.name,
-        f"elmo-tfhub-{hash_files(files)[:32]}-{signature}-{'+'.join(keys)}",
-        word_vectors,
-        one_length([["."]]).shape[1],
-        tokenizer,
-        pooling,
-    )

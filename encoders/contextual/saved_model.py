@@ -26,37 +26,37 @@ _EXPECTED: Final = (
 )
 
 
-def fetched(address: str, kind: str) -> Path:
+def fetched(address: str) -> Path:
     """Return the folder into which tensorflow_hub has fetched and unpacked a model."""
     with environment(*_QUIET):
-        tensorflow_hub = import_extra("tensorflow_hub", f"{kind}: with an address", "use", "tensorflow-hub")
+        tensorflow_hub = import_extra("tensorflow_hub", "use: with an address", "use", "tensorflow-hub")
     try:
         return Path(tensorflow_hub.resolve(address))
     except Exception as error:  # whatever the network, the server or the archive brings
         raise EncoderError(
-            f"{kind}: {address} could not be fetched: {error}; a folder with the unpacked model works too"
+            f"use: {address} could not be fetched: {error}; a folder with the unpacked model works too"
         ) from error
 
 
-def import_tensorflow(kind: str) -> Any:
+def import_tensorflow() -> Any:
     """Return TensorFlow, or say which package is missing."""
     with environment(*_QUIET):
-        return import_extra("tensorflow", f"{kind}:", "use")
+        return import_extra("tensorflow", "use:", "use")
 
 
-def load_saved_model(folder: Path, kind: str) -> Any:
+def load_saved_model(folder: Path) -> Any:
     """Return the loaded model, after its graphs were checked; what is then called must pass ``check_function``."""
-    tensorflow = import_tensorflow(kind)
+    tensorflow = import_tensorflow()
     from tensorflow.core.protobuf import saved_model_pb2
 
     model, graph = saved_model_pb2.SavedModel(), folder / "saved_model.pb"
     try:
         model.ParseFromString(graph.read_bytes())
     except Exception as error:  # protobuf's own class of errors
-        raise EncoderError(f"{kind}: {graph} is cut off or is no SavedModel: {error}; {_EXPECTED}") from error
+        raise EncoderError(f"use: {graph} is cut off or is no SavedModel: {error}; {_EXPECTED}") from error
     if not model.meta_graphs:
-        raise EncoderError(f"{kind}: {graph} is cut off or is no SavedModel: it holds no graph; {_EXPECTED}")
-    where = f"{kind}: the graph in {folder}"
+        raise EncoderError(f"use: {graph} is cut off or is no SavedModel: it holds no graph; {_EXPECTED}")
+    where = f"use: the graph in {folder}"
     for part in model.meta_graphs:
         _disarm(part, where)
     with scratch_folder() as scratch:
@@ -68,7 +68,7 @@ def load_saved_model(folder: Path, kind: str) -> Any:
         except EncoderError:
             raise
         except Exception as error:  # TensorFlow's own classes of errors share no narrower base
-            raise EncoderError(f"{kind}: {folder} could not be loaded: {error}; {_EXPECTED}") from error
+            raise EncoderError(f"use: {folder} could not be loaded: {error}; {_EXPECTED}") from error
 
 
 def _link(part: Path, place: Path) -> None:
@@ -78,13 +78,13 @@ def _link(part: Path, place: Path) -> None:
         shutil.copytree(part, place)
 
 
-def check_function(function: Any, folder: Path, kind: str) -> None:
+def check_function(function: Any, folder: Path) -> None:
     """Refuse a function of a loaded model that would read files when it is called: by their names it could pass texts on."""
     graph = function.graph.as_graph_def()
     for nodes in (graph.node, *(inner.node_def for inner in graph.library.function)):
         for node in nodes:
             if node.op in _operations()["reading"] | _operations()["saving"]:
-                raise EncoderError(f"{kind}: the graph in {folder} would read files while it encodes, by {node.op}")
+                raise EncoderError(f"use: the graph in {folder} would read files while it encodes, by {node.op}")
 
 
 @cache
@@ -188,20 +188,20 @@ def _tags(model: Any, where: str) -> list[str] | None:
     raise EncoderError(f"{where} has the tags {found}; expected is one without tags or tagged 'serve'")
 
 
-def checked_files(folder: Path, kind: str) -> list[Path]:
+def checked_files(folder: Path) -> list[Path]:
     """Return the files that decide a vector, in a fixed order, after the checks that need no TensorFlow."""
     graph = folder / "saved_model.pb"
     if not folder.is_dir():
-        raise EncoderError(f"{kind}: {folder} is {'a file' if folder.exists() else 'no folder'}; {_EXPECTED}")
+        raise EncoderError(f"use: {folder} is {'a file' if folder.exists() else 'no folder'}; {_EXPECTED}")
     if not graph.is_file():
-        raise EncoderError(f"{kind}: {folder} has no saved_model.pb; {_EXPECTED}")
+        raise EncoderError(f"use: {folder} has no saved_model.pb; {_EXPECTED}")
     variables = folder / "variables"
     shards = sorted(variables.glob("variables.data-*"))
     if variables.is_dir() and any(variables.iterdir()):
         announced = int(shards[0].name.rpartition("-")[2]) if shards else 1
         if not (variables / "variables.index").is_file() or len(shards) != announced:
             raise EncoderError(
-                f"{kind}: {variables} is not whole: {len(shards)} of {announced} data files; expected are variables.index and "
+                f"use: {variables} is not whole: {len(shards)} of {announced} data files; expected are variables.index and "
                 f"variables.data-00000-of-{announced:05}"
             )
     inner = [file for name in ("variables", "assets") for file in sorted((folder / name).rglob("*")) if file.is_file()]

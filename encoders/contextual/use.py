@@ -47,9 +47,9 @@ def load(argument: str, signature: str = "", output: str = "") -> UniversalSente
     """
     if not argument:
         raise EncoderError("use needs a model: use:PATH or use:https://tfhub.dev/google/universal-sentence-encoder/4")
-    folder = fetched(argument, "use") if argument.startswith(("http://", "https://")) else Path(argument).expanduser()
-    files = checked_files(folder, "use")
-    loaded = load_saved_model(folder, "use")
+    folder = fetched(argument) if argument.startswith(("http://", "https://")) else Path(argument).expanduser()
+    files = checked_files(folder)
+    loaded = load_saved_model(folder)
     function, chosen = _text_function(loaded, folder, signature, output)
     name = argument.rstrip("/").removeprefix("https://tfhub.dev/").replace("/", "-") if "://" in argument else folder.name
     # The call and the signature of one model may differ, so which of them was chosen is part of the identity.
@@ -58,7 +58,7 @@ def load(argument: str, signature: str = "", output: str = "") -> UniversalSente
 
 def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tuple[Callable[[list[str]], Any], str]:
     """Return the function from texts to rows, and what of the model it calls."""
-    tensorflow = import_tensorflow("use")
+    tensorflow = import_tensorflow()
     signatures = dict(getattr(loaded, "signatures", {}))
     if signature and signature not in signatures:
         raise EncoderError(f"use: {folder} has no signature {signature!r}; it has {', '.join(sorted(signatures)) or 'none'}")
@@ -66,7 +66,7 @@ def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tu
         # Of the functions for inputs of several kinds that a model may hold, the one that is checked is the one that is called.
         texts = tensorflow.TensorSpec([None], tensorflow.string)
         call = _called(lambda: loaded.__call__.get_concrete_function(texts), folder)
-        check_function(call, folder, "use")
+        check_function(call, folder)
         probe = _called(lambda: call(tensorflow.constant(["."])), folder)
         if not isinstance(probe, dict):
             if output:
@@ -84,7 +84,7 @@ def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tu
     if len(inputs) != 1 or next(iter(inputs.values())).dtype != tensorflow.string:
         described = ", ".join(f"{key}: {spec.dtype.name}" for key, spec in inputs.items())
         raise EncoderError(f"use: the signature {name!r} of {folder} takes ({described}); expected is one input of texts")
-    check_function(function, folder, "use")
+    check_function(function, folder)
     key = _output_key(function.structured_outputs, output, folder)
     (argument,) = inputs
     return (lambda texts: function(**{argument: tensorflow.constant(texts, tensorflow.string)})[key].numpy()), f"{name}-{key}"

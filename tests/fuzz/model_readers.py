@@ -232,7 +232,7 @@ MODEL_READERS: Final = (
             "variables/variables.data-00000-of-00001": b"y",
             "assets/tokens.txt": b"heart\n",
         },
-        lambda folder: checked_files(folder, "use"),
+        checked_files,
     ),
     Reader("ELMo weights", _elmo_files(), _elmo, mutate=mutate_json, weight=0.5),
     Reader(

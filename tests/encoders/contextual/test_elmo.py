@@ -1,8 +1,7 @@
-"""ELMo against a slow NumPy reading of the same HDF5 file, and TensorFlow Hub's module against what the test wrote into it."""
+"""ELMo against a slow NumPy reading of the same HDF5 file."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pickle
@@ -287,7 +286,6 @@ def test_wrong_files_are_named_at_once(model: str, tmp_path: Path) -> None:
         (f"elmo:{model},layers=top", "layers is 'top'"),
         (f"elmo:{model},tokenizer=nltk", "tokenizer is 'nltk'"),
         (f"elmo:{model},pooling=sum", "pooling is 'sum'"),
-        (f"elmo:{model},output=elmo", "tfhub"),
         (f"elmo:{model},device=abacus", "device is 'abacus'"),
         (f"elmo:{model},vocabulary=x", "no option 'vocabulary'"),
     ]
@@ -306,101 +304,6 @@ def test_a_missing_package_is_named_with_its_extra(model: str, monkeypatch: pyte
     # Wrong files are told without the packages, whose import takes seconds.
     with pytest.raises(EncoderError, match="not an HDF5 file"):
         load_encoder(f"elmo:{model.split('+')[0]}+{__file__}")
-
-
-HUB_WIDTH = 3
-
-
-def write_hub_module(folder: Path, scale: float = 1.0) -> None:
-    """A TensorFlow 1 hub module with the signatures and outputs of google/elmo and vectors from the words' lengths."""
-    tf = pytest.importorskip("tensorflow").compat.v1
-    with tf.Graph().as_default(), tf.Session() as session:
-        weights = tf.get_variable("weights", initializer=np.arange(1, HUB_WIDTH + 1, dtype=np.float32) * np.float32(scale))
-
-        def outputs(tokens: Any, lengths: Any) -> dict[str, Any]:
-            mask = tf.sequence_mask(lengths, tf.shape(tokens)[1], dtype=tf.float32)[:, :, None]
-            word = tf.cast(tf.strings.length(tokens), tf.float32)[:, :, None] * weights * mask
-            one = tf.tanh(tf.concat([tf.cumsum(word, axis=1), tf.cumsum(word, axis=1, reverse=True)], axis=2)) * mask
-            two = (one + 1.0) * mask
-            elmo = (tf.concat([word, word], axis=2) + one + two) / 3.0
-            # Padding is counted on purpose: a batch of mixed lengths would show it.
-            return {"word_emb": word, "lstm_outputs1": one, "lstm_outputs2": two, "elmo": elmo,
-                    "default": tf.reduce_mean(elmo, axis=1)}  # fmt: skip
-
-        texts = tf.placeholder(tf.string, [None])
-        ragged = tf.strings.split(texts, sep=" ", result_type="RaggedTensor")
-        tokens, lengths = tf.placeholder(tf.string, [None, None]), tf.placeholder(tf.int32, [None])
-        signatures = {
-            "default": ({"strings": texts}, outputs(ragged.to_tensor(), tf.cast(ragged.row_lengths(), tf.int32))),
-            "tokens": ({"tokens": tokens, "sequence_len": lengths}, outputs(tokens, lengths)),
-        }
-        session.run(tf.global_variables_initializer())
-        builder = tf.saved_model.Builder(str(folder))
-        builder.add_meta_graph_and_variables(
-            session,
-            tags=[],
-            signature_def_map={name: tf.saved_model.predict_signature_def(*pair) for name, pair in signatures.items()},
-        )
-        builder.save()
-    (folder / "tfhub_module.pb").write_bytes(b"\x08\x03")
-
-
-def hub_layers(words: list[str]) -> NDArray[np.float64]:
-    word = np.array([[len(word.encode())] for word in words]) * np.arange(1.0, HUB_WIDTH + 1)
-    one = np.tanh(np.concatenate([np.cumsum(word, axis=0), np.cumsum(word[::-1], axis=0)[::-1]], axis=1))
-    return np.array([np.concatenate([word, word], axis=1), one, one + 1])
-
-
-@pytest.mark.slow
-def test_tensorflow_hub_modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write_hub_module(tmp_path / "elmo")
-    write_hub_module(tmp_path / "scaled", scale=1.5)
-    spec, texts = f"elmo:tfhub:{tmp_path / 'elmo'}", [text.replace("\udcff", "x") for text in TEXTS]
-
-    def expected(pick: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> NDArray[np.float64]:
-        return np.array([pick(hub_layers(text.split() or ["."])).mean(axis=0) for text in texts])
-
-    for layers, pick in PICKS.items():
-        assert load_encoder(f"{spec},layers={layers}").encode(texts) == pytest.approx(expected(pick), abs=1e-4, rel=1e-5)
-    for options in ("output=elmo", "output=default", "output=default,signature=default", "output=elmo,signature=default"):
-        assert load_encoder(f"{spec},{options}").encode(texts) == pytest.approx(expected(PICKS["average"]), abs=1e-4, rel=1e-5)
-    encoder = load_encoder(spec)
-    rows = encoder.encode(texts)
-    assert rows.shape == (len(texts), 6 * HUB_WIDTH)
-    for i, text in enumerate(texts):
-        assert encoder.encode([text])[0] == pytest.approx(rows[i], abs=1e-5)
-
-    specs = [spec, f"elmo:tfhub:{tmp_path / 'scaled'}", f"{spec},layers=1", f"{spec},output=elmo", f"{spec},tokenizer=words"]
-    identities = [load_encoder(each).identity for each in specs]
-    assert len(set(identities)) == len(specs)
-    assert load_encoder(spec).identity == identities[0]
-
-    pytest.importorskip("tensorflow_hub")
-    # An address is fetched once into a folder named by its hash, from where tensorflow-hub takes it the next time.
-    address = "https://tfhub.dev/google/elmo/3"
-    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path / "hub"))
-    shutil.copytree(tmp_path / "elmo", tmp_path / "hub" / hashlib.sha1(address.encode()).hexdigest())
-    fetched = load_encoder(f"elmo:tfhub:{address}")
-    assert (fetched.name, fetched.identity) == ("elmo-3", identities[0])
-    monkeypatch.setenv("TFHUB_CACHE_DIR", str(tmp_path / "elsewhere"))
-    with pytest.raises(EncoderError, match=r"http://127\.0\.0\.1:9/elmo could not be fetched"):
-        load_encoder("elmo:tfhub:http://127.0.0.1:9/elmo")
-
-    wrong_options = {"output=elmo,layers=1": "exclude", "layers=3": "layers is '3'", "output=top": "no output 'top'"}
-    wrong_options |= {"signature=words": "signature is 'words'", "device=cuda": "device"}
-    for wrong, message in wrong_options.items():
-        with pytest.raises(EncoderError, match=message):
-            load_encoder(f"{spec},{wrong}")
-    (tmp_path / "elmo" / "saved_model.pb").write_bytes(b"not a graph")
-    with pytest.raises(EncoderError, match="no SavedModel"):
-        load_encoder(spec)
-
-
-def test_a_folder_that_is_no_hub_module_is_named_without_tensorflow(tmp_path: Path) -> None:
-    with pytest.raises(EncoderError, match=r"has no saved_model\.pb"):
-        load_encoder(f"elmo:tfhub:{tmp_path}")
-    with pytest.raises(EncoderError, match="needs a folder or an address"):
-        load_encoder("elmo:tfhub:")
 
 
 @pytest.mark.parametrize("trick", [

@@ -326,7 +326,7 @@ def test_a_function_that_fills_a_table_is_handed_no_computed_name(tf: Any, tmp_p
         load_encoder(f"use:{tmp_path / 'model'}")
 
 
-@pytest.mark.parametrize("spec", ["use:{}/tf2", "use:{}/tf1", "elmo:tfhub:{}/tf1,signature=default,output=default"])
+@pytest.mark.parametrize("spec", ["use:{}/tf2", "use:{}/tf1"])
 def test_a_text_is_not_taken_for_the_name_of_a_file(tf: Any, tmp_path: Path, spec: str) -> None:
     """An argument that is handed on as it is looks like the name that the loader gives."""
     v1 = tf.compat.v1
