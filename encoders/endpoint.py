@@ -98,42 +98,38 @@ class EndpointEncoder:
         if not inputs:
             return np.empty((0, self._width or 0), dtype=np.float32)
         size = self._limits.batch_size
+        batches = [inputs[start : start + size] for start in range(0, len(inputs), size)]
         # In a thread of its own, as a notebook has a loop that runs already; Ctrl-C cancels what is under way there.
         with start_blocking_portal() as loop:
-            parts = loop.call(self._embed_all, [inputs[start : start + size] for start in range(0, len(inputs), size)])
-        for part in parts:
-            self._width = self._width or part.shape[1]
-            if part.shape[1] != self._width:
-                expected = "asked for by dimensions" if "dimensions" in self._asked else "in an earlier batch"
-                raise EncoderError(f"{self._where}: vectors of width {part.shape[1]}, but {self._width} {expected}")
-        return np.concatenate(parts)
+            return np.concatenate(loop.call(self._embed_all, batches))
 
     async def _embed_all(self, batches: list[list[str]]) -> list[NDArray[np.float32]]:
         """Embed batches, a bounded number at a time; the first failure for good ends them all."""
         threading.current_thread().name = _THREAD
-        numbers = iter(range(len(batches)))
-        found: dict[int, NDArray[np.float32]] = {}
-        # A proxy could not reach this machine's own server.
-        direct = {"http://": None, "https://": None} if self._is_local else None
         httpx, at_once = _httpx(), min(self._limits.concurrency, len(batches))
-        # The library's own limit would let requests wait for a connection while their time runs.
-        limits, verify = httpx.Limits(max_connections=at_once), _trusted_certificates()
+        free = asyncio.Semaphore(at_once)
         async with httpx.AsyncClient(
-            verify=verify, timeout=None, limits=limits, mounts=direct, follow_redirects=False
+            verify=_trusted_certificates(),
+            timeout=None,
+            # The library's own limit would let requests wait for a connection while their time runs.
+            limits=httpx.Limits(max_connections=at_once),
+            trust_env=not self._is_local,  # a proxy could not reach this machine's own server
+            follow_redirects=False,
         ) as client:
 
-            async def work() -> None:
-                for number in numbers:
-                    found[number] = await self._embed(client, batches[number])
+            async def embed(batch: list[str]) -> NDArray[np.float32]:
+                await free.acquire()
+                rows = await self._embed(client, batch)
+                free.release()  # not after a failure, so that nothing more is sent
+                return rows
 
-            workers = [asyncio.create_task(work()) for _ in range(at_once)]
+            tasks = [asyncio.create_task(embed(batch)) for batch in batches]
             try:
-                await asyncio.gather(*workers)
+                return await asyncio.gather(*tasks)
             finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-        return [found[number] for number in range(len(batches))]
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _embed(self, client: httpx.AsyncClient, batch: list[str]) -> NDArray[np.float32]:
         """Return one batch's vectors, asking again after failures that may pass."""
@@ -151,7 +147,7 @@ class EndpointEncoder:
                 break
             if attempt < limits.retries:
                 await asyncio.sleep(pause)
-        raise EncoderError(f"{self._where}: {reason}; given up after {attempt + 1} request(s)")
+        raise self._wrong(f"{reason}; given up after {attempt + 1} request(s)")
 
     async def _attempt(self, client: httpx.AsyncClient, batch: list[str]) -> NDArray[np.float32]:
         """Send one request as soon as the budget allows it; what is stopped under way may have been charged for."""
@@ -194,10 +190,10 @@ class EndpointEncoder:
                 async for piece in answer.aiter_raw():
                     found += piece
                     if len(found) > at_most:
-                        raise EncoderError(f"{self._where}: the answer to {len(batch)} text(s) has over {at_most:,} bytes")
+                        raise self._wrong(f"the answer to {len(batch)} text(s) has over {at_most:,} bytes")
         except httpx.TransportError as error:
             if caused_by(error, ssl.SSLCertVerificationError):
-                raise EncoderError(f"{self._where}: the server's certificate is not trusted: {error}") from None
+                raise self._wrong(f"the server's certificate is not trusted: {error}") from None
             # What a broken answer held is not shown: it may repeat the key.
             never_began = isinstance(error, httpx.ConnectError)
             told = f"{type(error).__name__}: {error}" if never_began else type(error).__name__
@@ -217,7 +213,7 @@ class EndpointEncoder:
             reason += " (redirects are not followed; give the final address)"
         elif status == 404:
             reason += " (not every server has /v1; an address that ends in /embeddings is taken as it is)"
-        return EncoderError(f"{self._where}: {reason}")
+        return self._wrong(reason)
 
     def _key(self) -> str:
         # An unnamed key is not sent in the clear to another machine, which need not be the one that it was made for.
@@ -234,7 +230,7 @@ class EndpointEncoder:
         """Return an answer's vectors in the order of the texts, after its tokens were counted."""
         try:
             answer = json.loads(body)
-            usage = answer.get("usage") if isinstance(answer, dict) else None
+            usage = answer.get("usage")
             rows = [(item.get("index"), item["embedding"]) for item in answer["data"]]
         except (ValueError, RecursionError):
             # The body is not shown here or below: it may repeat the key.
@@ -251,9 +247,11 @@ class EndpointEncoder:
                 raise self._wrong(f"the items' 'index' values are not 0 to {n_texts - 1} once each")
             rows.sort(key=lambda row: int(row[0]))
         vectors = [self._vector(embedding, number) for number, (_, embedding) in enumerate(rows)]
-        widths = sorted({len(vector) for vector in vectors})
-        if len(widths) > 1 or widths[0] == 0:
-            raise self._wrong(f"vectors of width {' and '.join(map(str, widths))} in one answer")
+        self._width = self._width or len(vectors[0])
+        for number, vector in enumerate(vectors):
+            if len(vector) != self._width or not len(vector):
+                expected = "asked for by dimensions" if "dimensions" in self._asked else "numbers came first"
+                raise self._wrong(f"the vector of text {number} has width {len(vector)}, but {self._width} {expected}")
         return np.stack(vectors)
 
     def _vector(self, embedding: Any, number: int) -> NDArray[np.float32]:

@@ -444,8 +444,8 @@ FAULTS = [
     Fault(embedding([float("nan")] * WIDTH), "NaN or infinity in 1 of 2 rows", "nan"),
     Fault(embedding([1e300] * WIDTH), "NaN or infinity", "beyond-float32"),
     Fault(embedding([10**400] * WIDTH), "text 1 is neither a list of numbers nor base64", "beyond-float64"),
-    Fault(embedding([1.0] * (WIDTH - 1)), "width 5 and 6 in one answer", "narrow"),
-    Fault(embedding([]), "width 0 and 6", "empty"),
+    Fault(embedding([1.0] * (WIDTH - 1)), "vector of text 1 has width 5, but 6 numbers came first", "narrow"),
+    Fault(embedding([]), "vector of text 1 has width 0, but 6 numbers came first", "empty"),
     Fault(embedding([None] * WIDTH), "text 1 is neither a list of numbers nor base64", "null"),
     Fault(embedding([True] * WIDTH), "text 1 is neither a list of numbers nor base64", "true"),
     Fault(embedding({"0": 1.0}), "text 1 is neither a list of numbers nor base64", "object"),
@@ -467,8 +467,11 @@ def test_the_width_may_not_change_between_batches_or_calls(server: Server) -> No
     encoder = server.load(",batch_size=1")
     encoder.encode(["a"])
     server.answer = changed(lambda payload: payload["data"][0].update(embedding=[1.0, 2.0]))
-    with pytest.raises(EncoderError, match="width 2, but 6 in an earlier batch"):
+    with pytest.raises(EncoderError, match="width 2, but 6 numbers came first"):
         encoder.encode(["b"])
+    server.answer = changed(lambda payload: payload["data"][0].update(embedding=[]))
+    with pytest.raises(EncoderError, match="the vector of text 0 has width 0"):
+        server.load().encode(["c"])
 
 
 def test_the_key_is_sent_and_shown_nowhere(
