@@ -123,14 +123,6 @@ class TransformerEncoder:
         return frozenset(inspect.signature(self._model.forward).parameters)
 
     @cached_property
-    def _left(self) -> bool:
-        """Whether texts are padded on the left, as decoders are, which have no [CLS]; this needs explicit positions.
-
-        Those that take none (ALiBi, state spaces) are padded on the right, where a causal model never looks.
-        """
-        return self._tokenizer.cls_token_id is None and "position_ids" in self._accepted
-
-    @cached_property
     def _pad(self) -> int:
         model, tokenizer = self._lazy.model
         known = (tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None), tokenizer.eos_token_id, 0)
@@ -180,15 +172,12 @@ class TransformerEncoder:
         return chosen[0] if len(chosen) == 1 else torch.cat(chosen, dim=-1)
 
     def _padded(self, batch: Sequence[_Pieces]) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.bool_]]:
+        """Return the model's inputs, padded on the right, where no causal model looks, and which places hold a piece."""
         lengths = np.array([len(pieces.ids) for pieces in batch])
-        width = int(lengths.max())
-        columns = np.arange(width)
-        inside = columns >= width - lengths[:, None] if self._left else columns < lengths[:, None]
-        ids = np.full((len(batch), width), self._pad, dtype=np.int64)
+        inside = np.arange(lengths.max()) < lengths[:, None]
+        ids = np.full(inside.shape, self._pad, dtype=np.int64)
         ids[inside] = np.concatenate([pieces.ids for pieces in batch])
         inputs = {"input_ids": ids, "attention_mask": inside.astype(np.int64)}
-        if self._left:
-            inputs["position_ids"] = np.maximum(inside.cumsum(axis=1) - 1, 0)
         if "token_type_ids" in self._accepted and batch[0].segments is not None:
             segments = np.zeros_like(ids)
             segments[inside] = np.concatenate([pieces.segments or [] for pieces in batch])

@@ -298,7 +298,7 @@ def cached(folder: Path, options: str) -> Any:
 
 
 def test_the_last_piece_is_the_vector_under_pooling_last_whatever_the_padding(bert: Path, gpt2: Path) -> None:
-    """BERT is padded on the right and ends with [SEP], GPT-2 on the left and ends with a word."""
+    """BERT ends with [SEP], GPT-2 with a word; padding stands behind both."""
     texts = [text for text in TEXTS if text.strip()]
     for folder, specials in ((bert, ",specials=yes"), (gpt2, "")):
         tokens = cached(folder, f",max_length=50{specials}").encode_tokens(texts)
