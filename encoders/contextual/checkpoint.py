@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from medsenteval.errors import EncoderError, import_extra
@@ -17,8 +18,6 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TEXTS_PER_PASS: Final = 64
 _TOKENS_PER_PASS: Final = 512
 tokenizer_turn: Final = threading.Lock()
-#: A tokeniser that does not cut, beside the one that it is a copy of.
-_uncut_copies: Final[dict[int, tuple[Any, Any]]] = {}
 
 
 def without_surrogates(texts: Sequence[str]) -> list[str]:
@@ -32,15 +31,16 @@ def count_tokens(tokenizer: Any, texts: list[str]) -> list[int]:
     if not hasattr(backend, "encode_batch"):
         with tokenizer_turn:
             return [len(ids) for ids in tokenizer(texts, truncation=False)["input_ids"]]
-    # A copy, because cutting and padding are settings of the tokeniser itself, which other threads use.
-    copied = _uncut_copies.get(backend_key := id(backend))
-    if copied is None or copied[0] is not backend:
-        whole = type(backend).from_str(backend.to_str())
-        whole.no_truncation()
-        whole.no_padding()
-        _uncut_copies.clear()
-        copied = _uncut_copies[backend_key] = (backend, whole)
-    return [len(found.ids) for found in copied[1].encode_batch_fast(texts)]
+    return [len(found.ids) for found in _uncut(backend).encode_batch_fast(texts)]
+
+
+@lru_cache(maxsize=1)
+def _uncut(backend: Any) -> Any:
+    """Return a copy that cuts nothing: cutting and padding are settings of the tokeniser itself, which other threads use."""
+    whole = type(backend).from_str(backend.to_str())
+    whole.no_truncation()
+    whole.no_padding()
+    return whole
 
 
 def passes(
