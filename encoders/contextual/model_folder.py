@@ -6,7 +6,6 @@ a kernel from a model hub, or to read files from anywhere. These settings are th
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -74,7 +73,7 @@ def check_model_folder(folder: Path, kind: str) -> None:
     for part in _parts(weights, kind) if weights.suffix == ".json" else [weights]:
         if not part.is_file():
             raise EncoderError(f"{kind}: {part} is missing, but {weights.name} lists it")
-        fault = _safetensors_fault(part) if part.suffix == ".safetensors" else torch_file_fault(part)
+        fault = _safetensors_fault(part, kind) if part.suffix == ".safetensors" else torch_file_fault(part)
         if fault:
             raise EncoderError(f"{kind}: {part} is not whole or not a file of its kind: {fault}")
 
@@ -135,20 +134,14 @@ def _parts(index: Path, kind: str) -> list[Path]:
     return [index.parent / name for name in sorted(names)]
 
 
-def _safetensors_fault(file: Path) -> str:
+def _safetensors_fault(file: Path, kind: str) -> str:
     """Say what is wrong with a safetensors file, judged by its header and its size; nothing if all is well."""
-    size = file.stat().st_size
-    with file.open("rb") as stream:
-        header_size = int.from_bytes(stream.read(8), "little")
-        if header_size + 8 > size:
-            return f"its {size} bytes cannot hold the header of {header_size} bytes that it announces"
-        try:
-            header = json.loads(stream.read(header_size))
-            ends = [int(entry["data_offsets"][1]) for key, entry in header.items() if key != "__metadata__"]
-        except (ValueError, AttributeError, KeyError, TypeError, IndexError, OverflowError, RecursionError) as error:
-            return f"its header is not that of safetensors ({error})"
-    expected = 8 + header_size + max(ends, default=0)
-    return "" if size == expected else f"it has {size} bytes where its header promises {expected}"
+    safetensors = import_extra("safetensors", f"{kind}:", "transformers")
+    try:
+        with safetensors.safe_open(file, framework="np"):
+            return ""
+    except (OSError, safetensors.SafetensorError) as error:
+        return str(error)
 
 
 _KIND: Final = "sentence-transformers"
