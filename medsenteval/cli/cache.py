@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from shutil import rmtree
 
 import click
 
@@ -33,8 +32,6 @@ def info() -> None:
     header = ["Entry", "Encoder", "Texts", "Dimension", "MB", "Days unused"]
     echo(text_table(header, rows, [False, False, True, True, True, True]))
     echo(f"\n{len(rows)} entries, {total / 1e6:,.1f} MB in {found.folder}")
-    if found.outdated.is_dir():
-        echo(f"{found.outdated} was made by an earlier version and is not read; `medsenteval cache prune --all` removes it")
 
 
 @cache.command()
@@ -67,7 +64,4 @@ def prune(encoder: str | None, older_than: float | None, everything: bool) -> No
             freed += store.size
             found.remove(store)
             echo(f"removed {store.key[:12]}: {about.get('encoder', '?')}")
-    if everything and found.outdated.is_dir() and not found.outdated.is_symlink():
-        rmtree(found.outdated)
-        echo(f"removed {found.outdated}")
     echo(f"{freed / 1e6:,.1f} MB freed")

@@ -100,10 +100,14 @@ class Lookup:
         """The places of the texts that are not there."""
         return np.flatnonzero(self.block_of < 0)
 
+    @cached_property
+    def used(self) -> list[tuple[_Block, NDArray[np.intp]]]:
+        """The blocks that have some of the texts, each with the places of these."""
+        return [(self.blocks[n], np.flatnonzero(self.block_of == n)) for n in np.unique(self.block_of) if n >= 0]
+
     @property
     def columns(self) -> int | None:
-        used = np.unique(self.block_of[self.block_of >= 0])
-        return self.blocks[used[0]].columns if len(used) else None
+        return self.used[0][0].columns if self.used else None
 
 
 @dataclass(frozen=True)
@@ -167,12 +171,11 @@ class VectorStore:
         """
         if repair and (unreadable := set(self.folder.glob("block-*")) - {block.path for block in self.blocks()}):
             self._forget(unreadable)
-        wanted = _hashes(texts)
-        blocks = self.blocks()
+        wanted, blocks = _split(_digests(texts)), self.blocks()
         checked: set[Path] = set()
         while True:
             found = _look_up(wanted, blocks)
-            used = [blocks[number] for number in np.unique(found.block_of) if number >= 0]
+            used = [block for block, _ in found.used]
             # Vectors of another width than the first are those of an encoder that broke its promise to be the same one.
             wrong = [block for block in used if block.columns != used[0].columns]
             if check and not wrong:
@@ -191,31 +194,27 @@ class VectorStore:
             with suppress(OSError):  # what cannot be written says so when the texts are stored again
                 path.unlink()
 
-    def rows(self, found: Lookup) -> NDArray[np.float32]:
-        """Return the rows of texts that are all there: mapped where they lie one after the other, else copied together."""
+    def read(self, found: Lookup) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
+        """Return rows and token counts (0 where the encoder did not say) of texts that are all there.
+
+        Rows are mapped where they lie one after the other, else copied together.
+        """
         with suppress(OSError):  # a cache may be read where it cannot be written
             os.utime(self.folder / "about.json")
-        columns = found.blocks[found.block_of[0]].columns
-        starts = np.array([block.at for block in found.blocks])
-        at = starts[found.block_of] + 4 * columns * found.row_of
+        columns = found.used[0][0].columns
+        at = np.empty(len(found.block_of), dtype=np.int64)
+        tokens = np.empty(len(at), dtype=np.uint32)
+        for block, places in found.used:
+            at[places] = block.at + 4 * columns * found.row_of[places]
+            tokens[places] = block.tokens[found.row_of[places]]
         with open(self.path, "rb", opener=_opened_itself) as stream:
             if (np.diff(at) == 4 * columns).all():
-                return np.memmap(stream, dtype="<f4", mode="r", offset=int(at[0]), shape=(len(at), columns))
+                return np.memmap(stream, dtype="<f4", mode="r", offset=int(at[0]), shape=(len(at), columns)), tokens
             matrix = np.empty((len(at), columns), dtype=np.float32)
-            for number in np.unique(found.block_of):
-                block, places = found.blocks[number], np.flatnonzero(found.block_of == number)
+            for block, places in found.used:
                 stored = np.memmap(stream, dtype="<f4", mode="r", offset=block.at, shape=(block.rows, columns))
                 matrix[places] = stored[found.row_of[places]]
-        return matrix
-
-    @staticmethod
-    def tokens(found: Lookup) -> NDArray[np.uint32]:
-        """Return how many tokens each text came to, 0 where the encoder did not say."""
-        counts = np.zeros(len(found.block_of), dtype=np.uint32)
-        for number in np.unique(found.block_of):
-            places = np.flatnonzero(found.block_of == number)
-            counts[places] = found.blocks[number].tokens[found.row_of[places]]
-        return counts
+        return matrix, tokens
 
     def append(
         self, texts: Sequence[str], rows: NDArray[np.float32], tokens: NDArray[np.uint32], about: dict[str, str]
@@ -281,11 +280,10 @@ class VectorStore:
 
 
 class EmbeddingCache:
-    """All stores below one folder; ``outdated`` is where earlier versions kept theirs, which nothing reads any more."""
+    """All stores below one folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = (folder or cache_folder()) / "encoded"
-        self.outdated = self.folder.with_name("embeddings")
 
     def store(self, identity: str) -> VectorStore:
         """Return the store of the encoder of this identity; it need not exist yet."""
@@ -311,27 +309,20 @@ def _digests(texts: Sequence[str]) -> bytes:
     return b"".join(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest() for text in texts)
 
 
-def _hashes(texts: Sequence[str] | bytes) -> NDArray[np.uint64]:
-    """Return the hashes of texts as two numbers each."""
-    return np.frombuffer(texts if isinstance(texts, bytes) else _digests(texts), "<u8").reshape(-1, 2)
+def _split(digests: bytes) -> list[bytes]:
+    """Return the hash of each text."""
+    found: list[bytes] = np.frombuffer(digests, f"V{_HASH_BYTES}").tolist()
+    return found
 
 
-def _look_up(wanted: NDArray[np.uint64], blocks: list[_Block]) -> Lookup:
+def _look_up(wanted: list[bytes], blocks: list[_Block]) -> Lookup:
     """Find hashes among those of the blocks; of several with the same one, the first."""
-    sizes = [block.rows for block in blocks]
-    known = _hashes(b"".join(block.texts for block in blocks))
-    block_of = np.repeat(np.arange(len(blocks)), sizes)
-    row_of = np.concatenate([np.arange(size) for size in sizes] or [np.empty(0, dtype=np.intp)])
-    order = np.argsort(known[:, 0], kind="stable")
-    places = np.searchsorted(known[:, 0], wanted[:, 0], sorter=order)
-    inside = places < len(known)
-    rows = order[np.where(inside, places, 0)] if len(known) else np.zeros(len(wanted), dtype=np.intp)
-    hit = np.zeros(len(wanted), dtype=np.bool_)
-    hit[inside] = (known[rows[inside]] == wanted[inside]).all(axis=1)
-    none = np.full(len(wanted), -1, dtype=np.intp)
-    if not len(known):
-        return Lookup(blocks, none, none)
-    return Lookup(blocks, np.where(hit, block_of[rows], -1), np.where(hit, row_of[rows], -1))
+    where: dict[bytes, tuple[int, int]] = {}
+    for number, block in reversed(list(enumerate(blocks))):
+        hashes = _split(block.texts)
+        where.update((hashes[row], (number, row)) for row in reversed(range(block.rows)))
+    places = np.array([where.get(each, (-1, -1)) for each in wanted], dtype=np.intp).reshape(-1, 2)
+    return Lookup(blocks, places[:, 0], places[:, 1])
 
 
 def _opened_itself(path: str, flags: int) -> int:

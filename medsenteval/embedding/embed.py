@@ -102,7 +102,8 @@ def embed_texts(
                 stored = store.find(order)
     if len(stored.missing):
         raise EncoderError(f"{task_name}: {len(stored.missing)} texts were stored and are not in {store.folder}; run again")
-    return Embeddings(store.rows(stored), row_of, n_encoded, store.tokens(stored))
+    matrix, tokens = store.read(stored)
+    return Embeddings(matrix, row_of, n_encoded, tokens)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +222,8 @@ def cached_embeddings(cache: EmbeddingCache, identity: str, texts: Sequence[str]
         store = cache.store(key)
         found = store.find(order)
         if not len(found.missing):
-            return Embeddings(store.rows(found), {text: row for row, text in enumerate(order)}, 0, store.tokens(found))
+            matrix, tokens = store.read(found)
+            return Embeddings(matrix, {text: row for row, text in enumerate(order)}, 0, tokens)
     return None
 
 

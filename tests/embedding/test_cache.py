@@ -89,15 +89,6 @@ def test_token_counts_are_kept_with_the_vectors(cache: EmbeddingCache) -> None:
     assert embed(None, CountingEncoder(), TEXTS[:3]).tokens.tolist() == [0, 0, 0]  # type: ignore[union-attr]
 
 
-def test_caches_of_earlier_versions_are_left_alone(cache: EmbeddingCache) -> None:
-    old = cache.outdated / ("0" * 40)
-    old.mkdir(parents=True)
-    (old / "matrix.f32").write_bytes(b"x" * 400)
-    embed(cache, CountingEncoder(), TEXTS[:10])
-    assert len(cache.stores()) == 1
-    assert (old / "matrix.f32").read_bytes() == b"x" * 400
-
-
 def test_a_store_that_was_written_before_is_read_by_this_code(cache: EmbeddingCache) -> None:
     """Whoever changes what is written here counts up the layout, so that no store is called damaged."""
     embed(cache, CountingEncoder(), ["a", "bb", "ccc"])
