@@ -134,7 +134,7 @@ def _read_text(path: Path, stream: IO[bytes], header: tuple[int, int] | None) ->
     count = dimension = 0
     for lines in _line_blocks(path, stream, number):
         dimension = dimension or _measured(path, lines, header)
-        words, vectors = _parse(path, lines, number, dimension)
+        words, vectors = _parse(path, lines, number + 1, dimension)
         number += len(lines)
         count += len(words)
         yield words, vectors
@@ -183,28 +183,26 @@ def _line_blocks(path: Path, stream: IO[bytes], number: int) -> Iterator[list[by
         yield [held]
 
 
-def _parse(path: Path, lines: list[bytes], lines_before: int, dimension: int) -> Block:
-    """Parse a block of lines at once; only if that fails each line by itself, to name the first bad one."""
+def _parse(path: Path, lines: list[bytes], number: int, dimension: int) -> Block:
+    """Parse lines at once, the first of which has this number; only if that fails one by one, to name the first bad one."""
     words: list[bytes] = []
     numbers: list[bytes] = []
     for line in lines:
         if line.strip():
-            word, rest = _split_line(line, dimension)
-            words.append(word)
+            # Numbers are counted from the right, since the word may hold blanks. No line has more than its share of them, so
+            # that one too many cannot make up for one too few elsewhere.
+            word, *rest = line.rsplit(None, dimension)
+            words.append(word.strip())
             numbers.extend(rest)
-    # No line has more than its share, so that a number too many cannot make up for one too few elsewhere.
     vectors = _floats(numbers, len(words) * dimension) if _is_text(words) and dimension else None
-    if vectors is None:
-        for number, line in enumerate(lines, start=lines_before + 1):
-            _check_line(path, number, line, dimension)
-        raise EncoderError(f"{path}: lines {lines_before + 1} to {lines_before + len(lines)} cannot be read; {_EXPECTED}")
-    return words, vectors.reshape(len(words), dimension)
-
-
-def _split_line(line: bytes, dimension: int) -> tuple[bytes, list[bytes]]:
-    """Return a line's word and numbers, counted from the right, since the word may hold blanks."""
-    fields = line.rsplit(None, dimension)
-    return fields[0].strip(), fields[1:]
+    if vectors is not None:
+        return words, vectors.reshape(len(words), dimension)
+    for place, line in enumerate(lines if len(lines) > 1 else ()):
+        _parse(path, [line], number + place, dimension)
+    shown, fault = lines[0].strip().decode("utf-8", "replace")[:60], "" if _is_text(words) else "not UTF-8 text; "
+    raise EncoderError(
+        f"{path}:{number}: {fault}expected a word and {dimension or 'some'} finite numbers separated by blanks, got {shown!r}"
+    )
 
 
 def _is_text(words: list[bytes]) -> bool:
@@ -226,22 +224,6 @@ def _floats(numbers: list[bytes], count: int) -> NDArray[np.float32] | None:
         except (ValueError, UnicodeDecodeError):
             return None
     return parsed if len(parsed) == count and np.isfinite(parsed).all() else None
-
-
-def _check_line(path: Path, number: int, line: bytes, dimension: int) -> None:
-    if not line.strip():
-        return
-    word, numbers = _split_line(line, dimension)
-    try:
-        word.decode("utf-8")
-    except UnicodeDecodeError as error:
-        remedy = "is this a binary or compressed file?"
-        raise EncoderError(f"{path}:{number}: not UTF-8 text: {error.reason}; {remedy} {_EXPECTED}") from error
-    if dimension == 0 or _floats(numbers, dimension) is None:
-        shown = line.strip().decode("utf-8", "replace")[:60]
-        raise EncoderError(
-            f"{path}:{number}: expected a word and {dimension or 'some'} finite numbers separated by blanks, got {shown!r}"
-        )
 
 
 def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: int) -> Iterator[Block]:
@@ -295,13 +277,13 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
     table = np.memmap(path, dtype="<f8", mode="r", shape=(2 * len(words), width))
     if options.check:
         _check_glove_layout(path, table, counts, options.layout)
+    of_words, of_contexts = _glove_rows(table, options.layout)
     for begin in range(0, len(words), _LINES_A_BLOCK):
-        end = min(begin + _LINES_A_BLOCK, len(words))
-        word_rows, context_rows = _glove_rows(table, options.layout, slice(begin, end))
-        vectors = word_rows[:, :-1] + context_rows[:, :-1] if options.rows == "sum" else word_rows[:, :-1]
+        part = slice(begin, begin + _LINES_A_BLOCK)
+        vectors = of_words[part, :-1] + of_contexts[part, :-1] if options.rows == "sum" else of_words[part, :-1]
         if not np.isfinite(vectors).all():
-            raise EncoderError(f"{path}: the vectors of words {begin + 1} to {end} are not finite; is it GloVe's own binary?")
-        yield words[begin:end], vectors.astype(np.float32)
+            raise EncoderError(f"{path}: a vector among words {begin + 1} to {begin + len(vectors)} is not finite")
+        yield words[part], np.asarray(vectors, dtype=np.float32)
 
 
 def _read_glove_vocabulary(listing: Path) -> tuple[list[bytes], NDArray[np.float64]]:
@@ -315,11 +297,10 @@ def _read_glove_vocabulary(listing: Path) -> tuple[list[bytes], NDArray[np.float
     return [fields[0] for fields in lines], np.array([int(fields[1]) for fields in lines], dtype=np.float64)
 
 
-def _glove_rows(table: NDArray[np.float64], layout: str, part: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    half = len(table) // 2
-    if layout == "blocks":
-        return np.asarray(table[:half][part]), np.asarray(table[half:][part])
-    return np.asarray(table[0::2][part]), np.asarray(table[1::2][part])
+def _glove_rows(table: NDArray[np.float64], layout: str) -> NDArray[np.float64]:
+    """Return a view of the words' rows and of their context rows, in the words' order."""
+    n_words, width = len(table) // 2, table.shape[1]
+    return table.reshape(2, n_words, width) if layout == "blocks" else table.reshape(n_words, 2, width).swapaxes(0, 1)
 
 
 def _check_glove_layout(path: Path, table: NDArray[np.float64], counts: NDArray[np.float64], layout: str) -> None:
@@ -330,14 +311,10 @@ def _check_glove_layout(path: Path, table: NDArray[np.float64], counts: NDArray[
     """
     from scipy.stats import spearmanr
 
-    def agreement(which: str) -> float:
-        word_rows, context_rows = _glove_rows(table, which, slice(None))
-        biases = np.concatenate([word_rows[:, -1], context_rows[:, -1]])
-        return float(spearmanr(biases, np.concatenate([counts, counts])).statistic)
-
     if len(counts) < 10 or counts.min() == counts.max():
         return
-    agreements = {which: agreement(which) for which in LAYOUTS}
+    biases = {which: _glove_rows(table, which)[:, :, -1].ravel() for which in LAYOUTS}
+    agreements = {which: float(spearmanr(found, np.tile(counts, 2)).statistic) for which, found in biases.items()}
     other = LAYOUTS[1 - LAYOUTS.index(layout)]
     if agreements[other] > agreements[layout] + 0.1:
         raise EncoderError(
