@@ -106,63 +106,49 @@ def as_mteb_task(name: str, data: str | Path | None = None, settings: Settings |
     raise SettingsError(f"mteb has no protocol of its own for {task.name} ({task.family}, {task.protocol}); use 'medsenteval'")
 
 
+def _bridged(base: type, metadata: Any, data: Any, **attributes: Any) -> Any:
+    """Return an mteb task of this class on data that is here already."""
+
+    def load_data(self: Any, *arguments: Any, **options: Any) -> None:
+        self.dataset, self.data_loaded = data, True
+
+    return type("BridgedTask", (base,), {"metadata": metadata, "load_data": load_data, **attributes})()
+
+
 def _own_task(task: Task, dataset: Dataset, settings: Settings) -> Any:
+    """Return a task of ours that is scored by us."""
     import_mteb()
     from mteb.abstasks.abstask import AbsTask
 
+    def evaluate(self: Any, model: Any, split: str = "test", subsets_to_run: Any = None, **options: Any) -> dict[str, Any]:
+        result = evaluate_task(task, dataset, MtebEncoder(model), settings)
+        return {"default": {**mteb_scores(result), "signature": result.signature}}
+
+    def not_offered(self: Any, *arguments: Any, **options: Any) -> Any:
+        raise NotImplementedError("evaluate does all of it, and the data is not ours to publish")
+
+    abstract = ("_evaluate_subset", "_calculate_descriptive_statistics_from_split", "_push_dataset_to_hub")
     main_score = metric_in_mteb(task.name, task.protocol_under(settings), task.metrics[0])
     kind = "Classification" if task.labels or dataset.label_names else "STS"
-
-    class OwnTask(AbsTask):  # type: ignore[misc]
-        """A task of MedSentEval's, scored by MedSentEval."""
-
-        metadata = _metadata(task, kind, main_score, dataset)
-
-        def load_data(self, *arguments: Any, **options: Any) -> None:
-            self.dataset = {"test": dataset}
-            self.data_loaded = True
-
-        def evaluate(self, model: Any, split: str = "test", subsets_to_run: Any = None, **options: Any) -> dict[str, Any]:
-            result = evaluate_task(task, dataset, MtebEncoder(model), settings)
-            return {"default": {**mteb_scores(result), "signature": result.signature}}
-
-        def _evaluate_subset(self, *arguments: Any, **options: Any) -> Any:
-            raise NotImplementedError("evaluate does all of it")
-
-        def _calculate_descriptive_statistics_from_split(self, *arguments: Any, **options: Any) -> Any:
-            raise NotImplementedError("`medsenteval tasks` describes the data")
-
-        def _push_dataset_to_hub(self, *arguments: Any, **options: Any) -> None:
-            raise NotImplementedError("the data is not ours to publish")
-
-    return OwnTask()
+    metadata = _metadata(task, kind, main_score, dataset)
+    return _bridged(AbsTask, metadata, {"test": dataset}, evaluate=evaluate, **dict.fromkeys(abstract, not_offered))
 
 
 def _sts_task(task: Task, dataset: Dataset, *, same: bool) -> Any:
+    """Return a similarity task of ours that is scored by mteb."""
     import datasets
     from mteb.abstasks import AbsTaskSTS
 
     split = concatenate_splits(list(dataset.splits.values()))
     assert split.scores is not None
-    rows = datasets.Dataset.from_dict(
-        {"sentence1": list(split.texts), "sentence2": list(split.texts2 or ()), "score": split.scores.tolist()}
-    )
-    low, high = float(np.min(split.scores)), float(np.max(split.scores))
-
-    class STSTask(AbsTaskSTS):  # type: ignore[misc]
-        """A similarity task of MedSentEval's, scored by mteb."""
-
-        metadata = _metadata(task, "STS", "cosine_spearman", dataset, same=same)
-        min_score, max_score = low, high
-
-        def load_data(self, *arguments: Any, **options: Any) -> None:
-            self.dataset = {"test": rows}
-            self.data_loaded = True
-
-    return STSTask()
+    rows = {"sentence1": list(split.texts), "sentence2": list(split.texts2 or ()), "score": split.scores.tolist()}
+    metadata = _metadata(task, "STS", "cosine_spearman", dataset, same=same)
+    bounds = {"min_score": float(np.min(split.scores)), "max_score": float(np.max(split.scores))}
+    return _bridged(AbsTaskSTS, metadata, {"test": datasets.Dataset.from_dict(rows)}, **bounds)
 
 
 def _classification_task(task: Task, dataset: Dataset) -> Any:
+    """Return a classification task of ours under mteb's few-shot protocol."""
     import datasets
     from mteb.abstasks import AbsTaskClassification
 
@@ -171,14 +157,4 @@ def _classification_task(task: Task, dataset: Dataset) -> Any:
         split = dataset.splits[name]
         assert split.labels is not None
         parts[name] = datasets.Dataset.from_dict({"text": list(split.texts), "label": split.labels.tolist()})
-
-    class ClassificationTask(AbsTaskClassification):  # type: ignore[misc]
-        """A classification task of MedSentEval's under mteb's few-shot protocol."""
-
-        metadata = _metadata(task, "Classification", "accuracy", dataset)
-
-        def load_data(self, *arguments: Any, **options: Any) -> None:
-            self.dataset = datasets.DatasetDict(parts)
-            self.data_loaded = True
-
-    return ClassificationTask()
+    return _bridged(AbsTaskClassification, _metadata(task, "Classification", "accuracy", dataset), datasets.DatasetDict(parts))
