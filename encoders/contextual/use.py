@@ -59,35 +59,34 @@ def load(argument: str, signature: str = "", output: str = "") -> UniversalSente
 def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tuple[Callable[[list[str]], Any], str]:
     """Return the function from texts to rows, and what of the model it calls."""
     tensorflow = import_tensorflow()
-    signatures = dict(getattr(loaded, "signatures", {}))
-    if signature and signature not in signatures:
-        raise EncoderError(f"use: {folder} has no signature {signature!r}; it has {', '.join(sorted(signatures)) or 'none'}")
     if callable(loaded) and not signature:
         # Of the functions for inputs of several kinds that a model may hold, the one that is checked is the one that is called.
         texts = tensorflow.TensorSpec([None], tensorflow.string)
-        call = _called(lambda: loaded.__call__.get_concrete_function(texts), folder)
-        check_function(call, folder)
-        probe = _called(lambda: call(tensorflow.constant(["."])), folder)
-        if not isinstance(probe, dict):
-            if output:
-                raise EncoderError(f"use: {folder} has a single output, so output={output} cannot be chosen; leave it out")
-            return (lambda texts: call(tensorflow.constant(texts, tensorflow.string)).numpy()), "call"
-        key = _output_key(probe, output, folder)
-        return (lambda texts: call(tensorflow.constant(texts, tensorflow.string))[key].numpy()), f"call-{key}"
-    name = signature or next((known for known in ("default", "serving_default") if known in signatures), "")
-    if not name:
-        raise EncoderError(
-            f"use: {folder} cannot be called and has no signature 'default'; it has {', '.join(sorted(signatures)) or 'none'}"
-        )
-    function = signatures[name]
-    inputs = function.structured_input_signature[1]
-    if len(inputs) != 1 or next(iter(inputs.values())).dtype != tensorflow.string:
-        described = ", ".join(f"{key}: {spec.dtype.name}" for key, spec in inputs.items())
-        raise EncoderError(f"use: the signature {name!r} of {folder} takes ({described}); expected is one input of texts")
+        name, argument = "call", ""
+        function = _called(lambda: loaded.__call__.get_concrete_function(texts), folder)
+    else:
+        signatures = dict(getattr(loaded, "signatures", {}))
+        name = signature or ("serving_default" if "default" not in signatures else "default")
+        if name not in signatures:
+            raise EncoderError(f"use: {folder} has no signature {name!r}; it has {', '.join(sorted(signatures)) or 'none'}")
+        function = signatures[name]
+        inputs = {key: spec.dtype.name for key, spec in function.structured_input_signature[1].items()}
+        if list(inputs.values()) != ["string"]:
+            raise EncoderError(f"use: the signature {name!r} of {folder} takes {inputs}; expected is one input of texts")
+        (argument,) = inputs
     check_function(function, folder)
-    key = _output_key(function.structured_outputs, output, folder)
-    (argument,) = inputs
-    return (lambda texts: function(**{argument: tensorflow.constant(texts, tensorflow.string)})[key].numpy()), f"{name}-{key}"
+
+    def run(texts: list[str]) -> Any:
+        given = tensorflow.constant(texts, tensorflow.string)
+        return function(**{argument: given}) if argument else function(given)
+
+    probe = _called(lambda: run(["."]), folder)
+    if not isinstance(probe, dict):
+        if output:
+            raise EncoderError(f"use: {folder} has a single output, so output={output} cannot be chosen; leave it out")
+        return (lambda texts: run(texts).numpy()), name
+    key = _output_key(probe, output, folder)
+    return (lambda texts: run(texts)[key].numpy()), f"{name}-{key}"
 
 
 def _called(call: Callable[[], Any], folder: Path) -> Any:
