@@ -135,8 +135,10 @@ def train_infersent(
             if number > 1:
                 rate *= _DECAY
             optimiser.param_groups[0]["lr"] = rate
-            loss, train_accuracy = _train_once(network, optimiser, pairs[0], rng, settings, number, progress)
-            dev_accuracy = _accuracy(network, pairs[1], settings.batch_size)
+            title = f"pass {number} of {settings.epochs}" if progress else ""
+            order = rng.permutation(len(train))
+            loss, train_accuracy = _pass_over(network, pairs[0], order, settings.batch_size, optimiser, title)
+            _, dev_accuracy = _pass_over(network, pairs[1], np.arange(len(dev)), settings.batch_size)
             best = all(dev_accuracy > earlier.dev_accuracy for earlier in passes)
             passes.append(Pass(number, rate, loss, train_accuracy, dev_accuracy, best))
             if best:
@@ -173,56 +175,40 @@ def _read_pairs(splits: tuple[Split, Split], vectors: Path, options: FileOptions
     return pairs
 
 
-def _train_once(
+def _pass_over(
     network: InferenceClassifier,
-    optimiser: Any,
     pairs: _Pairs,
-    rng: np.random.Generator,
-    settings: InferSentTraining,
-    number: int,
-    progress: bool,
+    order: NDArray[np.int64],
+    batch_size: int,
+    optimiser: Any = None,
+    title: str = "",
 ) -> tuple[float, float]:
-    """Pass over the shuffled pairs once; return the mean loss and the accuracy on the way."""
+    """Classify the pairs in this order, and learn from them if there is an optimiser; return the mean loss and the accuracy.
+
+    The accuracy is in percent. A title stands before a progress bar, which is shown on a terminal only.
+    """
     import torch
     from tqdm import tqdm
 
-    network.train()
-    order = rng.permutation(len(pairs))
+    learns = optimiser is not None
+    network.train(learns)
     total_loss, correct = 0.0, 0
-    with tqdm(
-        total=len(pairs),
-        desc=f"pass {number} of {settings.epochs}",
-        unit=" pairs",
-        leave=False,
-        # None means: silent unless standard error is a terminal.
-        disable=None if progress else True,
-    ) as bar:
-        for start in range(0, len(pairs), settings.batch_size):
-            batch = order[start : start + settings.batch_size]
+    starts = range(0, len(pairs), batch_size)
+    for start in tqdm(starts, desc=title, unit=" batches", leave=False, disable=None if title else True):
+        batch = order[start : start + batch_size]
+        with torch.set_grad_enabled(learns):
             logits, labels = _classify(network, pairs, batch)
             loss = torch.nn.functional.cross_entropy(logits, labels)
-            if not torch.isfinite(loss):
-                raise EncoderError(f"train-infersent: the loss became {loss.item()} in pass {number}; lower the learning rate")
+        if not torch.isfinite(loss):
+            raise EncoderError(f"train-infersent: the loss became {loss.item()}; lower the learning rate")
+        if learns:
             optimiser.zero_grad()
             torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(network.parameters(), _MOST_GRADIENT)
             optimiser.step()
-            total_loss += loss.item() * len(batch)
-            correct += int((logits.argmax(dim=1) == labels).sum())
-            bar.update(len(batch))
+        total_loss += loss.item() * len(batch)
+        correct += int((logits.argmax(dim=1) == labels).sum())
     return total_loss / len(pairs), 100.0 * correct / len(pairs)
-
-
-def _accuracy(network: InferenceClassifier, pairs: _Pairs, batch_size: int) -> float:
-    import torch
-
-    network.eval()
-    correct = 0
-    with torch.inference_mode():
-        for start in range(0, len(pairs), batch_size):
-            logits, labels = _classify(network, pairs, np.arange(start, min(start + batch_size, len(pairs))))
-            correct += int((logits.argmax(dim=1) == labels).sum())
-    return 100.0 * correct / len(pairs)
 
 
 def _classify(network: InferenceClassifier, pairs: _Pairs, batch: NDArray[np.int64]) -> tuple[Any, Any]:
