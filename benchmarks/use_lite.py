@@ -87,7 +87,7 @@ class Pieces:
 
 def _graph_function(folder: Path) -> Any:
     """Return the graph as a function of the places (row, column) and numbers of pieces."""
-    tensorflow = import_tensorflow("use-lite")
+    tensorflow = import_tensorflow()
     from google.protobuf import json_format
     from tensorflow.core.framework import graph_pb2
 
