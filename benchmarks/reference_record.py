@@ -30,7 +30,7 @@ from medsenteval.running.record import RECORD
 from medsenteval.running.result_bundle import pack_results
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.suite import Suite
-from medsenteval.support.files import read_lines, read_xml
+from medsenteval.support.files import inner_text, read_lines, read_xml
 
 _WORDS = "SimLex-999,SimVerb-3500,WordSim-353,WordSim-353-sim,WordSim-353-rel,MEN,MTurk-287,MTurk-771,Rare-Word,YP-130,VERB-143"
 _COSINES = "STSBenchmarkCosine,SICKRelatednessCosine,STS12,STS13,STS14,STS15,STS16"
@@ -58,10 +58,10 @@ RECIPE = {"vector_size": 100, "window": 5, "min_count": 3, "epochs": 10, "seed":
 
 def sentences(realdata: Path) -> Iterator[list[str]]:
     """Yield the training texts in lower case, split into words and punctuation."""
-    for pair in read_xml(realdata / "rqe" / "RQE_Train_8588_AMIA2016.xml").children:
+    for pair in read_xml(realdata / "rqe" / "RQE_Train_8588_AMIA2016.xml")[0]:
         for side in ("chq", "faq"):
-            if (found := pair.child(side)) is not None:
-                yield re.findall(r"\w+|[^\w\s]", found.text.lower())
+            if (found := pair.find(side)) is not None:
+                yield re.findall(r"\w+|[^\w\s]", inner_text(found).lower())
     for corpus in ("AnatEM-IOB", "BC2GM-IOB"):
         words: list[str] = []
         for line in read_lines(realdata / "ner" / corpus / "train.tsv")[0]:

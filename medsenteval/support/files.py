@@ -14,8 +14,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -156,59 +155,20 @@ def parse_json(text: str, path: Path, line: int | None = None) -> Any:
         raise DataError(f"{path}{f':{line}' if line else ''}: not JSON of a data set: {error}") from error
 
 
-@dataclass(frozen=True, eq=False)
-class XmlElement:
-    """An XML element that knows on which line each element starts."""
+def read_xml(path: Path) -> tuple[Element, dict[Element, int]]:
+    """Parse an XML file without entity expansion or external references; return its root and each element's first line."""
+    line_of: dict[Element, int] = {}
 
-    element: Element
-    line_of: Mapping[Element, int]
+    class NumberingBuilder(TreeBuilder):
+        def start(self, tag: str, attrs: dict[str, str]) -> Element:
+            element = super().start(tag, attrs)
+            line_of[element] = parser.parser.CurrentLineNumber
+            return element
 
-    @property
-    def line(self) -> int:
-        return self.line_of[self.element]
-
-    @property
-    def children(self) -> list[XmlElement]:
-        return [XmlElement(child, self.line_of) for child in self.element]
-
-    @property
-    def tag(self) -> str:
-        return str(self.element.tag)
-
-    @property
-    def text(self) -> str:
-        """All text inside, mark-up removed."""
-        return "".join(self.element.itertext())
-
-    def get(self, attribute: str) -> str | None:
-        return self.element.get(attribute)
-
-    def child(self, tag: str) -> XmlElement | None:
-        return next((child for child in self.children if child.tag == tag), None)
-
-
-class _NumberingBuilder(TreeBuilder):
-    """Builds a tree and remembers on which line each element began."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.line_of: dict[Element, int] = {}
-        self.parser: Any = None
-
-    def start(self, tag: str, attrs: dict[str, str]) -> Element:
-        element = super().start(tag, attrs)
-        self.line_of[element] = self.parser.parser.CurrentLineNumber
-        return element
-
-
-def read_xml(path: Path) -> XmlElement:
-    """Parse an XML file without entity expansion or external references and return its root."""
-    builder = _NumberingBuilder()
-    parser = defusedxml.ElementTree.DefusedXMLParser(target=builder)
-    builder.parser = parser
+    parser = defusedxml.ElementTree.DefusedXMLParser(target=NumberingBuilder())
     try:
         parser.feed(read_bytes(path))
-        root = parser.close()
+        return parser.close(), line_of
     except ParseError as error:
         raise DataError(f"{path}:{error.position[0]}: not well-formed XML: {error}; is the download complete?") from error
     except DefusedXmlException as error:
@@ -217,7 +177,11 @@ def read_xml(path: Path) -> XmlElement:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path}:1: not well-formed XML: {error}; is its encoding declared rightly?") from error
-    return XmlElement(root, builder.line_of)
+
+
+def inner_text(element: Element) -> str:
+    """Return all text inside an element, mark-up removed."""
+    return "".join(element.itertext())
 
 
 def read_word_tables(path: Path) -> list[list[list[str]]]:

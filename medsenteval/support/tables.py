@@ -13,10 +13,11 @@ import gzip
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 from zipfile import ZipFile
@@ -93,12 +94,18 @@ def table_of_columns(name: str, columns: Mapping[str, Sequence[Any]]) -> Table:
     lengths = {column: len(cells) for column, cells in columns.items()}
     if len(set(lengths.values())) > 1:
         raise DataError(f"{name}: columns of different lengths: {', '.join(f'{key} {n:,}' for key, n in lengths.items())}")
+    return _table(name, tuple(columns), lambda: enumerate(zip(*columns.values(), strict=True), start=1))
+
+
+def _table(name: str, columns: tuple[str, ...], rows: Callable[[], Iterable[Row]], *notes: str) -> Table:
+    """Return a table of rows with cells for all columns, or with more, which no column names."""
 
     def pick(names: Sequence[str]) -> Iterator[Row]:
-        for number, cells in enumerate(zip(*(columns[each] for each in names), strict=True), start=1):
-            yield number, tuple(map(_cell, cells))
+        places = [columns.index(each) for each in names]
+        for number, cells in rows():
+            yield number, cells if isinstance(cells, str) else tuple(_cell(cells[place]) for place in places)
 
-    return Table(name, tuple(columns), pick)
+    return Table(name, columns, pick, notes)
 
 
 def _cell(value: Any) -> Any:
@@ -132,8 +139,8 @@ def _opened(path: Path) -> BinaryIO:
     return io.BytesIO(content)
 
 
-def _text(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Return a file's text, and a note if it had to be read as Latin-1."""
+def _text(path: Path) -> list[str]:
+    """Return a file's text, and a note behind it if it had to be read as Latin-1."""
     if path.stat().st_size > LARGEST_FILE:
         raise DataError(f"{path}: more than {LARGEST_FILE:,} bytes; split it into parts")
     with _opened(path) as stream:
@@ -141,9 +148,9 @@ def _text(path: Path) -> tuple[str, tuple[str, ...]]:
     encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "")
     if not encoding:
         text, latin1 = decode_text(raw, path)
-        return text, (f"{path.name} is not UTF-8 and was read as Latin-1",) if latin1 else ()
+        return [text, *([f"{path.name} is not UTF-8 and was read as Latin-1"] if latin1 else [])]
     try:
-        return raw.decode(encoding), ()
+        return [raw.decode(encoding)]
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: begins as {encoding} and is not; save it as UTF-8") from error
 
@@ -168,33 +175,22 @@ def _header(path: Path, line: int, cells: Sequence[Any]) -> tuple[str, ...]:
 
 def _delimited(path: Path, delimiter: str = "") -> Table:
     """Open a CSV file, whose first line tells its delimiter, or a TSV file."""
-    text, notes = _text(path)
+    text, *notes = _text(path)
     first = next(_lines(text), "")
     if not first.strip():
         raise DataError(f"{path}:1: no header row; the first row must name the columns")
     records = _tab_records if delimiter else _comma_records
     delimiter = delimiter or max(_DELIMITERS, key=lambda each: len(_fields(first, each)))
-    _, header = next(records(path, text, delimiter))
-    columns = _header(path, 1, header)
+    columns = _header(path, 1, next(records(path, text, delimiter))[1])
     if delimiter not in ",\t":
-        notes += (f"{path.name} has its columns separated by {_DELIMITERS[delimiter]}",)
+        notes.append(f"{path.name} has its columns separated by {_DELIMITERS[delimiter]}")
+    odd = f"cell(s) where the header names {len(columns)}; is a delimiter in a text that is not quoted?"
 
-    def pick(names: Sequence[str]) -> Iterator[Row]:
-        places = [columns.index(name) for name in names]
-        rows = records(path, text, delimiter)
-        next(rows)
-        for number, cells in rows:
-            if not any(cells):
-                yield number, BLANK
-            elif len(cells) != len(columns):
-                yield (
-                    number,
-                    f"{len(cells)} cell(s) where the header names {len(columns)}; is a delimiter in a text that is not quoted?",
-                )
-            else:
-                yield number, tuple(_cell(cells[place]) for place in places)
+    def rows() -> Iterator[Row]:
+        for number, cells in islice(records(path, text, delimiter), 1, None):
+            yield number, BLANK if not any(cells) else tuple(cells) if len(cells) == len(columns) else f"{len(cells)} {odd}"
 
-    return Table(path.name, columns, pick, notes)
+    return _table(path.name, columns, rows, *notes)
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
@@ -232,11 +228,9 @@ def _comma_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int,
 
 def _conll(path: Path) -> Table:
     """Open a file of a token and its tag a line, with other columns between them; blank lines part sentences."""
-    text, notes = _text(path)
-    columns = ("token", "tag")
+    text, *notes = _text(path)
 
-    def pick(names: Sequence[str]) -> Iterator[Row]:
-        places = [-columns.index(name) for name in names]
+    def rows() -> Iterator[Row]:
         for number, line in enumerate(_lines(text), start=1):
             fields = line.split("\t") if "\t" in line.strip() else line.split()
             if not line.strip() or fields[0].strip() == "-DOCSTART-":
@@ -244,18 +238,30 @@ def _conll(path: Path) -> Table:
             elif len(fields) < 2:
                 yield number, "one column where a token and its tag are expected"
             else:
-                yield number, tuple(_cell(fields[place].strip()) for place in places)
+                yield number, (fields[0].strip(), fields[-1].strip())
 
-    return Table(path.name, columns, pick, notes)
+    return _table(path.name, ("token", "tag"), rows, *notes)
 
 
 def _json_lines(path: Path) -> Table:
-    text, notes = _text(path)
+    text, *notes = _text(path)
+    return _objects(
+        path, lambda: ((number, _parsed(line)) for number, line in enumerate(_lines(text), start=1) if line.strip()), *notes
+    )
 
-    def items() -> Iterator[tuple[int, Any]]:
-        return ((number, _parsed(line)) for number, line in enumerate(_lines(text), start=1) if line.strip())
 
-    return _objects(path, items, notes)
+def _json(path: Path) -> Table:
+    """Open a list of objects, or an object that holds one such list."""
+    text, *notes = _text(path)
+    content = _parsed(text)
+    if isinstance(content, _Reason):
+        raise DataError(f"{path}: {content}; for an object a line name it .jsonl")
+    if isinstance(content, dict):
+        lists = [value for value in content.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+        content = lists[0] if len(lists) == 1 else content
+    if not isinstance(content, list):
+        raise DataError(f"{path}: a JSON {type(content).__name__} where a list of objects is expected")
+    return _objects(path, lambda: enumerate(content, start=1), *notes)
 
 
 class _Reason(str):
@@ -277,54 +283,33 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _json(path: Path) -> Table:
-    """Open a list of objects, or an object that holds one such list."""
-    text, notes = _text(path)
-    content = _parsed(text)
-    if isinstance(content, _Reason):
-        raise DataError(f"{path}: {content}; for an object a line name it .jsonl")
-    if isinstance(content, dict):
-        lists = [value for value in content.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
-        content = lists[0] if len(lists) == 1 else content
-    if not isinstance(content, list):
-        raise DataError(f"{path}: a JSON {type(content).__name__} where a list of objects is expected")
-    return _objects(path, lambda: iter(enumerate(content, start=1)), notes)
-
-
-def _objects(path: Path, items: Callable[[], Iterator[tuple[int, Any]]], notes: tuple[str, ...]) -> Table:
-    columns: dict[str, None] = {}
-    for _, item in items():
-        if isinstance(item, dict):
-            columns.update(dict.fromkeys(item))
+def _objects(path: Path, items: Callable[[], Iterable[tuple[int, Any]]], *notes: str) -> Table:
+    """Return the table of objects: a column for each key that one of them has."""
+    columns = tuple(dict.fromkeys(key for _, item in items() if isinstance(item, dict) for key in item))
     if not columns:
         raise DataError(f"{path}: not one JSON object with keys; each row is an object, its keys are the columns")
 
-    def pick(names: Sequence[str]) -> Iterator[Row]:
+    def rows() -> Iterator[Row]:
         for number, item in items():
             if isinstance(item, dict):
-                yield number, tuple(_cell(item.get(name)) for name in names)
+                yield number, tuple(map(item.get, columns))
             else:
                 yield number, item if isinstance(item, _Reason) else "no JSON object"
 
-    return Table(path.name, tuple(columns), pick, notes)
+    return _table(path.name, columns, rows, *notes)
 
 
 def _parquet(path: Path) -> Table:
     parquet = import_extra("pyarrow.parquet", "reading Parquet files", "tables", "pyarrow")
 
-    def opened() -> Any:
-        return parquet.ParquetFile(_opened(path))
-
     def pick(names: Sequence[str]) -> Iterator[Row]:
-        number = 0
         with _refusing(path):
-            for batch in opened().iter_batches(columns=list(names)):
-                values = [batch.column(batch.schema.names.index(name)).to_pylist() for name in names]
-                for cells in zip(*values, strict=True):
-                    number += 1
-                    yield number, tuple(map(_cell, cells))
+            batches = parquet.ParquetFile(_opened(path)).iter_batches(columns=list(names))
+            rows = (row for batch in batches for row in zip(*(batch.column(name).to_pylist() for name in names), strict=True))
+            for number, cells in enumerate(rows, start=1):
+                yield number, tuple(map(_cell, cells))
 
-    schema = opened().schema_arrow
+    schema = parquet.ParquetFile(_opened(path)).schema_arrow
     return Table(path.name, tuple(schema.names), pick, classes=_class_names(schema.metadata or {}))
 
 
@@ -364,14 +349,8 @@ def _workbook(path: Path, sheet: str = "") -> Table:
     while first and first[-1] is None:
         first = first[:-1]
     columns = _header(path, line, first)
-
-    def pick(wanted: Sequence[str]) -> Iterator[Row]:
-        places = [columns.index(name) for name in wanted]
-        for number, cells in rows():
-            if number != line:
-                yield number, tuple(_cell(cells[place]) if place < len(cells) else None for place in places)
-
-    return Table(path.name, columns, pick)
+    padding = (None,) * len(columns)
+    return _table(path.name, columns, lambda: ((number, cells + padding) for number, cells in rows() if number != line))
 
 
 #: What a file's name ends in -> how it is opened.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medsenteval.support.files import clean_text, read_xml
+from medsenteval.support.files import clean_text, inner_text, read_xml
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
 from medsenteval.tasks.reading.task_facts import file_task
@@ -20,13 +20,15 @@ def read(builder: DatasetBuilder) -> None:
         for number, (question, claim, assertion) in tab_rows(builder, file, split, ("question", "claim", "YS|NO")):
             split.add(file, number, question, claim, label=assertion, group=clean_text(question))
         return
-    for element in (claim for review in read_xml(builder.opened(corpus)).children for claim in review.children):
+    root, line_of = read_xml(builder.opened(corpus))
+    for element in (claim for review in root for claim in review):
         asked, answer = element.get("QUESTION"), element.get("ASSERTION")
-        item = f"PMID {element.get('PMID')} (line {element.line})"
+        line = line_of[element]
+        item = f"PMID {element.get('PMID')} (line {line})"
         if asked is None or answer is None:
-            split.reject(corpus, element.line, "a claim needs the attributes QUESTION and ASSERTION", item)
+            split.reject(corpus, line, "a claim needs the attributes QUESTION and ASSERTION", item)
         else:
-            split.add(corpus, element.line, asked, element.text, label=answer, group=clean_text(asked), item=item)
+            split.add(corpus, line, asked, inner_text(element), label=answer, group=clean_text(asked), item=item)
 
 
 TASK = file_task("sentence", "BioC", read, labels=LABELS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from medsenteval.errors import DataMissingError
-from medsenteval.support.files import clean_text, read_xml
+from medsenteval.support.files import clean_text, inner_text, read_xml
 from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
 from medsenteval.tasks.reading.task_facts import file_task
@@ -61,28 +61,28 @@ def _add_legacy(file: Path, number: int, split: SplitBuilder, line: str) -> None
 
 
 def _read_xml(builder: DatasetBuilder, file: Path, split: SplitBuilder, legacy: bool) -> None:
-    root = read_xml(builder.opened(file))
-    pairs = root.children
+    root, line_of = read_xml(builder.opened(file))
     if "Validation" in root.tag:
         builder.notes.append(f"{file.name} is MEDIQA's copy of the test pairs: 19 of 302 have another wording than in 2016")
-    if pairs and not any(pair.get("value") for pair in pairs):
+    if len(root) and not any(pair.get("value") for pair in root):
         raise DataMissingError(
             f"{builder.name}: {file} has no labels (no pair has a value); the same pairs with labels are in "
             "MEDIQA2019-Task2-RQE-TestSet-wLabels.xml of the GitHub repository abachaa/MEDIQA2019"
         )
-    for pair in pairs:
+    for pair in root:
         item = f"pid {pair.get('pid')}"
-        chq, faq, value = pair.child("chq"), pair.child("faq"), pair.get("value")
+        chq, faq, value = pair.find("chq"), pair.find("faq"), pair.get("value")
         if pair.tag != "pair" or chq is None or faq is None or value is None:
-            split.reject(file, pair.line, f"<{pair.tag}> is not a <pair value=...> with <chq> and <faq>", item)
+            split.reject(file, line_of[pair], f"<{pair.tag}> is not a <pair value=...> with <chq> and <faq>", item)
             continue
+        asked, answered = inner_text(chq), inner_text(faq)
         if legacy:
             # The original wrote the pair to a file of lines, so that a line end inside a question begins another line.
-            for line in f"{pair.get('pid')}\t{value}\t{chq.text.strip()}\t{faq.text.strip()}".split("\n"):
-                _add_legacy(file, pair.line, split, line)
+            for line in f"{pair.get('pid')}\t{value}\t{asked.strip()}\t{answered.strip()}".split("\n"):
+                _add_legacy(file, line_of[pair], split, line)
             continue
         # Line ends inside a question (test pids 139 and 218) become blanks; an empty faq (train pid 5860) stays and is noted.
-        split.add(file, pair.line, chq.text, faq.text, label=value, group=clean_text(chq.text), item=item)
+        split.add(file, line_of[pair], asked, answered, label=value, group=clean_text(asked), item=item)
 
 
 OPTIONS = {"legacy": ("no", "yes"), "test": ("amia2016", MEDIQA)}

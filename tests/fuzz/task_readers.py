@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from medsenteval import registry
 from medsenteval.contracts import Task
-from medsenteval.support.files import read_json, read_word_tables, read_xml
+from medsenteval.support.files import inner_text, read_json, read_word_tables, read_xml
 from tests.fuzz.reader import Files, Reader, as_json, as_text, as_zip
 
 __all__ = ["RQE_XML", "TASK_READERS"]
@@ -245,7 +245,7 @@ TASK_READERS: Final[tuple[Reader, ...]] = (
         _task("BIOSSES"),
     ),
     Reader("any JSON", {"f.json": as_json(_QUESTIONS)}, lambda folder: read_json(folder / "f.json")),
-    Reader("any XML", {"f.xml": RQE_XML.format("x").encode()}, lambda folder: read_xml(folder / "f.xml").text),
+    Reader("any XML", {"f.xml": RQE_XML.format("x").encode()}, lambda folder: inner_text(read_xml(folder / "f.xml")[0])),
     Reader(
         "any Word table", {"d.xml": _table(("a", "b"))}, lambda folder: read_word_tables(folder / "d.docx"), _word_document("d")
     ),

@@ -16,7 +16,7 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.encoders.static.converted_vectors import open_vectors
 from medsenteval.registry import task
 from medsenteval.settings import Settings
-from medsenteval.support.files import read_xml
+from medsenteval.support.files import inner_text, read_xml
 
 Batcher = Callable[[Any, list[list[str]]], NDArray[np.float32]]
 
@@ -101,11 +101,11 @@ def lay_out_biomedical(realdata: Path, folder: Path) -> Path:
     """Write the real RQE and BIOSSES into the text files that MedSentEval's scripts make of them."""
     for name, source in (("train", "RQE_Train_8588_AMIA2016.xml"), ("test", "RQE_Test_302_pairs_AMIA2016.xml")):
         rows = []
-        for pair in read_xml(realdata / "rqe" / source).children:
-            chq, faq = pair.child("chq"), pair.child("faq")
+        for pair in read_xml(realdata / "rqe" / source)[0]:
+            chq, faq = pair.find("chq"), pair.find("faq")
             assert chq is not None
             assert faq is not None
-            rows.append(f"{pair.get('pid')}\t{pair.get('value')}\t{chq.text.strip()}\t{faq.text.strip()}")
+            rows.append(f"{pair.get('pid')}\t{pair.get('value')}\t{inner_text(chq).strip()}\t{inner_text(faq).strip()}")
         _write(folder / "RQE" / f"rqe_{name}.txt", rows)
     with open(realdata / "biosses" / "derived" / "biosses_from_docx.tsv", encoding="utf-8", newline="") as stream:
         pairs = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
