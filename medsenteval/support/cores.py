@@ -6,16 +6,15 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-    from threadpoolctl import ThreadpoolController
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -40,7 +39,7 @@ def limit_cores(cores: int) -> None:
     _limit = max(cores, 1)
 
 
-class _SingleThreads:
+class _SingleThreads(ContextDecorator, AbstractContextManager[None]):
     """Counts who wants products on one thread, so that the first to leave does not free the libraries for the others."""
 
     def __init__(self) -> None:
@@ -48,13 +47,13 @@ class _SingleThreads:
         self._inside = 0
         self._torch_held = False
         self._undo = ExitStack()
-        self._controller: ThreadpoolController | None = None
-        self._modules = 0
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
         with self._lock:
             if self._inside == 0:
-                self._undo.enter_context(self._libraries().limit(limits=1))
+                self._undo.enter_context(threadpool_limits(1))
             # Importing torch takes longer than many fits, so it may come in only after the first has entered.
             torch = sys.modules.get("torch")
             if torch is not None:
@@ -65,17 +64,7 @@ class _SingleThreads:
                 torch.set_num_threads(1)
             self._inside += 1
 
-    def _libraries(self) -> ThreadpoolController:
-        """Return the matrix libraries of this process; looking for them takes as long as a small probe, so once is enough."""
-        if self._controller is None or self._modules != len(sys.modules):
-            from threadpoolctl import ThreadpoolController
-
-            self._controller = ThreadpoolController()
-            # Only an import can bring in another library.
-            self._modules = len(sys.modules)
-        return self._controller
-
-    def leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
@@ -86,18 +75,13 @@ class _SingleThreads:
 _single_threads = _SingleThreads()
 
 
-@contextmanager
-def one_thread_per_product() -> Iterator[None]:
-    """Keep matrix libraries from sharing single products out to threads.
+def one_thread_per_product() -> _SingleThreads:
+    """Keep matrix libraries from sharing single products out to threads, within a block or a decorated function.
 
     With another number of threads a product can have other last bits, and with them a score. Work is spread over cores by
     what is independent instead (batches of texts, folds), which changes nothing and wastes less time on waiting.
     """
-    _single_threads.enter()
-    try:
-        yield
-    finally:
-        _single_threads.leave()
+    return _single_threads
 
 
 class ThreadPool:
@@ -120,18 +104,17 @@ class ThreadPool:
 
     def map(self, compute: Callable[[S], T], items: Sequence[S]) -> list[T]:
         """Compute something for each item and return the results in order."""
-        waiting = deque(range(len(items)))
-        taking = threading.Lock()
+        waiting = deque(enumerate(items))
         results: dict[int, T] = {}
 
         def work() -> None:
             while True:
-                with taking:
-                    if not waiting:
-                        return
-                    index = waiting.popleft()
                 try:
-                    results[index] = compute(items[index])
+                    index, item = waiting.popleft()
+                except IndexError:
+                    return
+                try:
+                    results[index] = compute(item)
                 except BaseException:
                     waiting.clear()
                     raise

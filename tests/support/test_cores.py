@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-import types
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from medsenteval.support.cores import ThreadPool, _SingleThreads, added, in_parts
+from medsenteval.support.cores import ThreadPool, added, in_parts
 
 
 @pytest.mark.parametrize("n_rows", [1, 3, 4, 11, 999, 1_000, 2_003])
@@ -28,16 +26,6 @@ def test_products_within_parts_have_one_thread(n_rows: int) -> None:
         return max(int(library["num_threads"]) for library in threadpool_info() if library["user_api"] == "blas")
 
     assert set(in_parts(n_rows, most_threads)) == {1}
-
-
-def test_libraries_are_looked_for_again_after_an_import_and_only_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = _SingleThreads()
-    first = held._libraries()
-    assert held._libraries() is first
-    monkeypatch.setitem(sys.modules, "a_library_that_came_later", types.ModuleType("a_library_that_came_later"))
-    second = held._libraries()
-    assert second is not first
-    assert held._libraries() is second
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
