@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from medsenteval.settings import Settings
+from medsenteval.settings import Settings
 
 #: Raised whenever the meaning of a stored field changes.
 SCHEMA: Final = 1
@@ -112,15 +112,11 @@ class Split:
         at = np.asarray(rows, dtype=np.intp)
 
         def pick(column: Any) -> Any:
-            if column is None or isinstance(column, np.ndarray):
-                return None if column is None else column[at]
-            # An array of references: a Python number for each of many rows would weigh more than the texts' own.
-            references = np.empty(len(column), dtype=object)
-            references[:] = column
-            return tuple(references[at])
+            return column[at] if isinstance(column, np.ndarray) else tuple(map(column.__getitem__, at.tolist()))
 
         # Those of subclasses have columns of their own.
-        return Split(**{field.name: pick(getattr(self, field.name)) for field in fields(Split)})
+        columns = {field.name: getattr(self, field.name) for field in fields(Split)}
+        return Split(**{name: None if column is None else pick(column) for name, column in columns.items()})
 
     def all_texts(self) -> Iterator[str]:
         yield from self.texts
@@ -176,13 +172,13 @@ class Dataset:
             feed(label)
         for name, split in self.splits.items():
             feed(name)
-            for text_column in (split.texts, split.texts2, split.groups):
-                feed("absent" if text_column is None else f"column of {len(text_column)}")
-                for text in text_column or ():
-                    feed(text)
-            for numbers in (split.labels, split.scores):
-                feed("absent" if numbers is None else f"column of {len(numbers)}")
-                digest.update(b"" if numbers is None else np.ascontiguousarray(numbers).tobytes())
+            for column in (split.texts, split.texts2, split.groups, split.labels, split.scores):
+                feed("absent" if column is None else f"column of {len(column)}")
+                if isinstance(column, np.ndarray):
+                    digest.update(column.tobytes())
+                else:
+                    for text in column or ():
+                        feed(text)
         return digest.hexdigest()
 
 
@@ -211,8 +207,7 @@ class Embeddings:
     @property
     def zero_rows(self) -> NDArray[np.bool_]:
         """Which rows are all zero: texts of which the encoder knows nothing."""
-        zero: NDArray[np.bool_] = np.logical_not(np.any(self.matrix, axis=1))
-        return zero
+        return np.logical_not(np.any(self.matrix, axis=1), dtype=np.bool_)
 
 
 @dataclass(frozen=True)
@@ -385,16 +380,14 @@ class Result:
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{each.name} {each.value:.4g} [{each.low:.4g}, {each.high:.4g}]" for each in self.metrics)
-        synthetic = ", synthetic data" if self.synthetic else ""
-        return f"<Result of {self.encoder} on {self.task}: {scores}, n {self.n_test:,}{synthetic}>"
+        return f"<Result of {self.encoder} on {self.task}: {scores}, n {self.n_test:,}{', synthetic data' * self.synthetic}>"
 
     @property
     def marks(self) -> str:
         """The marks behind this score: few words known, more than 1 % of the texts cut, trained on the task's data."""
-        little, cut, trained = MARK_NOTES
-        share = self.input.get("texts_cut_share", 0.0)
-        found = little if self.coverage.get("tokens", 1.0) < 0.5 else ""
-        return found + cut * (isinstance(share, float) and share > 0.01) + trained * (self.trained_on == "yes")
+        share = self.input.get("texts_cut_share")
+        cut = isinstance(share, float) and share > 0.01
+        return "".join(compress(MARK_NOTES, (self.coverage.get("tokens", 1.0) < 0.5, cut, self.trained_on == "yes")))
 
     @property
     def trained_on(self) -> str:
