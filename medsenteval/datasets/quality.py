@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Split
 from medsenteval.datasets.near_duplicates import near_duplicates, word_set
+from medsenteval.support.grouping import grouped
 
 #: Jaccard similarity of word sets from which two items are called near duplicates.
 NEAR: Final = 0.8
@@ -59,7 +61,7 @@ class QualityReport:
 
 #: For each split which distinct text each of its rows is; and for each of these its near duplicates.
 _Numbers = dict[str, NDArray[np.intp]]
-_Near = dict[int, set[int]]
+_Near = dict[int, list[int]]
 
 
 def examine_quality(dataset: Dataset, near: bool = True) -> QualityReport:
@@ -77,27 +79,18 @@ def examine_quality(dataset: Dataset, near: bool = True) -> QualityReport:
 
 def _number_items(dataset: Dataset, with_near: bool) -> tuple[_Numbers, _Near]:
     number_of: dict[tuple[str, str | None], int] = {}
-    sets: list[set[str]] = []
-    sides: list[tuple[str, str | None]] = []
     numbers: _Numbers = {}
     for name, split in dataset.splits.items():
-        column = []
-        for text, text2 in zip(split.texts, split.texts2 or [None] * len(split), strict=True):
-            key = (text.casefold(), None if text2 is None else text2.casefold())
-            if key not in number_of:
-                number_of[key] = len(number_of)
-                if with_near:
-                    sets.append(word_set(text, text2) if text or text2 else set())
-                    sides.append((text, text2))
-            column.append(number_of[key])
-        numbers[name] = np.array(column, dtype=np.intp)
-    near: _Near = defaultdict(set)
-    for one, other in near_duplicates(sets, NEAR).tolist():
-        # Both sides must be alike: a long first text must not hide that the second one is another.
-        if sides[one][1] is None or all(map(_alike, sides[one], sides[other])):
-            near[one].add(other)
-            near[other].add(one)
-    return numbers, dict(near)
+        seconds: Iterable[str | None] = repeat(None) if split.texts2 is None else map(str.casefold, split.texts2)
+        items = zip(map(str.casefold, split.texts), seconds, strict=False)
+        numbers[name] = np.array([number_of.setdefault(item, len(number_of)) for item in items], dtype=np.intp)
+    if not with_near:
+        return numbers, {}
+    sides = list(number_of)
+    pairs = near_duplicates([word_set(*item) if any(item) else set() for item in sides], NEAR).tolist()
+    # Both sides must be alike: a long first text must not hide that the second one is another.
+    alike = [(one, other) for one, other in pairs if sides[one][1] is None or all(map(_alike, sides[one], sides[other]))]
+    return numbers, grouped([*alike, *((other, one) for one, other in alike)])
 
 
 def _alike(one: str | None, other: str | None) -> bool:
@@ -113,16 +106,14 @@ def _targets(split: Split) -> NDArray[Any]:
 
 def _examine_split(name: str, split: Split, numbers: NDArray[np.intp], near: _Near) -> SplitQuality:
     targets = _targets(split)
-    rows_of: dict[int, list[int]] = defaultdict(list)
-    for row, number in enumerate(numbers.tolist()):
-        rows_of[number].append(row)
-    contradicted = [rows for rows in rows_of.values() if len(rows) > 1 and len(set(targets[rows].tolist())) > 1]
+    rows_of = grouped(zip(numbers.tolist(), range(len(split)), strict=True))
+    contradicted = [rows for rows in rows_of.values() if len(set(targets[rows].tolist())) > 1]
     impossible = 0
     if split.labels is not None:
         impossible = sum(len(rows) - int(np.bincount(split.labels[rows]).max()) for rows in contradicted)
     near_rows = near_opposed = 0
-    for number, rows in rows_of.items():
-        twins = [row for other in near.get(number, ()) for row in rows_of.get(other, ())]
+    for number in near.keys() & rows_of.keys():
+        rows, twins = rows_of[number], [row for other in near[number] for row in rows_of.get(other, ())]
         near_rows += len(rows) if twins else 0
         seen = set(targets[twins].tolist())
         near_opposed += sum(1 for row in rows if seen - {targets[row].item()})
@@ -150,21 +141,21 @@ def _ceiling(split: Split, numbers: NDArray[np.intp], impossible: int) -> float 
         return None
     # The mean score of each text is the function of it that correlates best (least squares).
     means = np.bincount(numbers, weights=split.scores) / np.maximum(np.bincount(numbers), 1)
-    spread = float(np.std(means[numbers]))
-    return spread / float(np.std(split.scores))
+    return float(np.std(means[numbers]) / np.std(split.scores))
 
 
 def _compare(dataset: Dataset, numbers: _Numbers, near: _Near, other: str) -> CrossQuality:
-    labels_of: dict[int, set[Any]] = defaultdict(set)
-    for number, target in zip(numbers["train"].tolist(), _targets(dataset.splits["train"]).tolist(), strict=True):
-        labels_of[number].add(target)
+    def items(name: str) -> Iterable[tuple[int, Any]]:
+        return zip(numbers[name].tolist(), _targets(dataset.splits[name]).tolist(), strict=True)
+
+    trained = grouped(items("train"))
     exact = opposed = alike = 0
-    for number, target in zip(numbers[other].tolist(), _targets(dataset.splits[other]).tolist(), strict=True):
-        if number in labels_of:
+    for number, target in items(other):
+        if number in trained:
             exact += 1
-            opposed += labels_of[number] != {target}
-        elif not near.get(number, set()).isdisjoint(labels_of):
-            alike += 1
+            opposed += set(trained[number]) != {target}
+        else:
+            alike += any(each in trained for each in near.get(number, ()))
     return CrossQuality(other, len(dataset.splits[other]), exact, opposed, alike)
 
 
@@ -178,17 +169,11 @@ def describe_quality(report: QualityReport) -> list[str]:
             "row(s) repeat an earlier one": split.n_repeated,
             "row(s) have a near duplicate": split.n_near,
             "of them with another label": split.n_near_opposed,
+            f"row(s) have the same text and another label or score (first: {split.example})": split.n_contradicted,
+            f"of them no encoder can get right: the best possible accuracy is {split.ceiling or 0:.2f}": split.n_impossible,
         }
         said = [f"{count:,} {what}" for what, count in facts.items() if count]
-        if split.n_contradicted:
-            said.append(
-                f"{split.n_contradicted:,} row(s) have the same text and another label or score (first: {split.example})"
-            )
-        if split.n_impossible and split.ceiling is not None:
-            said.append(
-                f"{split.n_impossible:,} of them no encoder can get right: the best possible accuracy is {split.ceiling:.2f}"
-            )
-        elif split.n_contradicted and split.ceiling is not None:
+        if split.n_contradicted and not split.n_impossible and split.ceiling is not None:
             said.append(f"the best possible Pearson correlation is {split.ceiling:.4f}")
         lines.append(f"{split.name}: {split.n:,} rows; {'; '.join(said) or 'no duplicates, no contradictions'}")
     for cross in report.across:
