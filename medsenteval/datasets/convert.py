@@ -6,11 +6,12 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.errors import DataError
-from medsenteval.support.files import LINE_END, clean_text, parse_json, read_json, read_lines, read_text
+from medsenteval.support.files import clean_text, parse_json, read_json, read_lines, read_text
 
 _ID_KEYS: Final = ("id_str", "id", "tweet_id", "tweetid", "status_id")
 _TEXT_KEYS: Final = ("full_text", "text", "tweet", "content", "tweet_text")
@@ -26,8 +27,8 @@ def _tweets(path: str, source: Path) -> Converted:
     """Write ``id TAB text`` lines from JSON, JSON lines, CSV or TSV; ids are kept as text, because floats would round them."""
     texts: dict[str, str] = {}
     unusable = different = 0
-    for tweet, text in _tweet_rows(source):
-        if tweet is None or text is None:
+    for tweet, text in map(_tweet, _objects(source)):
+        if not tweet or not text:
             unusable += 1
         elif texts.setdefault(tweet, text) != text:
             different += 1
@@ -41,63 +42,42 @@ def _tweets(path: str, source: Path) -> Converted:
     return {path: "".join(f"{tweet}\t{text}\n" for tweet, text in texts.items())}, notes
 
 
-def _tweet_rows(source: Path) -> Iterator[tuple[str | None, str | None]]:
+def _objects(source: Path) -> Iterator[Any]:
+    """Yield an object for each tweet, also of a table, whose first column is the id and second the text without a header."""
     text, _ = read_text(source)
-    beginning = text.lstrip()[:1]
-    if beginning == "[":
-        parsed = read_json(source)
-        if not isinstance(parsed, list):
-            raise DataError(f"{source}: expected a JSON list of tweets")
-        yield from map(_from_object, parsed)
-    elif beginning == "{":
-        for number, line in enumerate(read_lines(source)[0], start=1):
-            if line.strip():
-                yield _from_object(parse_json(line, source, number))
-    else:
-        yield from _from_table(source, text)
+    if text.lstrip().startswith("["):
+        yield from read_json(source)
+        return
+    lines = read_lines(source)[0]
+    if text.lstrip().startswith("{"):
+        yield from (parse_json(line, source, number) for number, line in enumerate(lines, start=1) if line.strip())
+        return
+    tabs = "\t" in "".join(lines[:1])
+    rows = (line.split("\t") for line in lines) if tabs else _comma_rows(source, text)
+    first = next(rows, [])
+    names = [re.sub(r"\W", "", name).casefold() for name in first]
+    if not set(names) & set(_ID_KEYS):
+        names, rows = ["id", "text"], chain([first], rows)
+    elif not set(names) & set(_TEXT_KEYS):
+        raise DataError(f"{source}:1: the header names no text column; expected one of {', '.join(_TEXT_KEYS)}")
+    for row in rows:
+        if tabs and len(row) > len(names):  # nothing is quoted: tabs beyond the last column belong to its text
+            row[len(names) - 1 :] = ["\t".join(row[len(names) - 1 :])]
+        if any(field.strip() for field in row):
+            # Of two columns of one name the first counts.
+            yield dict([*zip(names, row, strict=False)][::-1])
 
 
-def _from_object(parsed: Any) -> tuple[str | None, str | None]:
-    """Find id and text in a tweet's object, also where a platform or tool wrapped it."""
-    if not isinstance(parsed, dict):
-        return None, None
-    for layer in (parsed, *(parsed[key] for key in _WRAPPERS if isinstance(parsed.get(key), dict))):
-        tweet = next((_identifier(layer[key]) for key in _ID_KEYS if layer.get(key) is not None), None)
+def _tweet(parsed: Any) -> tuple[str, str]:
+    """Find id and text in a tweet's object, also where a platform or tool wrapped it; empty where there is none."""
+    layers = [parsed, *map(parsed.get, _WRAPPERS)] if isinstance(parsed, dict) else []
+    for layer in (layer for layer in layers if isinstance(layer, dict)):
+        tweet = next((layer[key] for key in _ID_KEYS if layer.get(key) is not None), None)
         text = next((layer[key] for key in _TEXT_KEYS if isinstance(layer.get(key), str)), None)
-        if tweet is not None and text is not None:
-            return tweet, clean_text(text)
-    return None, None
-
-
-def _identifier(value: Any) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        return None
-    found = re.fullmatch(r"\s*[\"']?(\d{1,30})[\"']?\s*", str(value), re.ASCII)
-    return found[1] if found else None
-
-
-def _from_table(source: Path, text: str) -> Iterator[tuple[str | None, str | None]]:
-    """Read a table with or without a header; without one its first column is the id and the second the text."""
-    tabs = "\t" in LINE_END.split(text, maxsplit=1)[0]
-    rows = (line.split("\t") for line in read_lines(source)[0]) if tabs else _comma_rows(source, text)
-    id_column, text_column, width = 0, 1, 2
-    for position, row in enumerate(rows):
-        if position == 0:
-            names = [re.sub(r"\W", "", name).casefold() for name in row]
-            if any(key in names for key in _ID_KEYS):
-                if not any(key in names for key in _TEXT_KEYS):
-                    raise DataError(f"{source}:1: the header names no text column; expected one of {', '.join(_TEXT_KEYS)}")
-                id_column, text_column = (
-                    next(names.index(key) for key in keys if key in names) for keys in (_ID_KEYS, _TEXT_KEYS)
-                )
-                width = len(names)
-                continue
-        if tabs and len(row) > width:  # nothing is quoted: tabs beyond the last column belong to its text
-            row[width - 1 :] = ["\t".join(row[width - 1 :])]
-        if len(row) > max(id_column, text_column):
-            yield _identifier(row[id_column]), clean_text(row[text_column]) or None
-        elif any(field.strip() for field in row):
-            yield None, None
+        number = re.fullmatch(r"\s*[\"']?(\d{1,30})[\"']?\s*", str(tweet), re.ASCII)
+        if isinstance(tweet, (str, int)) and number and text is not None:
+            return number[1], clean_text(text)
+    return "", ""
 
 
 def _comma_rows(source: Path, text: str) -> Iterator[list[str]]:

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from medsenteval.datasets.manifest import Download
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.errors import DataError
-from medsenteval.support.files import WEB_PAGE
+from medsenteval.support.files import WEB_PAGE, read_bytes
 
 _BLOCK: Final = 1 << 16
 _MOST_REDIRECTS: Final = 5
@@ -139,9 +139,8 @@ def _attempt(url: str, download: Download, target: Path, settings: FetchSettings
             )
             # What was fetched in two goes may be halves of two files; one whole go tells.
             raise _Passing(reason, wait=0.0, anew=True) if resumed else _Lasting(reason)
-        with open(part, "rb") as stream:
-            if WEB_PAGE.match(stream.read(1024)):
-                raise _Lasting("serves a web page instead of the file; does it ask for a log-in?")
+        if WEB_PAGE.match(read_bytes(part, 1024)):
+            raise _Lasting("serves a web page instead of the file; does it ask for a log-in?")
         os.replace(part, target)
     except (_Lasting, _Passing) as error:
         if isinstance(error, _Lasting) or error.anew:
@@ -193,10 +192,11 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 @contextlib.contextmanager
 def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.client.HTTPResponse]:
     """Open an address; what goes wrong becomes either a passing or a lasting failure."""
+    # Here and in redirects, because urllib would also open file: and ftp: addresses.
     if urlsplit(request.full_url).scheme not in ("http", "https"):
         raise _Lasting("is not an http or https address")
     try:
-        response = _opener().open(request, timeout=timeout)
+        response = urllib.request.build_opener(_Redirects()).open(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416:
@@ -214,19 +214,3 @@ def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.c
         raise _Passing(f"cannot be reached: {str(error) or type(error).__name__}") from error
     with response:
         yield response
-
-
-def _opener() -> urllib.request.OpenerDirector:
-    """Return an opener for http and https alone: urllib's own would also open file: and ftp: addresses."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        _Redirects(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.UnknownHandler(),
-    ):
-        opener.add_handler(handler)
-    return opener
