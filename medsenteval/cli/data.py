@@ -14,8 +14,8 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA
-from medsenteval.cli.terminal import echo, echo_json, for_machines, line_width
+from medsenteval.cli.shared_options import DATA, announcer
+from medsenteval.cli.terminal import echo, echo_facts, echo_json, for_machines, line_width
 from medsenteval.datasets.description import describe_dataset
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.datasets.manifest import Manifest, manifest, select
@@ -62,32 +62,31 @@ def status(names: tuple[str, ...], data: str | None, wide: bool, as_json: bool) 
     """
     root = data_root(data)
     found = [examine(manifest, root) for manifest in select(names or ("all",))]
-    rows, texts = [], []
-    for each in found:
-        if each.state == MISSING:
-            said = "; ".join(filter(None, [what_to_do(each.manifest), each.problem]))
-        elif each.state == UNREADABLE:
-            said = each.problem
-        else:
-            said = "; ".join([_counts(each), *each.differences])
-        rows.append([each.manifest.name, each.manifest.group, each.state])
-        texts.append(said)
+    rows = [
+        {"name": each.manifest.name, "group": each.manifest.group, "state": each.state, "said": _said(each)} for each in found
+    ]
     if as_json:
-        keys = ("name", "group", "state", "said")
-        echo_json([dict(zip(keys, [*row, said], strict=True)) for row, said in zip(rows, texts, strict=True)])
+        echo_json(rows)
     else:
-        _show_status(rows, texts, line_width(wide))
+        _show_status(rows, line_width(wide))
     tally = Counter(each.state for each in found)
     echo(f"\n{', '.join(f'{count} {state}' for state, count in tally.items())} in {root}", err=as_json)
     if any(each.state in (UNREADABLE, INCOMPLETE) for each in found):
         sys.exit(BAD_INPUT)
 
 
-def _show_status(rows: list[list[str]], texts: list[str], most: int | None) -> None:
+def _said(found: SetStatus) -> str:
+    if found.state == MISSING:
+        return "; ".join(filter(None, [what_to_do(found.manifest), found.problem]))
+    return found.problem if found.state == UNREADABLE else "; ".join([_counts(found), *found.differences])
+
+
+def _show_status(rows: list[dict[str, str]], most: int | None) -> None:
     """Print the rows; the last column is as long as it needs to be, or wrapped to the terminal, and not drawn as one."""
-    lines = text_table(["Data set", "Group", "State"], rows, [False] * 3, most and max(20, most - 34)).splitlines()
+    cells = [[row["name"], row["group"], row["state"]] for row in rows]
+    lines = text_table(["Data set", "Group", "State"], cells, [False] * 3, most and max(20, most - 34)).splitlines()
     width = max(map(len, lines))
-    for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *texts], strict=True):
+    for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *(row["said"] for row in rows)], strict=True):
         parts = [said] if most is None else wrap(said, max(20, most - width - 2), break_on_hyphens=False) or [""]
         for number, part in enumerate(parts):
             echo(f"{'' if number else line:<{width}}  {part}")
@@ -102,7 +101,7 @@ def where(name: str, data: str | None) -> None:
     here = where_is(found, data_root(data))
     about = found.tasks[0]
     counts = ", ".join(f"{split} {count:,}" for split, count in about.published_counts.items())
-    lines = {
+    facts = {
         "Data set": f"{found.name} ({found.group}; read by {', '.join(task.name for task in found.tasks)})",
         "Here": str(here) if here is not None else "not found",
         "Folder": f"{found.folder}/ below the data folder",
@@ -116,9 +115,7 @@ def where(name: str, data: str | None) -> None:
         "By hand": about.obtain,
         "Note": found.note,
     }
-    for key, value in lines.items():
-        if value:
-            echo(f"{key + ':':<11}{value}")
+    echo_facts(facts)
     for layout, files in found.layouts.items():
         echo(f"Files, {layout}:")
         for file in files:
@@ -197,13 +194,11 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
             absent.append(task.name)
             continue
         of_task[task.name] = list(dict.fromkeys(dataset.all_texts()))
-    number_of = {
-        text: number for number, text in enumerate(dict.fromkeys(text for texts in of_task.values() for text in texts))
-    }
-    occurrences = corpus_overlap(list(number_of), corpus_texts(corpus, column)) if number_of else ()
-    places = grouped((each.text, (each.line, each.similarity)) for each in occurrences)
+    everything = list(dict.fromkeys(text for texts in of_task.values() for text in texts))
+    occurrences = corpus_overlap(everything, corpus_texts(corpus, column)) if everything else ()
+    places = grouped((everything[each.text], (each.line, each.similarity)) for each in occurrences)
     for name, texts in of_task.items():
-        seen = [(text, places[number_of[text]]) for text in texts if number_of[text] in places]
+        seen = [(text, places[text]) for text in texts if text in places]
         same = sum(max(share for _, share in where) == 1 for _, where in seen)
         echo(f"{name}: {len(seen):,} of {len(texts):,} texts occur in {corpus.name}, {same:,} of them with the same words")
         for text, where in seen[:examples]:
@@ -231,9 +226,7 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
 @_replace
 @_rejected
 @_incomplete
-def fetch(
-    names: tuple[str, ...], data: str | None, attempts: int, timeout: float, quiet: bool, **accepted: Any
-) -> None:  # fmt: skip
+def fetch(names: tuple[str, ...], data: str | None, attempts: int, timeout: float, quiet: bool, **accepted: Any) -> None:
     """Download open data sets from their official addresses, verify them and prepare them.
 
     Interrupted downloads of known hash go on where they stopped. Where none is published, the first download is remembered in
@@ -244,10 +237,8 @@ def fetch(
 
     root = _root(data)
     settings, bar = FetchSettings(timeout=timeout, attempts=attempts), None if quiet else _progress_bar
-    _put_in_place(
-        names,
-        lambda manifest: fetch_data_set(manifest, root, settings, bar, lambda said: echo(said, err=True), **accepted),
-    )
+    say = announcer(quiet=False)
+    _put_in_place(names, lambda manifest: fetch_data_set(manifest, root, settings, bar, say, **accepted))
 
 
 @data.command()
@@ -334,9 +325,8 @@ def _chosen(names: tuple[str, ...], root: Path) -> list[Manifest]:
 
 def _counts(found: SetStatus) -> str:
     total = f"{sum(found.counts.values()):,} rows"
-    if len(found.counts) in (0, 1) or len(found.counts) > 3:
-        return total
-    return ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
+    parts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
+    return parts if len(found.counts) in (2, 3) else total
 
 
 def _report(found: SetStatus) -> None:

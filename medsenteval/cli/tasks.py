@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from medsenteval.cli.shared_options import DATA
-from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
+from medsenteval.cli.terminal import echo, echo_facts, echo_json, echo_wrapped, for_machines, line_width
 from medsenteval.errors import DataMissingError
 from medsenteval.support.text_table import text_table
 
@@ -26,7 +26,7 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
     from medsenteval.datasets.locate import data_root, locate
 
     if name is not None:
-        echo(_describe(registry.task(name)))
+        _describe(registry.task(name))
         return
     root = data_root(data)
     rows, records = [], []
@@ -38,8 +38,8 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
         where = "absent" if folder is None else folder if wide else "here"
         n = published_items(task)
         shows = smallest_published(task, n)
-        power = [f"{n:,}" if n else "-", shows]
-        rows.append([task.name, task.family, task.protocol, "/".join(task.metrics), *power, where])
+        shown = ["/".join(task.metrics), f"{n:,}" if n else "-", shows, where]
+        rows.append([task.name, task.family, task.protocol, *shown])
         records.append(
             {
                 "name": task.name,
@@ -69,9 +69,9 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
     echo_wrapped(f"Data: in {root}. Labels, options and how to get the data: `medsenteval tasks NAME`.", width)
 
 
-def _describe(task: Task) -> str:
+def _describe(task: Task) -> None:
     counts = ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items())
-    lines = {
+    facts = {
         "Task": f"{task.name} (version {task.version}): {task.family}, {task.protocol}, {'/'.join(task.metrics)}",
         "Labels": ", ".join(task.labels),
         "Published": counts,
@@ -81,4 +81,4 @@ def _describe(task: Task) -> str:
         "Access": task.access,
         "To get it": task.obtain,
     }
-    return "\n".join(f"{key + ':':<11}{value}" for key, value in lines.items() if value)
+    echo_facts(facts)

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -43,6 +43,13 @@ def echo_wrapped(text: str, width: int | None) -> None:
     from textwrap import fill
 
     echo(text if width is None else fill(text, width, break_long_words=False, break_on_hyphens=False))
+
+
+def echo_facts(facts: Mapping[str, str]) -> None:
+    """Print a line for each fact that there is, after what it is."""
+    for name, fact in facts.items():
+        if fact:
+            echo(f"{name + ':':<11}{fact}")
 
 
 def echo_json(content: Any) -> None:
