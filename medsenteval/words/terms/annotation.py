@@ -22,11 +22,14 @@ from medsenteval.errors import DataError, MissingExtraError, SettingsError
 from medsenteval.statistics import krippendorff_alpha
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.escaping import for_csv, for_terminal
-from medsenteval.support.files import clean_text, read_json, read_lines
+from medsenteval.support.files import clean_text, read_json
+from medsenteval.support.tables import BLANK, read_table
 from medsenteval.words.terms.sets import SetName, TermSet
 
 #: What an annotator may write, in any case -> similar, dissimilar, or no answer.
 ANSWERS: Final[dict[str, bool | None]] = {"same": True, "not same": False, "don't know": None}
+#: Of the pairs, in a workbook with the question in another sheet.
+_SHEET: Final = "pairs"
 _COLUMNS: Final = ("number", "term 1", "term 2", "answer")
 _QUESTION: Final = (
     "Could these terms be used interchangeably in consultation notes? Answer same, not same or don't know in the last "
@@ -81,7 +84,7 @@ def _write_workbook(path: Path, rows: Sequence[Sequence[str]]) -> None:
         raise MissingExtraError("writing an .xlsx sheet", "openpyxl", "terms") from error
     book = Workbook()
     sheet = book.active
-    sheet.title = "pairs"
+    sheet.title = _SHEET
     sheet.append(list(_COLUMNS))
     for row in rows:
         sheet.append(list(row))
@@ -102,14 +105,16 @@ def _write_workbook(path: Path, rows: Sequence[Sequence[str]]) -> None:
 
 def read_sheet(path: Path, key: Sequence[dict[str, Any]]) -> list[bool | None]:
     """Return an annotator's answers in the order of the key; None where the answer is "don't know" or empty."""
-    rows = _workbook_rows(path) if path.suffix == ".xlsx" else list(csv.reader(read_lines(path)[0]))
-    if not rows or [cell.strip() for cell in rows[0][:4]] != list(_COLUMNS):
-        raise DataError(f"{path}:1: the columns are {rows[0] if rows else []}; expected {list(_COLUMNS)}")
+    table = read_table(path, _SHEET if path.suffix == ".xlsx" else "")
+    if table.columns[:4] != _COLUMNS:
+        raise DataError(f"{path}:1: the columns are {list(table.columns)}; expected {list(_COLUMNS)}")
     answers: dict[int, bool | None] = {}
-    for line, row in enumerate(rows[1:], start=2):
-        if not any(cell.strip() for cell in row):
+    for line, cells in table.pick(_COLUMNS):
+        if isinstance(cells, str):
+            if cells != BLANK:
+                raise DataError(f"{path}:{line}: {cells}")
             continue
-        number, first, second, answer = ([cell.strip() for cell in row] + [""] * 4)[:4]
+        number, first, second, answer = ("" if cell is None else str(cell).strip() for cell in cells)
         if not number.isdigit() or not 1 <= int(number) <= len(key) or int(number) in answers:
             raise DataError(f"{path}:{line}: {number!r} is not the number of a pair of this sheet, or stands there twice")
         expected = key[int(number) - 1]
@@ -126,22 +131,6 @@ def read_sheet(path: Path, key: Sequence[dict[str, Any]]) -> list[bool | None]:
     if missing:
         raise DataError(f"{path}: {missing} of {len(key)} pairs are missing; every row of the sheet must stay")
     return [answers[number] for number in range(1, len(key) + 1)]
-
-
-def _workbook_rows(path: Path) -> list[list[str]]:
-    try:
-        from openpyxl import load_workbook
-    except ImportError as error:
-        raise MissingExtraError("reading an .xlsx sheet", "openpyxl", "terms") from error
-    try:
-        book = load_workbook(path, read_only=True)
-        return [["" if cell is None else str(cell) for cell in row] for row in book.worksheets[0].iter_rows(values_only=True)]
-    except (OSError, KeyError, ValueError, IndexError) as error:
-        raise DataError(f"{path}: cannot be read as a workbook: {error}") from error
-    except Exception as error:  # openpyxl raises zipfile's and its own errors, which share no base
-        if type(error).__module__.partition(".")[0] in ("zipfile", "openpyxl"):
-            raise DataError(f"{path}: cannot be read as a workbook: {error}") from error
-        raise
 
 
 def majority(answers: Sequence[bool | None]) -> bool | None:

@@ -104,6 +104,7 @@ def test_sheets_that_cannot_be_trusted(tmp_path: Path) -> None:
         ("\n".join(lines[:-1]), "1 of 8 pairs are missing"),
         (whole + lines[1] + "\n", "stands there twice"),
         (whole.replace(",'=", ",'=other ", 1), "key of another sheet"),
+        (whole.replace("\n", "\n\n", 1) + "9,a\n", r":11: 2 cell\(s\) where the header names 4"),
         ("\n".join([lines[0], lines[1] + "perhaps", *lines[2:]]), ":2: the answer is 'perhaps'"),
     ]:
         path.write_text(text, "utf-8")
@@ -118,5 +119,5 @@ def test_sheets_that_cannot_be_trusted(tmp_path: Path) -> None:
         write_sheet(SETS, tmp_path / "sheet.ods")
     pytest.importorskip("openpyxl")
     (tmp_path / "bad.xlsx").write_bytes(b"nothing")
-    with pytest.raises(DataError, match="cannot be read as a workbook"):
+    with pytest.raises(DataError, match=r"bad\.xlsx: cannot be read"):
         read_sheet(tmp_path / "bad.xlsx", key)
