@@ -112,11 +112,12 @@ class Split:
         at = np.asarray(rows, dtype=np.intp)
 
         def pick(column: Any) -> Any:
-            return column[at] if isinstance(column, np.ndarray) else tuple(map(column.__getitem__, at.tolist()))
+            if column is None or isinstance(column, np.ndarray):
+                return None if column is None else column[at]
+            return tuple(map(column.__getitem__, at.tolist()))
 
         # Those of subclasses have columns of their own.
-        columns = {field.name: getattr(self, field.name) for field in fields(Split)}
-        return Split(**{name: None if column is None else pick(column) for name, column in columns.items()})
+        return Split(**{field.name: pick(getattr(self, field.name)) for field in fields(Split)})
 
     def all_texts(self) -> Iterator[str]:
         yield from self.texts
@@ -207,7 +208,8 @@ class Embeddings:
     @property
     def zero_rows(self) -> NDArray[np.bool_]:
         """Which rows are all zero: texts of which the encoder knows nothing."""
-        return np.logical_not(np.any(self.matrix, axis=1), dtype=np.bool_)
+        zero: NDArray[np.bool_] = np.logical_not(np.any(self.matrix, axis=1))
+        return zero
 
 
 @dataclass(frozen=True)
