@@ -11,22 +11,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Final, NamedTuple, TypeVar
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, read_json
-from medsenteval.tasks.diagnostics.wordlists import (
-    ABBREVIATIONS,
-    BRANDS,
-    DOSES,
-    FINDINGS,
-    FUNCTION_WORDS,
-    INDICATIONS,
-    PAIRED_ORGANS,
-    PATTERNS,
-    PRESENTATIONS,
-)
+from medsenteval.support.toml_files import packaged_toml
 
+#: Our own words, relations and patterns of sentences, of which the items are made.
+LISTS: Final = SimpleNamespace(**packaged_toml("medsenteval.tasks", "diagnostics/word_lists.toml"))
+FUNCTION_WORDS: Final = frozenset(LISTS.function_words.split())
 #: Below the data folder.
 _FOLDER: Final = "diagnostics"
 
@@ -58,12 +52,12 @@ def _articleless(finding: str) -> str:
 
 
 def _long_sentences() -> Iterator[str]:
-    drugs = list(INDICATIONS.items())
+    drugs = list(LISTS.indications.items())
     for number in range(120):
         drug, (disease, _) = drugs[number % len(drugs)]
-        yield PATTERNS["long"][number % len(PATTERNS["long"])].format(
-            side=("left", "right")[number % 2], organ=PAIRED_ORGANS[number % len(PAIRED_ORGANS)],
-            finding=FINDINGS[(number * 7) % len(FINDINGS)], n=12 + 3 * number, disease=disease,
+        yield LISTS.patterns["long"][number % len(LISTS.patterns["long"])].format(
+            side=("left", "right")[number % 2], organ=LISTS.paired_organs[number % len(LISTS.paired_organs)],
+            finding=LISTS.findings[(number * 7) % len(LISTS.findings)], n=12 + 3 * number, disease=disease,
             drug=drug, Drug=drug.capitalize(),
         )  # fmt: skip
 
@@ -75,31 +69,31 @@ def _without_function_words() -> Iterator[tuple[str, str]]:
 
 
 def _negated() -> Iterator[tuple[str, str]]:
-    for (affirmed, denied), finding in product(PATTERNS["affirmed"], FINDINGS):
+    for (affirmed, denied), finding in product(LISTS.patterns["affirmed"], LISTS.findings):
         named = _articleless(finding) if "There is" in affirmed else finding
         yield affirmed.format(finding=named), denied.format(finding=named)
 
 
 def _treated(swapped: str) -> Iterator[tuple[str, str]]:
-    drugs = list(INDICATIONS)
-    for number, (template, drug) in enumerate(product(PATTERNS["treated"], drugs)):
-        disease = INDICATIONS[drug][0]
+    drugs = list(LISTS.indications)
+    for number, (template, drug) in enumerate(product(LISTS.patterns["treated"], drugs)):
+        disease = LISTS.indications[drug][0]
         # Another disease's drug, so that the sentence with it is wrong and not merely different.
-        others = [name for name in drugs if INDICATIONS[name][0] != disease]
-        said = {"drug": drug, "dose": DOSES[number % len(DOSES)], "disease": disease}
-        other = {"drug": others[(number * 5) % len(others)], "dose": DOSES[(number + 5) % len(DOSES)]}
+        others = [name for name in drugs if LISTS.indications[name][0] != disease]
+        said = {"drug": drug, "dose": LISTS.doses[number % len(LISTS.doses)], "disease": disease}
+        other = {"drug": others[(number * 5) % len(others)], "dose": LISTS.doses[(number + 5) % len(LISTS.doses)]}
         yield template.format(**said), template.format(**said | {swapped: other[swapped]})
 
 
 def _other_side() -> Iterator[tuple[str, str]]:
-    for template, organ, side in product(PATTERNS["sided"], PAIRED_ORGANS, ("left", "right")):
+    for template, organ, side in product(LISTS.patterns["sided"], LISTS.paired_organs, ("left", "right")):
         other = "right" if side == "left" else "left"
         yield template.format(side=side, organ=organ), template.format(side=other, organ=organ)
 
 
 def _other_order() -> Iterator[tuple[str, str]]:
-    names = [_articleless(finding) for finding in FINDINGS]
-    for number, (pattern, step) in enumerate(product(PATTERNS["roles"], range(1, 4))):
+    names = [_articleless(finding) for finding in LISTS.findings]
+    for number, (pattern, step) in enumerate(product(LISTS.patterns["roles"], range(1, 4))):
         for place in range(number % 2, len(names), 2):
             roles = {"a": names[place], "b": names[(place + step) % len(names)]}
             yield pattern[0].format(**roles), pattern[1].format(**roles)
@@ -140,8 +134,8 @@ CHANGES: Final[dict[str, tuple[Change, ...]]] = {
 
 
 def _abbreviations() -> Iterator[Inference]:
-    names = list(ABBREVIATIONS.items())
-    for (short, full), (number, (premise, label, hypothesis)) in product(names, enumerate(PATTERNS["abbreviated"])):
+    names = list(LISTS.abbreviations.items())
+    for (short, full), (number, (premise, label, hypothesis)) in product(names, enumerate(LISTS.patterns["abbreviated"])):
         place = names.index((short, full))
         other = names[(place + 11 + number) % len(names)][1]
         yield Inference(
@@ -151,19 +145,19 @@ def _abbreviations() -> Iterator[Inference]:
 
 
 def _knowledge() -> Iterator[Inference]:
-    diseases, treated = list(PRESENTATIONS), sorted({disease for disease, _ in INDICATIONS.values()})
-    for number, (disease, signs) in enumerate(PRESENTATIONS.items()):
+    diseases, treated = list(LISTS.presentations), sorted({disease for disease, _ in LISTS.indications.values()})
+    for number, (disease, signs) in enumerate(LISTS.presentations.items()):
         yield from _three(
             f"sign-{number}", "disease-symptom", f"The patient presents with {signs}.", f"The patient may have {disease}.",
             f"The patient has no sign of {disease}.", f"The patient's mother had {diseases[(number + 9) % len(diseases)]}.",
         )  # fmt: skip
-    for number, (drug, (disease, _)) in enumerate(INDICATIONS.items()):
+    for number, (drug, (disease, _)) in enumerate(LISTS.indications.items()):
         others = [other for other in treated if other != disease]
         yield from _three(
             f"drug-{number}", "drug-disease", f"Home medications include {drug}.", f"The patient is treated for {disease}.",
             f"The patient takes nothing for {disease}.", f"The patient also has {others[number % len(others)]}.",
         )  # fmt: skip
-    same = [*BRANDS.items(), *((drug, kind) for drug, (_, kind) in INDICATIONS.items())]
+    same = [*LISTS.brands.items(), *((drug, kind) for drug, (_, kind) in LISTS.indications.items())]
     for number, (named, meant) in enumerate(same):
         other = same[(number + 13) % len(same)][1]
         yield from _three(

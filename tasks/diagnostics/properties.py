@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from medsenteval.tasks.diagnostics.wordlists import ABBREVIATIONS, INDICATIONS
+from medsenteval.tasks.diagnostics.items import LISTS
 
 #: From a sentence to (its class, the sentence to encode), or None where the property is not clear.
 Rule = Callable[[str], "tuple[str, str] | None"]
@@ -37,7 +37,7 @@ _MEDICAL: Final = re.compile(
     r"cardia|sclerosis|statin|pril|sartan|olol|azole|mycin|cillin|vir|mab|tinib|cycline|oxacin|prazole|triptan|gliptin)s?$"
 )
 _KNOWN_TERMS: Final = frozenset(
-    word for name in (*INDICATIONS, *ABBREVIATIONS.values()) for word in name.split() if len(word) > 4
+    word for name in (*LISTS.indications, *LISTS.abbreviations.values()) for word in name.split() if len(word) > 4
 )
 
 

@@ -17,12 +17,13 @@ from medsenteval.tasks.diagnostics.items import (
     _FOLDER,
     ABBREVIATION_ITEMS,
     CHANGES,
+    FUNCTION_WORDS,
     KNOWLEDGE_ITEMS,
+    LISTS,
     Change,
     Inference,
     read_items,
 )
-from medsenteval.tasks.diagnostics.wordlists import ABBREVIATIONS, FUNCTION_WORDS
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -74,7 +75,7 @@ def test_inferences_have_every_label_and_relation() -> None:
     assert {item.relation for item in KNOWLEDGE_ITEMS} == {"disease-symptom", "drug-disease", "drug-drug"}
     for item in ABBREVIATION_ITEMS:
         short = item.item.rpartition("-")[0]
-        assert item.expanded == item.premise.replace(short, ABBREVIATIONS[short])
+        assert item.expanded == item.premise.replace(short, LISTS.abbreviations[short])
 
 
 def test_the_items_are_those_of_their_tasks_versions(tmp_path: Path) -> None:
