@@ -83,28 +83,29 @@ def _one_draw(
     """Train on one draw; return what was predicted for each fold, and on how many rows on average it was trained."""
     backend, _, labels, _ = data
     penalties = choose_penalties(settings, task.training)
-    if task.protocol == "split":
-        train = part_of_rows(labels, rows["train"], settings, rng)
-        outcome = run_split(*data, train=train, dev=rows["dev"], test=rows["test"], penalties=penalties)
-        return list(outcome.folds), len(train)
+    grid = penalties if penalties is not None else backend.penalties(task.protocol)
     parts: list[tuple[Rows, Rows, int]]
-    if task.protocol == "kfold":
-        parts = [(part_of_rows(labels, rows["train"], settings, rng), rows["test"], settings.seed)]
-    else:
+    if task.protocol == "nested":
         (everything,) = rows.values()
         parts = [
-            (part_of_rows(labels, everything[train], settings, rng), everything[held_out], NESTED_SEED)
+            (everything[train], everything[held_out], NESTED_SEED)
             for train, held_out in stratified_folds(labels[everything], settings.folds, NESTED_SEED)
         ]
-    grid = penalties if penalties is not None else backend.penalties(task.protocol)
+    else:
+        parts = [(rows["train"], rows["test"], settings.seed)]
     found: list[FoldOutcome] = []
-    for train, test, seed in parts:
+    used: list[int] = []
+    for source, test, seed in parts:
+        train = part_of_rows(labels, source, settings, rng)
+        used.append(len(train))
         n_folds = min(settings.folds, int(np.unique(labels[train], return_counts=True)[1].min()))
-        if n_folds < 2:
+        if task.protocol == "split":
+            found += run_split(*data, train=train, dev=rows["dev"], test=test, penalties=penalties).folds
+        elif n_folds < 2:
             found.append(_without_choice(data, train, test))
         else:
             found += run_kfold(*data, train=train, test=test, n_folds=n_folds, seed=seed, penalties=grid).folds
-    return found, round(float(np.mean([len(train) for train, _, _ in parts])))
+    return found, round(float(np.mean(used)))
 
 
 def _without_choice(data: _Data, train: Rows, test: Rows) -> FoldOutcome:
@@ -120,18 +121,12 @@ def _without_choice(data: _Data, train: Rows, test: Rows) -> FoldOutcome:
 
 def mteb_experiments(labels: Labels, shots: int, draws: int) -> list[Rows]:
     """Return the training rows of mteb's experiments, in its order: it reshuffles the last order from the same seed."""
-    order = list(range(len(labels)))
+    order = np.arange(len(labels))
     experiments = []
     for _ in range(draws):
         np.random.RandomState(MTEB_SEED).shuffle(order)
-        taken: dict[int, int] = {}
-        chosen = []
-        for row in order:
-            label = int(labels[row])
-            if taken.get(label, 0) < shots:
-                chosen.append(row)
-                taken[label] = taken.get(label, 0) + 1
-        experiments.append(np.array(chosen, dtype=np.intp))
+        first = [np.flatnonzero(labels[order] == label)[:shots] for label in np.unique(labels)]
+        experiments.append(order[np.sort(np.concatenate(first))])
     return experiments
 
 
