@@ -28,7 +28,8 @@ _MOST_ITEMS: Final = 10_000_000
 
 def mcnemar_power(n: int, first_only: float, second_only: float, level: float = 0.05) -> float:
     """Return the probability that McNemar's test rejects, for shares of items that only one encoder gets right."""
-    from scipy.stats import binom
+    # It gives the tails of binomial distributions, as scipy.stats does, which takes a second to import.
+    from scipy.special import betainc
 
     discordant = first_only + second_only
     if not 0 <= discordant <= 1 or min(first_only, second_only) < 0:
@@ -43,8 +44,11 @@ def mcnemar_power(n: int, first_only: float, second_only: float, level: float = 
     share = first_only / discordant
     # The test rejects for few and for many; for each number of discordant items that is a lower and an upper tail.
     limits = _rejection_limits(counts, level)
-    rejected = binom.cdf(limits, counts, share) + binom.sf(counts - limits - 1, counts, share)
-    return float(np.sum(binom.pmf(counts, n, discordant) * np.where(limits < 0, 0.0, rejected)))
+    larger = counts - limits
+    tails = betainc(larger, limits + 1, 1 - share) + betainc(larger, limits + 1, share)
+    more = betainc(last + 1, n - last, discordant) if last < n else 0.0
+    probabilities = -np.diff(betainc(counts, n - counts + 1, discordant), append=more)
+    return float(np.sum(probabilities * np.where(limits < 0, 0.0, tails)))
 
 
 def _rejection_limits(counts: Counts, level: float) -> Counts:
@@ -53,11 +57,19 @@ def _rejection_limits(counts: Counts, level: float) -> Counts:
 
     # The corrected statistic (n - 2 m - 1)^2 / n of a smaller part m, solved for m at the quantile of the level.
     limits = np.ceil((counts - 1 - np.sqrt(chdtri(1, level) * counts)) / 2).astype(np.int64) - 1
-    few = counts[counts < SMALLEST_CORRECTED, None]
-    parts = np.arange(SMALLEST_CORRECTED // 2 + 1)
-    rejected = (mcnemar_p_values(parts, np.maximum(few - parts, 0)) < level) & (2 * parts <= few)
-    limits[counts < SMALLEST_CORRECTED] = rejected.sum(axis=1) - 1
+    few = counts < SMALLEST_CORRECTED
+    limits[few] = _exact_limits(level)[counts[few]]
     return np.maximum(limits, -1)
+
+
+@cache
+def _exact_limits(level: float) -> Counts:
+    """Return the same for 0, 1, 2 ... discordant items, so few that the test is exact."""
+    counts = np.arange(SMALLEST_CORRECTED)[:, None]
+    parts = np.arange(SMALLEST_CORRECTED // 2 + 1)
+    rejected = (mcnemar_p_values(parts, np.maximum(counts - parts, 0)) < level) & (2 * parts <= counts)
+    limits: Counts = rejected.sum(axis=1) - 1
+    return limits
 
 
 def smallest_accuracy_difference(n: int, disagreement: float, *, level: float = 0.05, power: float = POWER) -> float | None:
