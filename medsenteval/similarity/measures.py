@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from medsenteval.errors import SettingsError, UnknownNameError
 from medsenteval.similarity.kendall import SignPlanes, doubled_ranks, plane_bytes
 from medsenteval.support.arrays import Floats, Reals, Rows
-from medsenteval.support.cores import available_cores
+from medsenteval.support.cores import available_cores, one_thread_per_product
 
 #: Pairs of terms whose mean vectors fit into a core's cache together.
 _PAIRS_AT_ONCE: Final = 1024
@@ -315,8 +315,6 @@ def term_similarities(
 
 
 def _scored(measure: _Measure, words: Reals, terms: Terms, left: Rows, right: Rows) -> Floats:
-    from threadpoolctl import threadpool_limits
-
     values = np.empty(len(left))
     cores = available_cores()
     step = max(1, min(measure.pairs_at_once, -(-len(left) // cores)))
@@ -327,7 +325,7 @@ def _scored(measure: _Measure, words: Reals, terms: Terms, left: Rows, right: Ro
         values[block] = score(terms, left[block], right[block])
 
     # NumPy lets go of the interpreter in these loops; blocks share nothing.
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+    with one_thread_per_product(), ThreadPoolExecutor(cores) as pool:
         list(pool.map(fill, range(0, len(left), step)))
     return values
 

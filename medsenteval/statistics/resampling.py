@@ -15,7 +15,7 @@ from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval, Significance
 from medsenteval.statistics.weighted_scores import WeightedScore
 from medsenteval.support.arrays import Floats
-from medsenteval.support.cores import available_cores
+from medsenteval.support.cores import available_cores, one_thread_per_product
 
 Method = Literal["bca", "fisher", "percentile"]
 
@@ -179,8 +179,6 @@ def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator)
 
     With one fold the draws are those of ``scipy.stats.bootstrap(..., paired=True)`` with the same generator.
     """
-    from threadpoolctl import threadpool_limits
-
     if resamples < 1:
         raise SettingsError(f"resamples is {resamples}; it must be at least 1")
     folds, n, cores = score.folds, score.n, available_cores()
@@ -194,7 +192,7 @@ def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator)
     # Draws come from one stream in order; counting and scoring them is spread over the cores. The queue is bounded, or the
     # draws of a large data set would fill the memory.
     running: deque[Future[None]] = deque()
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(cores) as pool:
+    with one_thread_per_product(), ThreadPoolExecutor(cores) as pool:
         for start in range(0, resamples, step):
             size = min(step, resamples - start)
             drawn = [rng.integers(0, len(fold), size=(size, len(fold))) for fold in folds]

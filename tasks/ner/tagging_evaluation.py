@@ -16,7 +16,7 @@ from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts
 from medsenteval.support.arrays import Counts
-from medsenteval.support.cores import available_cores
+from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
 from medsenteval.tasks.ner.word_table import PADDING, WordTable, capitals_of
 from medsenteval.tasks.similarity import concatenate_splits
@@ -129,10 +129,8 @@ def _side_by_side(run: Callable[[int, Event], _Outcome], n_runs: int) -> list[_O
 
     An error of one run, or the user's interrupt, stops the others at their next epoch.
     """
-    from threadpoolctl import threadpool_limits
-
     stop = Event()
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(min(n_runs, available_cores())) as threads:
+    with one_thread_per_product(), ThreadPoolExecutor(min(n_runs, available_cores())) as threads:
         try:
             return list(threads.map(run, range(n_runs), [stop] * n_runs))
         except BaseException:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Counts, Floats, Rows
-from medsenteval.support.cores import available_cores
+from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.words.analogies.candidate_scores import Score
 from medsenteval.words.analogies.counting import Constants, count_block
 from medsenteval.words.analogies.questions import Questions, Ragged
@@ -75,11 +75,9 @@ def rank_answers(score: Score, exemplars: Rows, queries: Rows, answers: Rows) ->
         ahead = (rivals > exact[rows]) | ((rivals == exact[rows]) & (places < answers[rows]))
         return found.better + np.bincount(rows[ahead], minlength=len(answers))
 
-    from threadpoolctl import threadpool_limits
-
     better = np.zeros(len(answers), dtype=np.int64)
     # Threads work on different candidates; the matrix products of each must not start threads of their own.
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(available_cores()) as pool:
+    with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
         for counts in pool.map(count, range(0, n_candidates, width)):
             better += counts
     ranks = np.empty(len(answers), dtype=np.int64)
