@@ -53,8 +53,9 @@ def _projection(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
     mixed = mixed.reshape(_BUCKETS, _COORDINATES_PER_BUCKET)
-    signs = np.where(mixed >> np.uint64(63), 1.0, -1.0).astype(np.float32) / np.float32(_COORDINATES_PER_BUCKET**0.5)
-    columns = ((mixed & np.uint64(0xFFFFFFFF)) % np.uint64(dimension)).astype(np.int64)
+    size = np.float32(_COORDINATES_PER_BUCKET**-0.5)
+    signs = np.where(mixed >> np.uint64(63), size, -size)
+    columns = (mixed.astype(np.uint32) % np.uint32(dimension)).astype(np.int64)
     return columns, signs
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timezone
+from functools import cache
 from importlib.metadata import version
 from types import CodeType
 from typing import Any, Final, Protocol
@@ -176,6 +177,7 @@ def known_share(encoder: Encoder, texts: Iterable[str], where: str) -> dict[str,
     return coverage
 
 
+@cache
 def _versions() -> dict[str, str]:
     return {"medsenteval": __version__, **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")}}
 
