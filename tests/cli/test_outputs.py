@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -316,9 +317,8 @@ WRITTEN: Final = {
 
 
 def said(name: str) -> str:
-    """Run a command in an empty folder and return what it prints and what the files hold that it is to write."""
-    make, command, columns = OUTPUTS[name]
-    make()
+    """Run a command in this folder and return what it prints and what the files hold that it is to write."""
+    _, command, columns = OUTPUTS[name]
     outcome = CliRunner(env={"COLUMNS": columns or None}).invoke(main, command.split(), catch_exceptions=False)
     parts = [f"$ medsenteval {command}\n{outcome.stdout}"]
     parts += [f"--- to the terminal, not to a file:\n{outcome.stderr}"] if outcome.stderr else []
@@ -359,9 +359,32 @@ def test_every_option_takes_what_its_file_shows() -> None:
     assert "".join(options(main)) == (FOLDER / "options.txt").read_text("utf-8")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[], None]], Path]:
+    """Make what a command needs once, for all commands that need it: a folder, and a cache in a folder beside it."""
+
+    @cache
+    def folder_of(make: Callable[[], None]) -> Path:
+        place = tmp_path_factory.mktemp(make.__name__)
+        (place / "folder").mkdir()
+        (place / "cache").mkdir(0o700)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(place / "folder")
+            patch.setenv("MEDSENTEVAL_CACHE", str(place / "cache"))
+            make()
+        return place
+
+    return folder_of
+
+
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_command_prints_what_its_file_shows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_command_prints_what_its_file_shows(
+    name: str, made: Callable[[Callable[[], None]], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = made(OUTPUTS[name][0])
+    shutil.copytree(place / "folder", tmp_path / "folder")
+    shutil.copytree(place / "cache", os.environ["MEDSENTEVAL_CACHE"], dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path / "folder")
     assert said(name) == (FOLDER / f"{name}.txt").read_text("utf-8")
 
 
@@ -373,4 +396,5 @@ if __name__ == "__main__":
         with TemporaryDirectory() as folder:
             os.environ["MEDSENTEVAL_CACHE"] = f"{folder}/cache"
             os.chdir(folder)
+            OUTPUTS[name][0]()
             (FOLDER / f"{name}.txt").write_text(said(name), "utf-8")
