@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from medsenteval.encoders.adapt import as_encoder
     from medsenteval.registry import own_task
     from medsenteval.report.notebook import compare, report
+    from medsenteval.running.evaluation import evaluate
     from medsenteval.running.results import Results, load_results
-    from medsenteval.running.suite import evaluate
     from medsenteval.settings import Settings
 
 __version__ = "0.1.0"
@@ -72,7 +72,7 @@ _LAZY = {
     "Task": "medsenteval.contracts",
     "as_encoder": "medsenteval.encoders.adapt",
     "compare": "medsenteval.report.notebook",
-    "evaluate": "medsenteval.running.suite",
+    "evaluate": "medsenteval.running.evaluation",
     "load_results": "medsenteval.running.results",
     "own_task": "medsenteval.registry",
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 from medsenteval.contracts import Task
 from medsenteval.errors import MissingExtraError
-from medsenteval.running.suite import evaluate
+from medsenteval.running.evaluation import evaluate
 from medsenteval.settings import Settings
 
 try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -22,7 +22,6 @@ from medsenteval.contracts import OWN_SIMILARITY, Dataset, Encoder, Result, Task
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import in_order, store_for, texts_in_roles
-from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
@@ -34,7 +33,6 @@ from medsenteval.running.executors.worker import ENVIRONMENT
 from medsenteval.running.plan import Plan, PlannedJob, estimate_job
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore, StoreError
-from medsenteval.running.results import Results
 from medsenteval.settings import Settings
 from medsenteval.support.escaping import for_terminal
 from medsenteval.support.interrupts import noticing_interrupts, raise_if_interrupted
@@ -78,12 +76,8 @@ class SuiteOutcome:
     reused: int = 0
 
 
-@dataclass(frozen=True)
-class _Done:
-    """What became of one job."""
-
-    outcome: Result | Exception
-    reused: bool = False
+#: What became of a job, and whether an earlier run made it.
+_Done = tuple[Result | Exception, bool]
 
 
 @dataclass
@@ -132,7 +126,6 @@ class Suite:
         if isinstance(self.executor, str):
             check_executor(self.executor)
         root = data_root(self.data)
-        loaded = self._loaded
         jobs = []
         for task in self.tasks:
             for seed in self.seeds or (self.settings.seed,):
@@ -147,10 +140,10 @@ class Suite:
                     outcome.failed["", task.name] = error
                     break
                 seconds_reading = time.perf_counter() - started
-                for encoder, spec in loaded:
+                for encoder, spec in self._loaded:
                     signature = signature_of(task, dataset, encoder, settings)
-                    stored = self._stored(encoder, task, settings, signature)
-                    jobs.append(Job(encoder, task, dataset, settings, signature, seconds_reading, stored, spec))
+                    job = Job(encoder, task, dataset, settings, signature, seconds_reading, None, spec)
+                    jobs.append(replace(job, stored=self._stored(job)))
         return jobs
 
     def describe(self, jobs: Sequence[Job]) -> Plan:
@@ -173,15 +166,12 @@ class Suite:
         estimate = estimate_job(earlier, identity, name, job.task.name, probe, n_texts, missing)
         return PlannedJob(*names, "to run", n_texts, missing, estimate, items)
 
+    @noticing_interrupts()
     def run(self) -> SuiteOutcome:
         """Run what is left to do; each result is stored as soon as it exists.
 
         An interrupt ends it with a KeyboardInterrupt that says what is kept.
         """
-        with noticing_interrupts():
-            return self._run_jobs()
-
-    def _run_jobs(self) -> SuiteOutcome:
         outcome = SuiteOutcome()
         for own in (task for task in self.tasks if task.own_data):
             self._say(logging.INFO, f"{own.name}: {own.own_data}; {own.family}, {own.protocol_under(self.settings)}")
@@ -191,12 +181,12 @@ class Suite:
         for (_, task), error in outcome.failed.items():
             self._say(logging.ERROR, f"{task}: failed: {error}")
         self._say(logging.INFO, str(self.describe(jobs)))
-        for job, done in zip(jobs, self._run_all(jobs), strict=True):
-            if isinstance(done.outcome, Result):
-                outcome.results.append(done.outcome)
-                outcome.reused += done.reused
+        for job, (made, reused) in zip(jobs, self._run_all(jobs), strict=True):
+            if isinstance(made, Result):
+                outcome.results.append(made)
+                outcome.reused += reused
             else:
-                outcome.failed[job.encoder.name, job.task.name] = done.outcome
+                outcome.failed[job.encoder.name, job.task.name] = made
         return outcome
 
     def _say(self, level: int, message: str) -> None:
@@ -257,28 +247,23 @@ class Suite:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _run(
-        self,
-        job: Job,
-        executor: Executor | None,
-        progress: Progress,
-        wait: bool,
-        turn: AbstractContextManager[None],
+        self, job: Job, executor: Executor | None, progress: Progress, wait: bool, turn: AbstractContextManager[None]
     ) -> _Done | None:
         """Do one job, or find it done; None means that another run has it and ``wait`` is False."""
 
         def announce(level: int, message: str) -> None:
             progress.write(partial(self._say, level), message)
 
-        names = (job.encoder.name, job.task.name, job.signature)
         # What is stored needs no lock, and so no right to write.
-        if (found := self._done_before(job, announce)) is not None:
-            return found
+        if job.stored is not None:
+            return self._done_before(job, job.stored, announce)
+        names = (job.encoder.name, job.task.name, job.signature)
         with nullcontext(True) if self.store is None else self.store.locked(*names, wait=wait) as held:
             if not held:
                 return None
             # Looked up again inside the lock: another run may have done the job meanwhile.
-            if (found := self._done_before(job, announce)) is not None:
-                return found
+            if (stored := self._stored(job)) is not None:
+                return self._done_before(job, stored, announce)
             try:
                 result = evaluate_task(
                     job.task,
@@ -307,101 +292,27 @@ class Suite:
                 # What the machine lacks says nothing of the encoder: a rerun tries again.
                 if self.store is not None and not caused_by(error, ENVIRONMENT):
                     self.store.save(Failure(job.task.name, job.encoder.name, job.signature, reason, kind))
-                return _Done(error)
+                return error, False
             tokens = result.performance.get("tokens")
             used = "" if tokens is None else f", {int(tokens):,} tokens"
             announce(logging.INFO, f"{job.title}: done in {sum(result.timings.values()):.1f} s{used}")
-            return _Done(result)
+            return result, False
 
-    def _done_before(self, job: Job, announce: Callable[[int, str], None]) -> _Done | None:
-        """Return what an earlier run made of a job, or None if it is left to do."""
-        stored = self._stored(job.encoder, job.task, job.settings, job.signature)
+    def _done_before(self, job: Job, stored: Result | Failure, announce: Callable[[int, str], None]) -> _Done:
+        """Return what an earlier run made of a job."""
         if isinstance(stored, Failure):
             announce(logging.WARNING, f"{job.title}: failed before ({stored.error}); --retry-failed tries it again")
-            return _Done(MedSentEvalError(stored.error))
-        if stored is None:
-            return None
+            return MedSentEvalError(stored.error), False
         declared = declared_training(job.encoder, job.task)
         if declared != stored.trained_on and self.store is not None:  # declared since: no score depends on it
             stored = replace(stored, input={**stored.input, "trained_on": declared})
             self.store.save(stored)
-        return _Done(stored, reused=True)
+        return stored, True
 
-    def _stored(self, encoder: Encoder, task: Task, settings: Settings, signature: str) -> Result | Failure | None:
+    def _stored(self, job: Job) -> Result | Failure | None:
         # Two encoders without an identity, or two own similarities, cannot be told apart, so nothing stored can be trusted.
-        unknown = not encoder.identity or task.protocol_under(settings) == OWN_SIMILARITY
+        unknown = not job.encoder.identity or job.task.protocol_under(job.settings) == OWN_SIMILARITY
         if self.store is None or self.force or unknown:
             return None
-        found = self.store.find(encoder.name, task.name, signature)
+        found = self.store.find(job.encoder.name, job.task.name, job.signature)
         return None if isinstance(found, Failure) and self.retry_failed else found
-
-
-def evaluate(
-    encoder: Any,
-    tasks: Any = "sentence",
-    data: str | Path | None = None,
-    settings: Settings | Mapping[str, Any] | None = None,
-    *,
-    output: str | Path | None = None,
-    name: str | Sequence[str] = "",
-    identity: str = "",
-    seeds: Sequence[int] = (),
-    force: bool = False,
-    cache: bool = True,
-    progress: bool | None = None,
-    executor: str | Executor = "in-process",
-    **changes: Any,
-) -> Results:
-    """Evaluate anything that can encode and return a Result for each task.
-
-    ``encoder`` is a specification ("lexical", "vectors:glove.txt"), a SentenceTransformer, a model of transformers alone or as
-    (model, tokenizer), of gensim or of mteb, a function from texts to rows, an object with ``.encode``, a dict of word vectors,
-    or SentEval's (batcher, prepare); a list evaluates several, ``name`` is then a list too. ``tasks`` are names of tasks or
-    groups, Task objects, or data of your own: a path, a DataFrame, a list of dicts, (texts, labels), or what
-    ``medsenteval.own_task`` returns. ``data`` is the data folder; without it and without MEDSENTEVAL_DATA the bundled
-    synthetic sample is used. ``settings`` are Settings or a dict of them, and can be given by name: ``folds=5``. ``seeds``
-    repeats everything with each.
-
-    ``output`` is a results folder: what is stored there is not run again, unless ``force`` is true. Vectors of encoders that
-    have an identity are cached; ``identity`` gives one to a function or object that has none, and must change whenever its
-    vectors could. Without one, other vectors make another result, stored beside the earlier one. ``executor`` says where work
-    runs: "in-process", "processes:4" or "dask://HOST:PORT"; a script that starts processes must do so under
-    ``if __name__ == "__main__":``. ``progress`` shows a bar on a terminal and in a notebook; True writes lines elsewhere too,
-    False is silent. Tasks without data are listed in ``.skipped``. The first error is raised after the other tasks have run,
-    with the finished ones in its attribute ``results``.
-
-    >>> results = medsenteval.evaluate(lambda texts: [[len(text), 1.0] for text in texts], tasks="BIOSSES", name="length")
-    >>> results["BIOSSES"].encoder
-    'length'
-    >>> medsenteval.evaluate(["lexical", "lexical,dimension=64"], "BIOSSES", name=["large", "small"], folds=5).encoders
-    ['large', 'small']
-    """
-    encoders = list(encoder) if isinstance(encoder, list) else [encoder]
-    names = [name] * len(encoders) if isinstance(name, str) else list(name)
-    if len(names) != len(encoders) or (isinstance(name, str) and name and len(encoders) > 1):
-        raise SettingsError(f"name is {name!r} for {len(encoders)} encoder(s); give a list with a name for each")
-    suite = Suite(
-        [
-            each if isinstance(each, str) else as_encoder(each, given, identity)
-            for each, given in zip(encoders, names, strict=True)
-        ],
-        registry.select_tasks(tasks),
-        Settings.of(settings, changes),
-        tuple(seeds),
-        data=data,
-        store=None if output is None else ResultStore(Path(output)),
-        cache=EmbeddingCache() if cache else None,
-        force=force,
-        retry_failed=True,
-        executor=executor,
-        progress=progress,
-        names=names,
-    )
-    outcome = suite.run()
-    results = Results(outcome.results, outcome.skipped)
-    for error in outcome.failed.values():
-        error.results = results  # type: ignore[attr-defined]
-        raise error
-    if not results:
-        raise DataMissingError("; ".join(outcome.skipped.values()))
-    return results

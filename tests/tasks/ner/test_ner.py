@@ -19,8 +19,9 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataError, DataMissingError, ProbeError, SettingsError
 from medsenteval.registry import select_tasks, task
+from medsenteval.running.evaluation import evaluate
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.suite import Suite, evaluate
+from medsenteval.running.suite import Suite
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
 from medsenteval.support.tables import table_of_columns
