@@ -21,7 +21,6 @@ from medsenteval.statistics import (
     Accuracies,
     F1Scores,
     Interval,
-    Pearsons,
     WeightedScore,
     accuracy_difference_interval,
     correlations,
@@ -31,6 +30,7 @@ from medsenteval.statistics.intervals import left_out_difference_interval
 from medsenteval.statistics.power import difference_error, mcnemar_power, normal_power
 from medsenteval.statistics.resampling import Bootstrap, left_out_scores
 from medsenteval.statistics.verdicts import rank_intervals, verdict
+from medsenteval.statistics.weighted_scores import Pearsons
 from medsenteval.support.arrays import Counts, Floats
 
 __all__ = ["METRICS", "draw", "rank_coverage", "share_equivalent", "simulated_power", "true_difference"]

@@ -15,7 +15,7 @@ from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Result, Task
 from medsenteval.running.job_results import comparability
 from medsenteval.running.score_table import as_points
-from medsenteval.statistics import KendallTaus, Pearsons, Spearmans, bootstrap
+from medsenteval.statistics import Correlations, bootstrap
 from medsenteval.statistics.intervals import ROUNDING, left_out_difference_interval
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.statistics.power import (
@@ -106,7 +106,7 @@ def _careful(column: Column, first: str, second: str, narrow: Interval) -> Inter
         column.observed[pair],
         column.left_out[:, pair],
         confidence=narrow.confidence,
-        correlated=isinstance(column.weighted, (Pearsons, Spearmans, KendallTaus)),
+        correlated=isinstance(column.weighted, Correlations),
     )
     low, high = (column.scale * end for end in ends)
     if column.test == "McNemar":

@@ -29,12 +29,10 @@ from medsenteval.statistics.weighted_scores import (
     Accuracies,
     ClusteredMeans,
     Correlation,
+    Correlations,
     CountedF1,
     F1Scores,
-    KendallTaus,
     Means,
-    Pearsons,
-    Spearmans,
     WeightedScore,
     correlations,
 )

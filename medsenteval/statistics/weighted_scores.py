@@ -7,10 +7,11 @@ sorted once, and an item's rank in a resample is the weight before it in that or
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final, Literal, Protocol
+from typing import ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,38 +25,38 @@ Correlation = Literal["pearson", "spearman", "kendall"]
 _CACHED_WEIGHTS: Final = 1 << 16
 
 
-class WeightedScore(Protocol):
+@dataclass(frozen=True, eq=False)
+class WeightedScore(ABC):
     """One score for each of several encoders as a function of the weights of the same n items.
 
     ``folds`` says which items belong to which fold; items are resampled within their fold.
     """
 
-    @property
-    def n(self) -> int: ...
+    folds: tuple[NDArray[np.intp], ...]
+    #: Fewer resamples are not worth the start of a call.
+    fewest_rows: ClassVar[int] = 64
 
     @property
-    def folds(self) -> tuple[NDArray[np.intp], ...]: ...
+    def n(self) -> int:
+        return sum(map(len, self.folds))
 
     @property
     def rows_at_once(self) -> int:
         """How many resamples one call handles best."""
-        ...
+        return max(self.fewest_rows, _CACHED_WEIGHTS // self.n)
 
+    @abstractmethod
     def __call__(self, weights: Floats) -> Floats:
         """Turn (resamples, n) weights, which are whole numbers, into (resamples, encoders) scores."""
-        ...
 
 
-def _one_fold(n: int) -> tuple[NDArray[np.intp], ...]:
-    return (np.arange(n, dtype=np.intp),)
-
-
-def _split_folds(n: int, folds: NDArray[np.intp] | None) -> tuple[NDArray[np.intp], ...]:
-    if folds is None:
-        return _one_fold(n)
-    if len(folds) != n:
-        raise SettingsError(f"{len(folds)} fold numbers for {n} items")
-    return tuple(np.flatnonzero(folds == fold) for fold in np.unique(folds))
+def _folds(n: int, numbers: NDArray[np.intp] | None = None) -> tuple[NDArray[np.intp], ...]:
+    """Return the items of each fold, given the number of each item's; without these all are in one."""
+    if numbers is None:
+        return (np.arange(n, dtype=np.intp),)
+    if len(numbers) != n:
+        raise SettingsError(f"{len(numbers)} fold numbers for {n} items")
+    return tuple(np.flatnonzero(numbers == number) for number in np.unique(numbers))
 
 
 def _columns(values: NDArray[np.floating | np.integer | np.bool_], n: int | None = None) -> Floats:
@@ -70,7 +71,7 @@ def _columns(values: NDArray[np.floating | np.integer | np.bool_], n: int | None
 
 
 @dataclass(frozen=True, eq=False)
-class _Ratios:
+class _Ratios(WeightedScore):
     """A ratio of two sums over the items, the mean over folds and over each encoder's runs; 0 where it is undefined.
 
     ``values`` (encoders and their runs, items) are summed above the fraction stroke, ``sizes`` below; these have one row where
@@ -79,16 +80,7 @@ class _Ratios:
 
     values: Floats
     sizes: Floats
-    folds: tuple[NDArray[np.intp], ...]
     runs: int = 1
-
-    @property
-    def n(self) -> int:
-        return int(self.values.shape[1])
-
-    @property
-    def rows_at_once(self) -> int:
-        return max(64, _CACHED_WEIGHTS // self.n)
 
     @cached_property
     def _by_fold(self) -> tuple[tuple[Floats, Floats], ...]:
@@ -112,7 +104,7 @@ class Means(_Ratios):
     def of(cls, values: NDArray[np.floating | np.bool_], folds: NDArray[np.intp] | None = None) -> Means:
         matrix = _columns(values)
         n = matrix.shape[1]
-        return cls(matrix, np.ones((1, n)), _split_folds(n, folds))
+        return cls(_folds(n, folds), matrix, np.ones((1, n)))
 
 
 #: Accuracy is the mean of right (1) and wrong (0).
@@ -130,7 +122,7 @@ class ClusteredMeans(_Ratios):
             raise SettingsError(f"{matrix.shape[1]} values where there are {len(clusters)} names of clusters")
         names, member = np.unique(np.asarray(clusters), return_inverse=True)
         sums = np.array([np.bincount(member, weights=row, minlength=len(names)) for row in matrix])
-        return cls(sums, np.bincount(member, minlength=len(names)).astype(np.float64)[None], _one_fold(len(names)))
+        return cls(_folds(len(names)), sums, np.bincount(member, minlength=len(names)).astype(np.float64)[None])
 
 
 class F1Scores(_Ratios):
@@ -141,7 +133,7 @@ class F1Scores(_Ratios):
         truth = np.asarray(gold, dtype=np.float64)
         positive = _columns(predicted, len(truth))
         # F1 = 2 TP / (predicted positives + gold positives).
-        return cls(2 * positive * truth, positive + truth, _split_folds(len(truth), folds))
+        return cls(_folds(len(truth), folds), 2 * positive * truth, positive + truth)
 
 
 class CountedF1(_Ratios):
@@ -155,33 +147,19 @@ class CountedF1(_Ratios):
             raise SettingsError(f"counts of shape {array.shape} where (encoders, runs, items, 3) are expected")
         _, runs, n, _ = array.shape
         right, *wrong = np.moveaxis(array, 3, 0).reshape(3, -1, n)
-        return cls(2 * right, 2 * right + sum(wrong), _one_fold(n), runs)
+        return cls(_folds(n), 2 * right, 2 * right + sum(wrong), runs)
 
 
 @dataclass(frozen=True, eq=False)
-class _Correlations:
-    """Predictions of several encoders on the same items and their gold scores, all items in one fold."""
+class Correlations(WeightedScore):
+    """Correlations of several encoders' predictions on the same items with their gold scores, all items in one fold."""
 
     predicted: Floats
     gold: Floats
-    #: Fewer resamples are not worth the start of a call.
-    fewest_rows: ClassVar[int] = 64
-
-    @property
-    def n(self) -> int:
-        return len(self.gold)
-
-    @cached_property
-    def folds(self) -> tuple[NDArray[np.intp], ...]:
-        return _one_fold(self.n)
-
-    @property
-    def rows_at_once(self) -> int:
-        return max(self.fewest_rows, _CACHED_WEIGHTS // self.n)
 
 
 @dataclass(frozen=True, eq=False)
-class Pearsons(_Correlations):
+class Pearsons(Correlations):
     """Pearson correlations of several encoders' predictions with the gold scores."""
 
     @cached_property
@@ -218,7 +196,7 @@ class _Runs:
 
 
 @dataclass(frozen=True, eq=False)
-class Spearmans(_Correlations):
+class Spearmans(Correlations):
     """Spearman correlations (mid-ranks, so corrected for ties) of several encoders' predictions with the gold scores."""
 
     fewest_rows = 16
@@ -252,7 +230,7 @@ class Spearmans(_Correlations):
 
 
 @dataclass(frozen=True, eq=False)
-class KendallTaus(_Correlations):
+class KendallTaus(Correlations):
     """Kendall's tau-b of several encoders' predictions with the gold scores.
 
     Concordant minus discordant pairs are a quadratic form of the weights, so a block of resamples is one matrix product.
@@ -277,21 +255,15 @@ class KendallTaus(_Correlations):
         return found
 
 
-def correlations(
-    kind: Correlation, predicted: NDArray[np.floating], gold: NDArray[np.floating]
-) -> Pearsons | Spearmans | KendallTaus:
+def correlations(kind: Correlation, predicted: NDArray[np.floating], gold: NDArray[np.floating]) -> Correlations:
     """Return the correlations of (encoders, items) predictions with gold scores as a function of item weights."""
-    kinds: dict[str, type[Pearsons] | type[Spearmans] | type[KendallTaus]] = {
-        "pearson": Pearsons,
-        "spearman": Spearmans,
-        "kendall": KendallTaus,
-    }
+    kinds: dict[str, type[Correlations]] = {"pearson": Pearsons, "spearman": Spearmans, "kendall": KendallTaus}
     if kind not in kinds:
         raise SettingsError(f"the correlation is {kind!r}; it can be {', '.join(kinds)}")
     truth = _columns(gold)
     if len(truth) != 1:
         raise SettingsError(f"gold scores of shape {np.shape(gold)} where one row of items is expected")
-    return kinds[kind](_columns(predicted, truth.shape[1]), truth[0])
+    return kinds[kind](_folds(truth.shape[1]), _columns(predicted, truth.shape[1]), truth[0])
 
 
 def _standardised(rows: Floats) -> Floats:
@@ -322,14 +294,13 @@ def _tied_pairs(weights: Floats, values: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetCorrelations:
+class SubsetCorrelations(WeightedScore):
     """The mean over subsets, or their mean by ``shares``, of several encoders' correlations with the gold scores.
 
     Items are resampled within their subset, which is what ``folds`` says.
     """
 
-    subsets: tuple[WeightedScore, ...]
-    folds: tuple[NDArray[np.intp], ...]
+    subsets: tuple[Correlations, ...]
     shares: Floats
 
     @classmethod
@@ -345,11 +316,7 @@ class SubsetCorrelations:
         matrix = np.atleast_2d(predicted)
         shares = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         subsets = tuple(correlations(kind, matrix[:, numbers], gold[numbers]) for numbers in rows)
-        return cls(subsets, tuple(rows), shares / shares.sum())
-
-    @property
-    def n(self) -> int:
-        return sum(map(len, self.folds))
+        return cls(tuple(rows), subsets, shares / shares.sum())
 
     @property
     def rows_at_once(self) -> int:
