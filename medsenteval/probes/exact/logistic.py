@@ -10,10 +10,9 @@ penalty, or, for a final fit, from the search's fits to subsets of its own train
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,6 @@ from medsenteval.support.arrays import Labels
 from medsenteval.support.cores import ThreadPool, available_cores, one_thread_per_product
 from medsenteval.support.memory import return_freed_memory
 
-T = TypeVar("T")
 Penalties = Sequence[Sequence[float]]
 
 #: Below this tolerance float32 gradients are no longer good enough.
@@ -38,8 +36,6 @@ _FLOAT32_PASSES: Final = 400
 #: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
 _FINAL_PRECISION: Final = 3.0
 _FINEST_TOLERANCE: Final = 1e-7
-#: Multiplications from which predicting is shared out to threads: below, they would mostly wait for each other.
-_SHARED_WORK: Final = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +91,9 @@ class ExactBackend:
         if fits.coordinates.stored is None:
             return_freed_memory()
         self._search = _Search(features, labels, folds, penalties, fits)
-
-        def accuracy(index: int) -> NDArray[np.float64]:
-            held_out = folds[index].held_out
-            correct: NDArray[np.float64] = (fits.labels(index, held_out) == labels[held_out]).mean(axis=1)
-            return correct
-
-        accuracies = np.stack(self._for_each_fold(accuracy, folds, len(penalties) * fits.coordinates.width))
-        return accuracies, self._report(fits, self._tolerance_for(features))
+        with one_thread_per_product():
+            correct = [fits.labels(index, fold.held_out) == labels[fold.held_out] for index, fold in enumerate(folds)]
+        return np.stack([each.mean(axis=1) for each in correct]), self._report(fits, self._tolerance_for(features))
 
     def predict(
         self, features: Features, labels: Labels, n_classes: int, folds: Sequence[Fold], penalties: Sequence[float]
@@ -115,11 +106,8 @@ class ExactBackend:
         single = [[penalty] for penalty in penalties]
         fits = self.fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
         self._search = None
-
-        def predict_fold(index: int) -> NDArray[np.float64]:
-            return fits.probabilities(index, folds[index].held_out)
-
-        predictions = self._for_each_fold(predict_fold, folds, fits.coordinates.width)
+        with one_thread_per_product():
+            predictions = [fits.probabilities(index, fold.held_out) for index, fold in enumerate(folds)]
         return predictions, self._report(fits, tolerance)
 
     def _tolerance_for(self, features: Features) -> float:
@@ -156,7 +144,8 @@ class ExactBackend:
                 coordinates = Coordinates.of(features, columns, dtype, trained)
         if coordinates.stored is None:
             return_freed_memory()
-        with self._workers(self.threads) as pool:
+        # Our own threads only: those of the matrix libraries would wait for a core.
+        with one_thread_per_product(), ThreadPool(self.threads) as pool:
             batch = Batch(coordinates, labels, n_classes, folds, penalties)
             if from_search and search is not None and search.answers(labels, n_classes):
                 _start_from_search(batch, search)
@@ -168,18 +157,6 @@ class ExactBackend:
                 again = precise.solve(pool, tolerance, self.max_passes)
                 fits.points[failed], fits.errors[failed] = again.points, again.errors
         return fits
-
-    def _for_each_fold(self, compute: Callable[[int], T], folds: Sequence[Fold], row_work: int) -> list[T]:
-        """Compute something for each fold's held-out rows, in threads if there are multiplications enough to share."""
-        work = row_work * sum(len(fold.held_out) for fold in folds)
-        with self._workers(self.threads if work >= _SHARED_WORK else 1) as pool:
-            return pool.map(compute, range(len(folds)))
-
-    @contextmanager
-    def _workers(self, threads: int) -> Iterator[ThreadPool]:
-        """Start our threads, and keep the matrix libraries from starting theirs, which would only wait for a core."""
-        with one_thread_per_product(), ThreadPool(threads) as pool:
-            yield pool
 
     def _report(self, fits: Fits, tolerance: float) -> FitReport:
         unconverged = int((fits.errors > tolerance).sum())

@@ -16,7 +16,6 @@ from sklearn.linear_model import LogisticRegression
 
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.probes.backend import Fold
-from medsenteval.probes.exact import logistic
 from medsenteval.probes.exact.certificate import certify
 from medsenteval.probes.exact.coordinates import Coordinates, _principal_axes
 from medsenteval.probes.exact.logistic import ExactBackend
@@ -434,20 +433,6 @@ def test_rows_that_follow_one_another_are_a_slice_and_no_others(rows: list[int])
     found = _as_slice(np.array(rows))
     assert isinstance(found, slice) == (rows == list(range(rows[0], rows[0] + len(rows))))
     assert np.arange(9)[found].tolist() == rows
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_held_out_rows_are_scored_alike_in_threads_and_without(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    x, y = make_rows(3, 60, 5, k)
-    folds = [Fold(np.delete(np.arange(60), rows), rows) for rows in np.split(np.arange(60), 4)]
-    found = []
-    for least in (10**12, 0):
-        monkeypatch.setattr(logistic, "_SHARED_WORK", least)
-        backend = ExactBackend(threads=2)
-        scores, _ = backend.score_grid(Features.from_array(x), y, k, folds, [0.5, 2.0])
-        predictions, _ = backend.predict(Features.from_array(x), y, k, folds, [2.0] * 4)
-        found.append((np.asarray(scores).tolist(), [each.tolist() for each in predictions]))
-    assert found[0] == found[1]
 
 
 def test_coordinates_change_their_precision_and_rows_without_spread_have_one_axis(monkeypatch: pytest.MonkeyPatch) -> None:
