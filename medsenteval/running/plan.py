@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import median
 
 from medsenteval.contracts import Result
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Seconds for encoding and fitting; None where no earlier result tells."""
-
-    encode: float | None = None
-    fit: float | None = None
-
-    @property
-    def seconds(self) -> float | None:
-        return None if self.encode is None or self.fit is None else self.encode + self.fit
-
-
 def estimate_job(
     earlier: Sequence[Result], identity: str, encoder: str, task: str, probe: str, n_texts: int, n_missing: int
-) -> Estimate:
-    """Estimate a job of ``n_texts`` of which ``n_missing`` are not encoded.
+) -> tuple[float | None, float | None]:
+    """Estimate the seconds for encoding and for fitting a job of ``n_texts`` of which ``n_missing`` are not encoded.
 
     Encoding goes by the same encoder's texts per second on any task, fitting by the same task with the same probe, in
     proportion to its texts; the same encoder's own fits count before those of others, whose vectors may be longer.
@@ -39,10 +27,8 @@ def estimate_job(
     fitted = [result for result in earlier if result.task == task and result.probe == probe and result.performance.get("texts")]
     alike = [result for result in fitted if own(result)] or fitted
     fits = [result.timings.get("fit", 0.0) * n_texts / result.performance["texts"] for result in alike]
-    return Estimate(
-        encode=0.0 if not n_missing else n_missing / rate if rate else None,
-        fit=median(fits) if fits else None,
-    )
+    encode = 0.0 if not n_missing else n_missing / rate if rate else None
+    return encode, median(fits) if fits else None
 
 
 def in_words(seconds: float) -> str:
@@ -60,7 +46,7 @@ def in_words(seconds: float) -> str:
 class PlannedJob:
     """One job: "stored", "failed before" or "to run", its distinct texts, those not encoded yet, and the time it may take.
 
-    ``n_items`` are those that are scored.
+    ``n_items`` are those that are scored; ``encode`` and ``fit`` are seconds, None where no earlier result tells.
     """
 
     encoder: str
@@ -69,8 +55,13 @@ class PlannedJob:
     state: str
     n_texts: int = 0
     n_missing: int = 0
-    estimate: Estimate = field(default_factory=Estimate)
+    encode: float | None = None
+    fit: float | None = None
     n_items: int = 0
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self.encode is None or self.fit is None else self.encode + self.fit
 
 
 @dataclass(frozen=True)
@@ -92,7 +83,7 @@ class Plan:
     @property
     def time(self) -> str:
         """The time for everything, with how many jobs nothing is known of."""
-        known = [job.estimate.seconds for job in self.jobs if job.state == "to run"]
+        known = [job.seconds for job in self.jobs if job.state == "to run"]
         guessed = [seconds for seconds in known if seconds is not None]
         if not guessed:
             return "unknown" if known else in_words(0.0)
@@ -107,8 +98,7 @@ class Plan:
         rows = []
         for job in self.jobs:
             counts = ["", ""] if job.state != "to run" else [f"{job.n_texts:,}", f"{job.n_missing:,}"]
-            seconds = job.estimate.seconds
-            time = "" if job.state != "to run" else "unknown" if seconds is None else in_words(seconds)
+            time = "" if job.state != "to run" else "unknown" if job.seconds is None else in_words(job.seconds)
             items = [f"{job.n_items:,}", (shows or {}).get(job.task, "-")]
             rows.append([job.encoder, job.task, str(job.seed), *items, job.state, *counts, time])
         header = ["Encoder", "Task", "Seed", "Items", "Shows", "State", "Texts", "To encode", "Time"]

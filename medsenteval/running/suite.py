@@ -162,9 +162,8 @@ class Suite:
             missing += n_distinct
         earlier = [] if self.store is None else self.store.latest_like(job.encoder.name, job.task.name)
         probe = job.settings.probe if job.task.uses_probe else "none"
-        identity, name = job.encoder.identity, job.encoder.name
-        estimate = estimate_job(earlier, identity, name, job.task.name, probe, n_texts, missing)
-        return PlannedJob(*names, "to run", n_texts, missing, estimate, items)
+        estimate = estimate_job(earlier, job.encoder.identity, job.encoder.name, job.task.name, probe, n_texts, missing)
+        return PlannedJob(*names, "to run", n_texts, missing, *estimate, items)
 
     @noticing_interrupts()
     def run(self) -> SuiteOutcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medsenteval.running.plan import Estimate, Plan, PlannedJob, in_words
+from medsenteval.running.plan import Plan, PlannedJob, in_words
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ def test_times_are_said_as_people_plan_with_them(seconds: float, said: str) -> N
 
 
 def job(state: str, encode: float | None = None, fit: float | None = None) -> PlannedJob:
-    return PlannedJob("one", "RQE", 1, state, 20, 7, Estimate(encode, fit), 9)
+    return PlannedJob("one", "RQE", 1, state, 20, 7, encode, fit, 9)
 
 
 @pytest.mark.parametrize(

@@ -264,13 +264,13 @@ def test_the_plan_estimates_time_from_earlier_results(tmp_path: Path) -> None:
     result = suite.run().results[0]
     _, forced = plan("BIOSSES", force=True)
     (job,) = forced.jobs
-    assert (job.n_missing, job.estimate.encode) == (0, 0.0)
-    assert job.estimate.fit == pytest.approx(result.timings["fit"])
+    assert (job.n_missing, job.encode) == (0, 0.0)
+    assert job.fit == pytest.approx(result.timings["fit"])
     assert str(forced).endswith("estimated time: under 1 s")
     _, more = plan("BIOSSES,ClinicalSTS", force=True)
     assert str(more).endswith("estimated time: under 1 s, and unknown for 1 job(s)")
-    assert more.jobs[1].estimate.encode == pytest.approx(more.jobs[1].n_missing / result.performance["texts_per_second"])
-    assert more.jobs[1].estimate.fit is None
+    assert more.jobs[1].encode == pytest.approx(more.jobs[1].n_missing / result.performance["texts_per_second"])
+    assert more.jobs[1].fit is None
     lines = more.table().splitlines()
     assert lines[0].split() == ["Encoder", "Task", "Seed", "Items", "State", "Texts", "To", "encode", "Time"]
     shown = more.table({"BIOSSES": "0.114"})
@@ -282,18 +282,18 @@ def test_the_plan_estimates_time_from_earlier_results(tmp_path: Path) -> None:
 def test_an_estimate_goes_by_the_same_encoder_task_and_probe(counting: CountingEncoder) -> None:
     from dataclasses import replace
 
-    from medsenteval.running.plan import Estimate, estimate_job, in_words
+    from medsenteval.running.plan import estimate_job, in_words
 
     plain = medsenteval.evaluate(counting, "BIOSSES", settings=QUICK)["BIOSSES"]
     numbers = {"texts": 100, "texts_encoded": 100}
     slow = replace(plain, timings={"encode": 10.0, "fit": 4.0}, performance=numbers)
     stranger = replace(slow, encoder_identity="other", timings={"encode": 1.0, "fit": 8.0})
     asked: dict[str, Any] = {"encoder": "counting", "task": "BIOSSES", "probe": plain.probe, "n_texts": 200, "n_missing": 50}
-    assert estimate_job([slow, stranger], "counting-1", **asked) == Estimate(5.0, 8.0)
-    assert estimate_job([stranger], "counting-1", **asked) == Estimate(None, 16.0)
-    assert estimate_job([stranger], "", **asked) == Estimate(0.5, 16.0)
-    assert estimate_job([], "counting-1", **{**asked, "n_missing": 0}) == Estimate(0.0, None)
-    assert estimate_job([slow], "counting-1", **{**asked, "probe": "mlp"}).fit is None
+    assert estimate_job([slow, stranger], "counting-1", **asked) == (5.0, 8.0)
+    assert estimate_job([stranger], "counting-1", **asked) == (None, 16.0)
+    assert estimate_job([stranger], "", **asked) == (0.5, 16.0)
+    assert estimate_job([], "counting-1", **{**asked, "n_missing": 0}) == (0.0, None)
+    assert estimate_job([slow], "counting-1", **{**asked, "probe": "mlp"})[1] is None
     assert [in_words(seconds) for seconds in (0.2, 42.4, 600, 7_200)] == ["under 1 s", "42 s", "10 min", "2.0 h"]
 
 
