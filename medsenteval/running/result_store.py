@@ -47,40 +47,41 @@ class ResultStore:
         whole = hashlib.sha256(f"{encoder}|{signature}".encode()).hexdigest()[:16]
         earlier = self.folder / (re.sub(r"[^\w.-]+", "_", encoder).strip("._") or "encoder")
         stem = file_name_of(task)
-        return [own / f"{stem}.{short}.json", own / f"{stem}.{whole}.json", earlier / f"{stem}.{short}.json"]
+        places = (own / f"{stem}.{short}.json", own / f"{stem}.{whole}.json", earlier / f"{stem}.{short}.json")
+        return list(dict.fromkeys(places))
+
+    def _there(self, encoder: str, task: str, signature: str) -> Iterator[tuple[Path, Result | Failure]]:
+        """Yield what is where a job's result, or its failure, may be: its own, or that of a job with the same place."""
+        for path in self._paths(encoder, task, signature):
+            for candidate in (path, _failure_path(path)):
+                if candidate.is_file() and (found := _read_or_warn(candidate)) is not None:
+                    yield candidate, found
 
     def find(self, encoder: str, task: str, signature: str) -> Result | Failure | None:
         """Return what is stored for a job: its result, its failure, or None."""
-        for path in self._paths(encoder, task, signature):
-            for candidate in (path, _failure_path(path)):
-                if candidate.is_file():
-                    found = _read_or_warn(candidate)
-                    if found is not None and _job(found) == (encoder, signature):
-                        return found
-        return None
+        there = self._there(encoder, task, signature)
+        return next((outcome for _, outcome in there if _job(outcome) == (encoder, signature)), None)
 
     def save(self, outcome: Result | Failure) -> Path:
         """Store a result or a failure; a result replaces the failure of the same job, and nothing of another job."""
-        job = _job(outcome)
-        owners = {}
-        for path in self._paths(outcome.encoder, outcome.task, outcome.signature):
-            there = [_read_or_warn(each) for each in (path, _failure_path(path)) if each.is_file()]
-            owners[path] = {_job(found) for found in there if found is not None}
-        path = next(path for path, jobs in owners.items() if jobs <= {job})
+        names = (outcome.encoder, outcome.task, outcome.signature)
+        there = list(self._there(*names))
+        taken = {path for path, found in there if _job(found) != _job(outcome)}
+        path = next(path for path in self._paths(*names) if not taken & {path, _failure_path(path)})
         if isinstance(outcome, Failure):
-            _write(_failure_path(path), {"schema": SCHEMA, "failure": asdict(outcome)})
-            return _failure_path(path)
+            path = _failure_path(path)
+            _write(path, {"schema": SCHEMA, "failure": asdict(outcome)})
+            return path
         _write(path, outcome.to_json())
-        for other in (each for each, jobs in owners.items() if jobs == {job} and each != path):
-            other.unlink(missing_ok=True)
-        self.forget_failure(outcome.encoder, outcome.task, outcome.signature)
+        for other, _ in there:
+            if other not in taken | {path}:
+                other.unlink(missing_ok=True)
         return path
 
     def forget_failure(self, encoder: str, task: str, signature: str) -> None:
         """Remove the failure of a job, if there is one."""
-        for path in map(_failure_path, self._paths(encoder, task, signature)):
-            failed = _read_or_warn(path) if path.is_file() else None
-            if failed is not None and _job(failed) == (encoder, signature):
+        for path, failed in self._there(encoder, task, signature):
+            if isinstance(failed, Failure) and _job(failed) == (encoder, signature):
                 path.unlink(missing_ok=True)
 
     def results(self) -> list[Result]:
