@@ -84,8 +84,8 @@ def use(results: Sequence[Result], folder: Path, page: bool = True, again: bool 
     """Do everything that the toolkit does with stored results; its own errors are fine, all others are defects."""
     first = results[0]
     estimate = estimate_job(results, first.encoder_identity, first.encoder, first.task, first.probe, 100, 50)
-    if estimate.seconds is not None:
-        in_words(estimate.seconds)
+    for seconds in filter(None, estimate):
+        in_words(seconds)
     comparison = compare_results(results, resamples=100)
     rendered = [detail_table(results), score_table(results)]
     rendered += [render_comparison(comparison, style) for style in FORMATS]

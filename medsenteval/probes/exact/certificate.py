@@ -52,8 +52,12 @@ def log_softmax(logits: Floats) -> Floats:
     if logits.shape[1] == 1:
         result: Floats = -np.logaddexp(0.0, np.concatenate([logits, -logits], axis=1))
         return result
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    result = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    largest = logits.argmax(axis=1)[:, np.newaxis]
+    shifted = logits - np.take_along_axis(logits, largest, axis=1)
+    others = np.exp(shifted)
+    np.put_along_axis(others, largest, 0.0, axis=1)
+    # The log of one plus very little keeps the digits of a loss that is all but nought.
+    result = shifted - np.log1p(others.sum(axis=1, keepdims=True))
     return result
 
 
