@@ -1,6 +1,6 @@
 """Draw mutants of the product's files and run for each the tests that run its line.
 
-    python -m pytest -p tests.mutation.selection --lines FOLDER -m "not browser and not install"
+    python -m pytest --rootdir . -p tests.mutation.selection --lines FOLDER -m "not browser and not install"
     python -m tests.mutation --lines FOLDER --sample 130 --seed 1 [--only medsenteval/statistics ...] [--list]
 
 The first command notes which test runs which line, in parts if need be; it holds until lines are moved. Each mutant is then

@@ -1,6 +1,6 @@
 """Which tests run which line: written down once while all tests run, then asked for every mutant.
 
-    python -m pytest -p tests.mutation.selection --lines FOLDER [-m "not slow"] [tests/cli ...]
+    python -m pytest --rootdir . -p tests.mutation.selection --lines FOLDER [-m "not slow"] [tests/cli ...]
 
 adds the tests that pass to those that a folder knows; ``tests_of`` returns them, those that run a line first, cheapest first.
 """
