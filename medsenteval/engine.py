@@ -115,11 +115,11 @@ def _embed(
     """Encode a data set's texts, each in the role that the task gives it, and say what the encoder saw of them."""
     parts = texts_in_roles(task, dataset, encoder)
     found = []
-    for part in parts:
-        remote = nullcontext() if workers is None else workers.encoding(encoder, task.name, part.role)
+    for role, used, texts in parts:
+        remote = nullcontext() if workers is None else workers.encoding(encoder, task.name, role)
         with remote as on_workers:
-            found.append(embed_texts(part.encoder, part.texts, **common, remote=on_workers))
-    seen = _what_was_seen(encoder, found, [dict(getattr(part.encoder, "sees", {})) for part in parts])
+            found.append(embed_texts(used, texts, **common, remote=on_workers))
+    seen = _what_was_seen(encoder, found, [dict(getattr(used, "sees", {})) for _, used, _ in parts])
     if len(found) == 1:
         return found[0], seen
     one, other = found

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -55,8 +56,8 @@ def in_order(texts: Iterable[str]) -> list[str]:
     return [distinct[place] for place in np.lexsort((lengths, words))]
 
 
-#: Encodes (units of texts, batch size, task, width) on workers and yields units with their number as they are finished.
-RemoteEncoding = Callable[[Sequence[Sequence[str]], int, str, int | None], Iterator[tuple[int, Encoded]]]
+#: Encodes (units of texts, batch size, task) on workers and yields units with their number as they are finished.
+RemoteEncoding = Callable[[Sequence[Sequence[str]], int, str], Iterator[tuple[int, Encoded]]]
 
 
 def embed_texts(
@@ -76,24 +77,25 @@ def embed_texts(
     vectors is made from those in the cache.
     """
     if hasattr(encoder, "derive"):
-        source: Encoder = encoder.source  # type: ignore[attr-defined]
-        more: dict[str, Any] = {"batch_size": batch_size, "task_name": task_name, "cache": cache, "progress": progress}
-        found = embed_texts(source, texts, **more, remote=remote)
+        of_source = partial(embed_texts, encoder.source, texts, batch_size=batch_size)  # type: ignore[attr-defined]
+        found = of_source(task_name=task_name, cache=cache, progress=progress, remote=remote)
         return replace(found, matrix=encoder.derive(found.matrix))
     order = in_order(texts)
     if not order:
         raise EncoderError(f"{task_name}: there is no text to encode")
     work = _Encoding(encoder, texts, batch_size, task_name, progress or Progress(), remote)
+    # Jobs side by side must not mix what one encoder learns from the texts of each.
+    alone: AbstractContextManager[object] = nullcontext() if _prepare_of(encoder) is None else _learning
     row_of = {text: row for row, text in enumerate(order)}
     if cache is None or not encoder.identity:
-        with work.alone():
+        with alone:
             fresh = work.into_memory(order)
         return Embeddings(fresh.rows, row_of, len(order), fresh.tokens)
     store = store_for(cache, encoder, texts)
     stored = store.find(order)
     n_encoded = 0
     if len(stored.missing):
-        with work.alone(), store.encoding(order):
+        with alone, store.encoding(order):
             # Looked at again inside the lock: another run may have encoded some meanwhile.
             stored = store.find(order, repair=True)
             n_encoded = len(stored.missing)
@@ -118,15 +120,13 @@ class _Encoding:
     remote: RemoteEncoding | None
 
     def into_memory(self, texts: list[str]) -> Encoded:
-        matrix: NDArray[np.float32] | None = None
-        tokens = np.zeros(len(texts), dtype=np.uint32)
+        whole = Encoded(np.empty((0, 0), dtype=np.float32), np.zeros(len(texts), dtype=np.uint32))
         for start, found in self._encoded(texts, None):
-            if matrix is None:
-                matrix = np.empty((len(texts), found.rows.shape[1]), dtype=np.float32)
-            matrix[start : start + len(found.rows)] = found.rows
-            tokens[start : start + len(found.rows)] = found.tokens
-        assert matrix is not None
-        return Encoded(matrix, tokens)
+            if not len(whole.rows):
+                whole = replace(whole, rows=np.empty((len(texts), found.rows.shape[1]), dtype=np.float32))
+            whole.rows[start : start + len(found.rows)] = found.rows
+            whole.tokens[start : start + len(found.rows)] = found.tokens
+        return whole
 
     def into_store(self, store: VectorStore, missing: list[str], width: int | None) -> None:
         """Encode texts and store them every few seconds, and what is finished when anything stops the rest."""
@@ -137,11 +137,10 @@ class _Encoding:
         def write() -> None:
             parts = sorted(waiting, key=lambda part: part[0])
             texts = [text for start, found in parts for text in missing[start : start + len(found.rows)]]
-            if parts:
-                found = Encoded.joined([found for _, found in parts])
-                store.append(texts, found.rows, found.tokens, about)
-                # Only now: an interrupt in the middle of writing has them written again.
-                waiting.clear()
+            found = Encoded.joined([found for _, found in parts])
+            store.append(texts, found.rows, found.tokens, about)
+            # Only now: an interrupt in the middle of writing has them written again.
+            waiting.clear()
 
         try:
             for part in self._encoded(missing, width):
@@ -151,41 +150,33 @@ class _Encoding:
                     write()
                     since = time.monotonic()
         finally:
-            write()
+            if waiting:
+                write()
 
     def _encoded(self, texts: list[str], width: int | None) -> Iterator[tuple[int, Encoded]]:
         """Yield parts of the texts as they are encoded, each with the place of its first text; all rows are of one width."""
         self.progress.expect_texts(len(texts))
         _log.debug("%s: %s encodes %d texts", self.task_name, self.encoder.name, len(texts))
         prepare = _prepare_of(self.encoder)
+        step = _batch_size(self.encoder, self.batch_size)
+        parts: Iterator[tuple[int, Encoded]]
         if self.remote is None or prepare is not None:
             if prepare is not None:
                 # All texts, repetitions included, as SentEval does.
                 prepare(list(self.texts))
-            start = 0
-            for found in encode_batches(self.encoder, texts, self.batch_size, self.task_name, width):
-                self.progress.encoded(len(found.rows))
-                yield start, found
-                start += len(found.rows)
-            return
-        step = _batch_size(self.encoder, self.batch_size)
-        step *= -(-_TEXTS_PER_UNIT // step)
-        starts = range(0, len(texts), step)
-        left = set(starts)
-        units = [texts[start : start + step] for start in starts]
-        for number, found in self.remote(units, self.batch_size, self.task_name, width):
-            left.remove(starts[number])
-            if width is not None and found.rows.shape[1] != width:
-                raise EncoderError(_other_width(self.task_name, found.rows.shape[1], width))
-            width = found.rows.shape[1]
+            parts = enumerate(encode_batches(self.encoder, texts, self.batch_size, self.task_name))
+        else:
+            step *= -(-_TEXTS_PER_UNIT // step)
+            units = [texts[start : start + step] for start in range(0, len(texts), step)]
+            parts = self.remote(units, self.batch_size, self.task_name)
+        left = set(starts := range(0, len(texts), step))
+        for number, found in parts:
+            left.remove(number * step)
+            width = _same_width(found.rows.shape[1], width, self.task_name)
             self.progress.encoded(len(found.rows))
-            yield starts[number], found
+            yield number * step, found
         if left:
-            raise EncoderError(f"{self.task_name}: the workers gave no rows for {len(left)} of {len(units)} units of texts")
-
-    def alone(self) -> AbstractContextManager[object]:
-        """Keep jobs side by side from mixing what one encoder learns from the texts of each."""
-        return nullcontext() if _prepare_of(self.encoder) is None else _learning
+            raise EncoderError(f"{self.task_name}: the workers gave no rows for {len(left)} of {len(starts)} units of texts")
 
 
 _learning: Final = threading.RLock()
@@ -238,9 +229,7 @@ def _keeps_threads(encoder: Encoder) -> bool:
     return getattr(encoder, "keeps_threads", False)
 
 
-def encode_batches(
-    encoder: Encoder, texts: Sequence[str], batch_size: int, task_name: str, width: int | None = None
-) -> Iterator[Encoded]:
+def encode_batches(encoder: Encoder, texts: Sequence[str], batch_size: int, task_name: str) -> Iterator[Encoded]:
     """Encode texts in batches, check each, and yield them in order.
 
     An encoder that is much faster on many texts at once says so in its attribute ``preferred_batch``. One that can encode
@@ -262,11 +251,10 @@ def encode_batches(
 
     n_batches = -(-len(texts) // batch_size)
     threads = min(available_cores(), n_batches) if getattr(encoder, "concurrent_batches", False) else 1
+    width = None
     with limited():
         for number, found in enumerate(_side_by_side(encode, n_batches, threads)):
-            if width is not None and found.rows.shape[1] != width:
-                raise EncoderError(_other_width(f"{task_name}, batch {number}", found.rows.shape[1], width))
-            width = found.rows.shape[1]
+            width = _same_width(found.rows.shape[1], width, f"{task_name}, batch {number}")
             yield found
 
 
@@ -290,8 +278,10 @@ def _side_by_side(encode: Callable[[int], Encoded], count: int, threads: int) ->
         pool.shutdown(cancel_futures=True)
 
 
-def _other_width(where: str, width: int, earlier: int) -> str:
-    return f"{where}: the encoder returned width {width}, but {earlier} in an earlier batch"
+def _same_width(width: int, earlier: int | None, where: str) -> int:
+    if earlier not in (None, width):
+        raise EncoderError(f"{where}: the encoder returned width {width}, but {earlier} in an earlier batch")
+    return width
 
 
 def _plain(returned: Any) -> Any:
@@ -321,8 +311,7 @@ def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> 
         raise EncoderError(
             f"{where}: the encoder returned shape {array.shape} for {n_texts} texts; expected ({n_texts}, dimension)"
         )
-    if width is not None and array.shape[1] != width:
-        raise EncoderError(_other_width(where, array.shape[1], width))
+    _same_width(array.shape[1], width, where)
     with np.errstate(over="ignore"):
         rows = array.astype(np.float32, copy=False)
     finite = np.isfinite(rows).all(axis=1)
@@ -335,25 +324,16 @@ def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> 
     return rows
 
 
-@dataclass(frozen=True, eq=False)
-class TextsInRole:
-    """Texts of a data set that one encoder encodes in the same way; ``role`` is "", "query" or "document"."""
-
-    encoder: Encoder
-    role: str
-    texts: list[str]
-
-
-def texts_in_roles(task: Task, dataset: Dataset, encoder: Encoder) -> list[TextsInRole]:
-    """Return all texts as one part, or first and second texts as two where the encoder treats their roles differently."""
+def texts_in_roles(task: Task, dataset: Dataset, encoder: Encoder) -> list[tuple[str, Encoder, list[str]]]:
+    """Return (role, encoder to use, texts): of all texts, or of first and second ones where the encoder tells them apart."""
     choose: Callable[[str, str], Encoder] | None = getattr(encoder, "for_use", None)
     if choose is None:
-        return [TextsInRole(encoder, "", list(dataset.all_texts()))]
+        return [("", encoder, list(dataset.all_texts()))]
     first, second = (choose(task.name, role) for role in task.roles)
     if task.roles[0] == task.roles[1] or first is second or (first.identity and first.identity == second.identity):
-        return [TextsInRole(first, task.roles[0], list(dataset.all_texts()))]
+        return [(task.roles[0], first, list(dataset.all_texts()))]
     splits = dataset.splits.values()
     return [
-        TextsInRole(first, task.roles[0], [text for split in splits for text in split.texts]),
-        TextsInRole(second, task.roles[1], [text for split in splits for text in split.texts2 or ()]),
+        (task.roles[0], first, [text for split in splits for text in split.texts]),
+        (task.roles[1], second, [text for split in splits for text in split.texts2 or ()]),
     ]

@@ -155,10 +155,10 @@ class Suite:
         if job.stored is not None:
             return PlannedJob(*names, "stored" if isinstance(job.stored, Result) else "failed before", n_items=items)
         n_texts = missing = 0
-        for part in texts_in_roles(job.task, job.dataset.for_encoder(job.encoder), job.encoder):
-            n_texts += (n_distinct := len(order := in_order(part.texts)))
-            if self.cache is not None and part.encoder.identity:
-                n_distinct = len(store_for(self.cache, part.encoder, part.texts).find(order, check=False).missing)
+        for _, encoder, texts in texts_in_roles(job.task, job.dataset.for_encoder(job.encoder), job.encoder):
+            n_texts += (n_distinct := len(order := in_order(texts)))
+            if self.cache is not None and encoder.identity:
+                n_distinct = len(store_for(self.cache, encoder, texts).find(order, check=False).missing)
             missing += n_distinct
         earlier = [] if self.store is None else self.store.latest_like(job.encoder.name, job.task.name)
         probe = job.settings.probe if job.task.uses_probe else "none"

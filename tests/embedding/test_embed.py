@@ -167,7 +167,7 @@ class Remote:
     def __init__(self, lost: int | None = None, wider: int | None = None) -> None:
         self.lost, self.wider = lost, wider
 
-    def __call__(self, units: Sequence[Sequence[str]], batch_size: int, task_name: str, width: int | None) -> Any:
+    def __call__(self, units: Sequence[Sequence[str]], batch_size: int, task_name: str) -> Any:
         for number in reversed(range(len(units))):
             if number != self.lost:
                 rows = CountingEncoder().encode(units[number])

@@ -53,15 +53,10 @@ class RemoteWork:
                 key = hashlib.blake2b(payload.data, digest_size=16).hexdigest()
                 pickled = held.enter_context(self.executor.shared(payload))
 
-            def encode(
-                units: Sequence[Sequence[str]], batch_size: int, task_name: str, width: int | None
-            ) -> Iterator[tuple[int, Encoded]]:
-                reference = (key, encoder.identity, task, role)
-                what = f"{task_name}: encoding with {encoder.name}"
-                calls = (
-                    (what, (reference, pickled, unit, batch_size, f"{task_name}, unit {number}", width))
-                    for number, unit in enumerate(units)
-                )
+            def encode(units: Sequence[Sequence[str]], batch_size: int, task_name: str) -> Iterator[tuple[int, Encoded]]:
+                what, used = f"{task_name}: encoding with {encoder.name}", (key, encoder.identity, task, role)
+                numbered = ((f"{task_name}, unit {number}", unit) for number, unit in enumerate(units))
+                calls = ((what, (used, pickled, unit, batch_size, where)) for where, unit in numbered)
                 return self.executor.run_all(encode_unit, calls)
 
             yield encode
@@ -101,15 +96,10 @@ def _pickled(encoder: Encoder) -> NDArray[np.uint8]:
 
 
 def encode_unit(
-    reference: tuple[str, str, str, str],
-    pickled: Any,
-    texts: Sequence[str],
-    batch_size: int,
-    where: str,
-    width: int | None,
+    used: tuple[str, str, str, str], pickled: Any, texts: Sequence[str], batch_size: int, where: str
 ) -> Encoded:
     """Encode one unit of texts in a worker; one with other weights under the same name refuses to work."""
-    key, identity, task, role = reference
+    key, identity, task, role = used
 
     def load() -> Encoder:
         encoder: Encoder = registry.load_encoder(key) if pickled is None else pickle.loads(opened(pickled).tobytes())
@@ -124,7 +114,7 @@ def encode_unit(
     encoder = encoder.for_use(task, role) if hasattr(encoder, "for_use") else encoder
     # What is made of vectors after encoding is made by the coordinator, which has all of them.
     encoder = encoder.source if hasattr(encoder, "derive") else encoder
-    return Encoded.joined(list(encode_batches(encoder, texts, batch_size, where, width)))
+    return Encoded.joined(list(encode_batches(encoder, texts, batch_size, where)))
 
 
 def score_unit(payload: Any, matrix: Any) -> Scores:
@@ -134,13 +124,8 @@ def score_unit(payload: Any, matrix: Any) -> Scores:
     return found.evaluate(found, dataset, Embeddings(opened(matrix), row_of, second=second), settings)
 
 
-def fold_unit(
-    unit: Callable[..., T],
-    matrix: Any,
-    rest: tuple[NDArray[np.intp], NDArray[np.intp] | None, str],
-    call: tuple[Any, ...],
-) -> T:
-    """Fit and predict one outer fold in a worker."""
+def fold_unit(unit: Callable[..., T], matrix: Any, rest: tuple[Any, ...], call: tuple[Any, ...]) -> T:
+    """Fit and predict one outer fold in a worker; ``rest`` are the features' fields but for the matrix."""
     return unit(Features(opened(matrix), *rest), *call)
 
 

@@ -484,7 +484,7 @@ def test_a_specification_is_not_pickled(processes: Executor) -> None:
             raise AssertionError("pickled")
 
     with RemoteWork(processes, "lexical").encoding(Held(), "BIOSSES", "") as encode:
-        units = encode([["a text"]], 128, "BIOSSES", None)
+        units = encode([["a text"]], 128, "BIOSSES")
         with pytest.raises(EncoderError, match="lexical: a worker loaded"):
             next(units)
 
