@@ -15,8 +15,6 @@ POOLINGS: Final = ("mean", "max")
 
 #: Sums of more rows than this are made from partial sums, so that float32 keeps its digits in long texts.
 _ROWS_A_SUM: Final = 256
-#: Rows that are copied at once for the maximum.
-_ROWS_A_BLOCK: Final = 1 << 15
 
 
 def pool(tokens: TokenVectors, how: str) -> NDArray[np.float32]:
@@ -25,17 +23,14 @@ def pool(tokens: TokenVectors, how: str) -> NDArray[np.float32]:
     values = tokens.values if tokens.known.all() else tokens.values[tokens.known]
     known_before = np.concatenate([[0], np.cumsum(tokens.known)])
     offsets = known_before[tokens.offsets]
+    if how == "max":
+        return _maxima(values, np.arange(len(values)), offsets)
     counts = np.diff(offsets)
     pooled = np.zeros((len(tokens), values.shape[1]), dtype=np.float32)
     filled = counts > 0
     if filled.any():
         # reduceat needs strictly growing starts, so texts without known tokens are passed over.
-        starts = offsets[:-1][filled]
-        if how == "mean":
-            sums = np.add.reduceat(values, starts, axis=0, dtype=np.float64)
-            pooled[filled] = sums / counts[filled, None]
-        else:
-            pooled[filled] = np.maximum.reduceat(values, starts, axis=0)
+        pooled[filled] = np.add.reduceat(values, offsets[:-1][filled], axis=0, dtype=np.float64) / counts[filled, None]
     return pooled
 
 
@@ -61,14 +56,15 @@ def pool_rows(
         sums = _sums(matrix, rows, offsets, np.ones(len(rows), dtype=np.float32) if weights is None else weights[known])
         sums /= np.maximum(1, np.diff(offsets)).astype(np.float32)[:, None]
         return sums
+    return _maxima(matrix, rows, offsets)
+
+
+def _maxima(matrix: NDArray[np.float32], rows: NDArray[np.integer], offsets: NDArray[np.integer]) -> NDArray[np.float32]:
+    """Return the maximum over the rows of each text, zeros where there is none."""
     pooled = np.zeros((len(offsets) - 1, matrix.shape[1]), dtype=np.float32)
-    edges = np.searchsorted(offsets, np.arange(_ROWS_A_BLOCK, len(rows), _ROWS_A_BLOCK))
-    for begin, end in pairwise([0, *edges.tolist(), len(pooled)]):
-        starts = offsets[begin:end]
-        filled = np.flatnonzero(np.diff(offsets[begin : end + 1]))  # reduceat cannot pass over a text without known tokens
-        if len(filled):
-            vectors = matrix[rows[offsets[begin] : offsets[end]]]
-            pooled[begin + filled] = np.maximum.reduceat(vectors, starts[filled] - offsets[begin], axis=0)
+    for maximum, (begin, end) in zip(pooled, pairwise(offsets.tolist()), strict=True):
+        if end > begin:
+            matrix[rows[begin:end]].max(axis=0, out=maximum)
     return pooled
 
 
@@ -98,8 +94,7 @@ def _sums(
 def zipf_probabilities(rows: NDArray[np.int32], n_words: int) -> NDArray[np.float64]:
     """Return the probability of words whose frequency falls with their rank in a table, as Zipf's law has it."""
     harmonic = (1.0 / np.arange(1, n_words + 1)).sum()
-    probabilities: NDArray[np.float64] = 1.0 / ((rows.astype(np.float64) + 1.0) * harmonic)
-    return probabilities
+    return np.asarray(1.0 / ((rows.astype(np.float64) + 1.0) * harmonic))
 
 
 def sif_weights(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float32]:

@@ -7,11 +7,12 @@ left out with the reason; a failing job is recorded and the rest goes on.
 from __future__ import annotations
 
 import logging
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -25,7 +26,6 @@ from medsenteval.embedding.embed import in_order, store_for, texts_in_roles
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
-from medsenteval.running.encoding_order import EncodingOrder
 from medsenteval.running.executors.executor import Executor
 from medsenteval.running.executors.executor_choice import check_executor, open_executor, worker_count
 from medsenteval.running.executors.remote_work import RemoteWork
@@ -200,7 +200,20 @@ class Suite:
         # No worker is started where nothing is left for it.
         where = self.executor if any(job.stored is None for job in jobs) else "in-process"
         progress = Progress(len(jobs), self.progress)
-        order = EncodingOrder([job.encoder for job in jobs], waiting)
+        order, encoded = tuple(waiting), [threading.Event() for _ in jobs]
+
+        @contextmanager
+        def turn(number: int) -> Iterator[None]:
+            """Let jobs of one encoder that run side by side encode in the order of the run.
+
+            A text that two tasks share is then encoded in the batch of the first, as in one process, with the same last bits.
+            """
+            for earlier in order[: order.index(number)]:
+                if jobs[earlier].encoder is jobs[number].encoder:
+                    encoded[earlier].wait()
+            yield
+            encoded[number].set()
+
         try:
             with open_executor(where) as executor:
                 # A job that another run is busy with is left for the end, so that the two share the work.
@@ -208,9 +221,9 @@ class Suite:
 
                     def run(number: int, wait: bool = wait) -> None:
                         try:
-                            found = self._run(jobs[number], executor, progress, wait, order.turn(number))
+                            found = self._run(jobs[number], executor, progress, wait, turn(number))
                         finally:
-                            order.done(number)
+                            encoded[number].set()
                         if found is not None:
                             done[number] = found
                             progress.job_done()

@@ -70,7 +70,6 @@ def test_pooling_rows_equals_a_plain_loop(rows: list[list[int]], how: str, block
     weights = rng.random(len(numbers)).astype(np.float32) if how == "weighted" else None
     kind = "mean" if how == "weighted" else how
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pooling, "_ROWS_A_BLOCK", block)
         patch.setattr(pooling, "_ROWS_A_SUM", 3)
         pooled = pool_rows(matrix, numbers, offsets, kind, weights)
     assert pooled == pytest.approx(loop(matrix, rows, kind, weights), abs=1e-5)

@@ -95,9 +95,7 @@ def _pickled(encoder: Encoder) -> NDArray[np.uint8]:
         ) from error
 
 
-def encode_unit(
-    used: tuple[str, str, str, str], pickled: Any, texts: Sequence[str], batch_size: int, where: str
-) -> Encoded:
+def encode_unit(used: tuple[str, str, str, str], pickled: Any, texts: Sequence[str], batch_size: int, where: str) -> Encoded:
     """Encode one unit of texts in a worker; one with other weights under the same name refuses to work."""
     key, identity, task, role = used
 

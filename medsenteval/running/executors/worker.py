@@ -7,7 +7,6 @@ import pickle
 import signal
 import threading
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,7 +22,7 @@ from medsenteval.support.memory import peak_memory_mb
 ENVIRONMENT: Final = (ImportError, OSError, MemoryError)
 #: Encoders that a worker keeps; suites go encoder by encoder, so that two are enough.
 _KEPT: Final = 2
-_memory: OrderedDict[str, Any] = OrderedDict()
+_memory: dict[str, Any] = {}
 #: A worker does one unit at a time, with all cores that it was given; encoders need not be safe for threads.
 _turn: Final = threading.RLock()
 
@@ -49,30 +48,29 @@ def opened(shared: Any) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a unit came to: its value, or its error in a form that survives the way home."""
+    """What a unit came to: its value, or its error in a form that survives the way home, with what caused it there."""
 
+    peak_memory_mb: float
     value: Any = None
     error: Exception | None = None
-    trace: str = ""
-    peak_memory_mb: float = 0.0
-    by_environment: bool = False
+    cause: Exception | None = None
 
     def result(self) -> Any:
-        if self.error is None:
-            return self.value
-        # The place of the error lies in another process; its trace is the cause that Python prints.
-        cause = OSError if self.by_environment else ExecutorError
-        raise self.error from cause(f"in a worker:\n{self.trace}")
+        if self.error is not None:
+            raise self.error from self.cause
+        return self.value
 
 
 def guarded(unit: Callable[..., Any], *arguments: Any) -> Outcome:
     """Run a unit alone in this process and catch its error; what cannot be pickled comes home as its message."""
     with _turn:
         try:
-            return Outcome(value=unit(*arguments), peak_memory_mb=peak_memory_mb())
+            value = unit(*arguments)
+            return Outcome(peak_memory_mb(), value)
         except Exception as error:
-            trace, by_environment = traceback.format_exc(), caused_by(error, ENVIRONMENT)
-            return Outcome(None, _sendable(error), trace, peak_memory_mb(), by_environment)
+            # The place of the error lies in this process; its trace is the cause that Python prints at home.
+            kind = OSError if caused_by(error, ENVIRONMENT) else ExecutorError
+            return Outcome(peak_memory_mb(), None, _sendable(error), kind(f"in a worker:\n{traceback.format_exc()}"))
 
 
 def _sendable(error: Exception) -> Exception:
@@ -81,19 +79,17 @@ def _sendable(error: Exception) -> Exception:
         # An error class with arguments of its own may pickle and yet fail to be made again.
         pickle.loads(pickle.dumps(error))
     except Exception:
-        if isinstance(error, MedSentEvalError):
-            return MedSentEvalError(str(error))
-        return ExecutorError(f"{type(error).__name__}: {error}")
+        ours = isinstance(error, MedSentEvalError)
+        return MedSentEvalError(str(error)) if ours else ExecutorError(f"{type(error).__name__}: {error}")
     return error
 
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:
     """Return what ``make`` made for this key, the last few of them kept for the life of the worker."""
     if key not in _memory:
-        while len(_memory) >= _KEPT:
-            _memory.popitem(last=False)
+        if len(_memory) == _KEPT:
+            del _memory[next(iter(_memory))]
         _memory[key] = make()
-    _memory.move_to_end(key)
     return _memory[key]
 
 
