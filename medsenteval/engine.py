@@ -27,7 +27,7 @@ from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, SettingsError
 from medsenteval.probes import describe_probe
 from medsenteval.settings import SentEvalParams, Settings
-from medsenteval.support.memory import peak_memory_mb, return_freed_memory
+from medsenteval.support.memory import peak_memory_mb
 from medsenteval.support.progress import Progress
 from medsenteval.tasks.probe_rows import stacked_parts
 
@@ -78,7 +78,6 @@ def evaluate_task(
         embeddings, seen = _embed(task, asked, encoder, remote, **common)
         tokens = {} if meter is None or meter.used is None else {"tokens": meter.used - used_before}
     encoded = time.perf_counter()
-    return_freed_memory()
     coverage = known_share(encoder, embeddings.row_of, task.name)
     coverage["zero_vectors"] = int(embeddings.zero_rows.sum()) / len(embeddings.matrix)
     begun = time.perf_counter()
@@ -87,7 +86,6 @@ def evaluate_task(
     else:
         scores = workers.score(task, asked, embeddings, settings, f"{task.name}: {encoder.name}")
     scored = time.perf_counter()
-    return_freed_memory()
     n_encoded = embeddings.n_encoded
     return make_result(
         task,

@@ -25,7 +25,6 @@ from medsenteval.probes.exact.stopping_rule import default_tolerance
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels
 from medsenteval.support.cores import ThreadPool, available_cores, one_thread_per_product
-from medsenteval.support.memory import return_freed_memory
 
 Penalties = Sequence[Sequence[float]]
 
@@ -88,8 +87,6 @@ class ExactBackend:
             if len(fold.held_out) == 0:
                 raise ProbeError(f"fold {index} has no held-out rows to be scored on")
         fits = self.fit(features, labels, n_classes, folds, [penalties] * len(folds))
-        if fits.coordinates.stored is None:
-            return_freed_memory()
         self._search = _Search(features, labels, folds, penalties, fits)
         with one_thread_per_product():
             correct = [fits.labels(index, fold.held_out) == labels[fold.held_out] for index, fold in enumerate(folds)]
@@ -142,8 +139,6 @@ class ExactBackend:
             else:
                 columns = len(folds) * (1 if n_classes == 2 else n_classes)
                 coordinates = Coordinates.of(features, columns, dtype, trained)
-        if coordinates.stored is None:
-            return_freed_memory()
         # Our own threads only: those of the matrix libraries would wait for a core.
         with one_thread_per_product(), ThreadPool(self.threads) as pool:
             batch = Batch(coordinates, labels, n_classes, folds, penalties)
