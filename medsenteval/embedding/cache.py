@@ -43,11 +43,8 @@ class CacheWarning(MedSentEvalWarning):
 
 def cache_folder() -> Path:
     """Return the folder named by MEDSENTEVAL_CACHE, or the user's cache folder; it may not exist yet."""
-    named = os.environ.get("MEDSENTEVAL_CACHE")
-    if named:
-        return Path(named).expanduser()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "medsenteval"
+    named = os.environ.get("MEDSENTEVAL_CACHE") or f"{os.environ.get('XDG_CACHE_HOME') or '~/.cache'}/medsenteval"
+    return Path(named).expanduser()
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +92,16 @@ class Lookup:
     block_of: NDArray[np.intp]
     row_of: NDArray[np.intp]
 
+    @classmethod
+    def of(cls, wanted: list[bytes], blocks: list[_Block]) -> Lookup:
+        """Find hashes among those of the blocks; of several with the same one, the first."""
+        where: dict[bytes, tuple[int, int]] = {}
+        for number, block in enumerate(blocks):
+            for row, each in enumerate(np.frombuffer(block.texts, f"V{_HASH_BYTES}").tolist()):
+                where.setdefault(each, (number, row))
+        places = np.array([where.get(each, (-1, -1)) for each in wanted], dtype=np.intp).reshape(-1, 2)
+        return cls(blocks, places[:, 0], places[:, 1])
+
     @cached_property
     def missing(self) -> NDArray[np.intp]:
         """The places of the texts that are not there."""
@@ -107,7 +114,7 @@ class Lookup:
 
     @property
     def columns(self) -> int | None:
-        return self.used[0][0].columns if self.used else None
+        return next((block.columns for block, _ in self.used), None)
 
 
 @dataclass(frozen=True)
@@ -171,10 +178,10 @@ class VectorStore:
         """
         if repair and (unreadable := set(self.folder.glob("block-*")) - {block.path for block in self.blocks()}):
             self._forget(unreadable)
-        wanted, blocks = _split(_digests(texts)), self.blocks()
+        wanted, blocks = _hashes(texts), self.blocks()
         checked: set[Path] = set()
         while True:
-            found = _look_up(wanted, blocks)
+            found = Lookup.of(wanted, blocks)
             used = [block for block, _ in found.used]
             # Vectors of another width than the first are those of an encoder that broke its promise to be the same one.
             wrong = [block for block in used if block.columns != used[0].columns]
@@ -241,7 +248,7 @@ class VectorStore:
                 numbers = [int(path.name[6:]) for path in self.folder.glob("block-*") if path.name[6:].isdecimal()]
                 path = self.folder / f"block-{max(numbers, default=-1) + 1:06d}"
                 counted = np.ascontiguousarray(tokens, dtype="<u4")
-                block = _Block(path, at, *rows.shape, "", _digests(texts), counted)  # type: ignore[call-arg]
+                block = _Block(path, at, *rows.shape, "", b"".join(_hashes(texts)), counted)  # type: ignore[call-arg]
                 digest = block.hashed(self.key)
                 digest.update(payload)
                 head = f"{at} {block.rows} {block.columns} {digest.hexdigest()}\n".encode()
@@ -270,7 +277,7 @@ class VectorStore:
 
     def encoding(self, texts: Sequence[str]) -> Any:
         """Hold the lock of a set of texts, so that two runs do not encode them both."""
-        return self.locked(f"lock-{hashlib.blake2b(_digests(texts), digest_size=8).hexdigest()}")
+        return self.locked(f"lock-{hashlib.blake2b(b''.join(_hashes(texts)), digest_size=8).hexdigest()}")
 
     def _unwritable(self, error: OSError) -> CacheError:
         return CacheError(
@@ -305,24 +312,8 @@ class EmbeddingCache:
             shutil.rmtree(store.folder)
 
 
-def _digests(texts: Sequence[str]) -> bytes:
-    return b"".join(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest() for text in texts)
-
-
-def _split(digests: bytes) -> list[bytes]:
-    """Return the hash of each text."""
-    found: list[bytes] = np.frombuffer(digests, f"V{_HASH_BYTES}").tolist()
-    return found
-
-
-def _look_up(wanted: list[bytes], blocks: list[_Block]) -> Lookup:
-    """Find hashes among those of the blocks; of several with the same one, the first."""
-    where: dict[bytes, tuple[int, int]] = {}
-    for number, block in reversed(list(enumerate(blocks))):
-        hashes = _split(block.texts)
-        where.update((hashes[row], (number, row)) for row in reversed(range(block.rows)))
-    places = np.array([where.get(each, (-1, -1)) for each in wanted], dtype=np.intp).reshape(-1, 2)
-    return Lookup(blocks, places[:, 0], places[:, 1])
+def _hashes(texts: Sequence[str]) -> list[bytes]:
+    return [hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest() for text in texts]
 
 
 def _opened_itself(path: str, flags: int) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,14 +40,11 @@ class ResultStore:
     def _paths(self, encoder: str, task: str, signature: str) -> list[Path]:
         """Return where a job's result may be: first where it goes, then where it goes if another job's has that place.
 
-        Names that differ in letter case only share a folder on some systems. The last place is that of earlier versions.
+        Names that differ in letter case only share a folder on some systems.
         """
-        own, short = self.folder / file_name_of(encoder), hashlib.sha256(signature.encode()).hexdigest()[:8]
+        short = hashlib.sha256(signature.encode()).hexdigest()[:8]
         whole = hashlib.sha256(f"{encoder}|{signature}".encode()).hexdigest()[:16]
-        earlier = self.folder / (re.sub(r"[^\w.-]+", "_", encoder).strip("._") or "encoder")
-        stem = file_name_of(task)
-        places = (own / f"{stem}.{short}.json", own / f"{stem}.{whole}.json", earlier / f"{stem}.{short}.json")
-        return list(dict.fromkeys(places))
+        return [self.folder / file_name_of(encoder) / f"{file_name_of(task)}.{key}.json" for key in (short, whole)]
 
     def _there(self, encoder: str, task: str, signature: str) -> Iterator[tuple[Path, Result | Failure]]:
         """Yield what is where a job's result, or its failure, may be: its own, or that of a job with the same place."""
@@ -125,18 +121,21 @@ class ResultStore:
 
     def latest_like(self, encoder: str, task: str) -> list[Result]:
         """Return a few of the latest results of this encoder on any task, and of any encoder on this task."""
-        found: dict[Path, float] = {}
+        found: set[Path] = set()
         for pattern in (f"{file_name_of(encoder)}/*.json", f"*/{file_name_of(task)}.*.json"):
             files = filter(Path.is_file, self.folder.glob(pattern))
             results = [path for path in files if not path.name.endswith(".failed.json")]
-            latest = sorted(results, key=lambda path: path.stat().st_mtime, reverse=True)[:_LATEST]
-            found.update({path: path.stat().st_mtime for path in latest})
-        outcomes = map(_read_or_warn, sorted(found, key=found.__getitem__))
+            found.update(sorted(results, key=_written)[-_LATEST:])
+        outcomes = map(_read_or_warn, sorted(found, key=_written))
         return [outcome for outcome in outcomes if isinstance(outcome, Result)]
 
 
 def _job(outcome: Result | Failure) -> tuple[str, str]:
     return outcome.encoder, outcome.signature
+
+
+def _written(path: Path) -> float:
+    return path.stat().st_mtime
 
 
 def _failure_path(path: Path) -> Path:
@@ -148,9 +147,7 @@ def _read(path: Path) -> Result | Failure:
         outcome = parse_outcome(path.read_text("utf-8"))
         if isinstance(outcome, Failure) or outcome.made:
             return outcome
-        # Earlier versions did not write down when a result was made.
-        written = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
-        return replace(outcome, made=written.isoformat(timespec="milliseconds"))
+        return replace(outcome, made=datetime.fromtimestamp(_written(path), timezone.utc).isoformat(timespec="milliseconds"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: not a result of this toolkit: {error}; remove it") from error
 

@@ -43,32 +43,27 @@ def read_suite(path: Path) -> SuiteDescription:
     except (ValueError, RecursionError) as error:  # TOML that is none, or a number or nesting that no reader can hold
         raise SettingsError(f"{path}: not TOML: {error}") from error
     _only(content, {"encoders", "tasks", "seeds", "data", "output", "executor", "settings", "task_options"}, path, "")
-    known = {each.name for each in fields(Settings)} - _NOT_IN_FILES
     settings = _table(content, "settings", path)
-    _only(settings, known, path, "settings.")
+    _only(settings, {each.name for each in fields(Settings)} - _NOT_IN_FILES, path, "settings.")
     described: dict[str, Any] = {}
     try:
         described["settings"] = Settings(**settings, task_options=_task_options(content, path))
-        if isinstance(tables := content.get("tasks"), list) and tables and all(isinstance(each, dict) for each in tables):
-            described["tasks"] = tuple(_named_task(each, path) for each in content.pop("tasks"))
         for key, kind in (("encoders", str), ("tasks", str), ("seeds", int)):
             if key in content:
                 values = content[key] if isinstance(content[key], list) else [content[key]]
                 if key == "encoders":
                     values = [_specification(value) if isinstance(value, dict) else value for value in values]
-                if not values or not all(type(value) is kind for value in values):
+                named = key == "tasks" and values is content[key] and all(isinstance(value, dict) for value in values)
+                if not values or not (named or all(type(value) is kind for value in values)):
                     raise SettingsError(f"{key} must be a list of {kind.__name__}, not {content[key]!r}")
-                described[key] = tuple(values)
+                described[key] = tuple(_named_task(value, path) for value in values) if named else tuple(values)
         for seed in described.get("seeds", ()):
             described["settings"].with_changes(seed=seed)
-        for key in ("data", "output", "executor"):
-            if not isinstance(content.get(key, ""), str) or "\0" in content.get(key, ""):
+        for key in content.keys() & {"data", "output", "executor"}:
+            if not isinstance(content[key], str) or "\0" in content[key]:
                 raise SettingsError(f"{key} must be a text, not {content[key]!r}")
-        if "executor" in content:
-            check_executor(content["executor"])
-            described["executor"] = content["executor"]
-        for key in content.keys() & {"data", "output"}:
-            described[key] = path.parent / Path(content[key]).expanduser()
+            described[key] = content[key] if key == "executor" else path.parent / Path(content[key]).expanduser()
+        check_executor(described.get("executor", "in-process"))
     except (SettingsError, RuntimeError) as error:  # the latter: ~user of nobody
         raise SettingsError(f"{path}: {error}") from error
     return SuiteDescription(**described)

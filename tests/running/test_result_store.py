@@ -67,19 +67,6 @@ def test_a_place_that_another_job_has_is_left_to_it(tmp_path: Path) -> None:
     assert not failed.exists()
 
 
-def test_results_of_earlier_versions_are_found_and_replaced(tmp_path: Path) -> None:
-    store = ResultStore(tmp_path)
-    result = accuracy_result("RQE", "a b", GOLD, GOLD)
-    path = store.save(result)
-    (tmp_path / "a_b").mkdir()
-    earlier = path.rename(tmp_path / "a_b" / path.name)
-    assert store.find("a b", "RQE", result.signature) is not None
-    assert store.find("a_b", "RQE", result.signature) is None
-    store.save(result)
-    assert path.exists()
-    assert not earlier.exists()
-
-
 def test_no_task_name_leaves_the_folder(tmp_path: Path) -> None:
     store = ResultStore(tmp_path / "results")
     for task in ("../../outside", "/outside", "a/b", "a:b"):

@@ -22,7 +22,7 @@ from medsenteval import registry
 from medsenteval.contracts import Dataset, Embeddings, Encoder, Scores, Task
 from medsenteval.embedding.embed import Encoded, RemoteEncoding, encode_batches
 from medsenteval.errors import EncoderError, ExecutorError, UnknownNameError
-from medsenteval.probes import fits_fold_by_fold
+from medsenteval.probes.backend import FITTED_TOGETHER
 from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import folds_go_to
 from medsenteval.running.executors.executor import Executor
@@ -63,7 +63,7 @@ class RemoteWork:
 
     def score(self, task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, title: str) -> Scores:
         """Score a task; what cannot be sent (the user's own similarity, a task that cannot be pickled) is scored here."""
-        if task.uses_probe and task.protocol == "nested" and fits_fold_by_fold(settings):
+        if task.uses_probe and task.protocol == "nested" and settings.probe not in FITTED_TOGETHER:
 
             def spread(unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]]) -> list[T]:
                 rest = (features.left, features.right, features.combination)

@@ -86,11 +86,13 @@ def _sendable(error: Exception) -> Exception:
 
 def remembered(key: str, make: Callable[[], Any]) -> Any:
     """Return what ``make`` made for this key, the last few of them kept for the life of the worker."""
-    if key not in _memory:
+    found = _memory.pop(key, None)
+    if found is None:
         if len(_memory) == _KEPT:
             del _memory[next(iter(_memory))]
-        _memory[key] = make()
-    return _memory[key]
+        found = make()
+    _memory[key] = found
+    return found
 
 
 def start_worker(cores: int) -> None:
