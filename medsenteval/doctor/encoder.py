@@ -17,6 +17,7 @@ from medsenteval.contracts import Encoder
 from medsenteval.doctor.findings import Finding
 from medsenteval.embedding.embed import checked_rows
 from medsenteval.errors import EncoderError
+from medsenteval.running.plan import in_words
 
 #: Texts of our own that differ in length, case, script and order of words.
 PROBE_TEXTS: Final = (
@@ -72,13 +73,13 @@ def _identity(encoder: Encoder) -> Finding:
 
 
 def _broken(error: Exception) -> Finding:
+    said, advice = str(error), "return a float32 array of shape (number of texts, dimension), row i for text i"
     if not isinstance(error, EncoderError):
-        said = f"{type(error).__name__}: {error}"
-        return Finding("vectors", "problem", f"encode raised {said:.300}", "encode must take any list of texts, in any order")
-    advice = "return a float32 array of shape (number of texts, dimension), row i for text i"
-    if "NaN" in str(error):
+        said = f"encode raised {f'{type(error).__name__}: {error}':.300}"
+        advice = "encode must take any list of texts, in any order"
+    elif "NaN" in said:
         advice = "look for a division by the number of known words, or a logarithm, where there is none; return zeros instead"
-    return Finding("vectors", "problem", str(error), advice)
+    return Finding("vectors", "problem", said, advice)
 
 
 def _type_of(returned: Any, rows: NDArray[np.float32]) -> Finding:
@@ -133,7 +134,7 @@ def _batches(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
 
 
 def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
-    cases: dict[str, str] = {
+    cases = {
         "an empty text": "",
         "white space only": " \t ",
         "2,000 words": "pain " * 2000,
@@ -158,14 +159,12 @@ def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
 
 
 def _zero_vectors(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
-    zero = int((~rows.any(axis=1)).sum())
-    same = len(np.unique(rows, axis=0)) == 1
-    if same:
+    if len(np.unique(rows, axis=0)) == 1:
         return Finding(
             "variety", "problem", f"all {len(rows)} texts have the same vector",
             "look whether the texts reach the model: wrong vocabulary, wrong column, or a constant output",
         )  # fmt: skip
-    if zero:
+    if zero := int((~rows.any(axis=1)).sum()):
         return Finding(
             "variety", "note", f"{zero} of {len(rows)} texts have a vector of zeros: nothing in them is known",
             "check case and tokeniser of the vocabulary; coverage is shown with every score",
@@ -203,6 +202,5 @@ def _speed(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     started = time.perf_counter()
     encoder.encode(texts)
     rate = len(texts) / max(1e-9, time.perf_counter() - started)
-    whole = 260_000 / rate  # distinct sentences of the ten tasks, without PICO
-    told = f"{whole / 3600:.1f} hours" if whole > 5400 else f"{whole / 60:.0f} minutes" if whole > 90 else f"{whole:.0f} s"
-    return Finding("speed", "ok", f"about {rate:,.0f} texts a second; the ten tasks without PICO would take about {told}")
+    whole = in_words(260_000 / rate)  # distinct sentences of the ten tasks, without PICO
+    return Finding("speed", "ok", f"about {rate:,.0f} texts a second; the ten tasks without PICO would take about {whole}")

@@ -37,15 +37,10 @@ _FEW_FREE_BYTES: Final = 2e9
 
 def examine_installation() -> list[Finding]:
     """Return what was found of Python, packages, the processor and the cache folder."""
-    return [
-        Finding(
-            "medsenteval", "ok", f"{__version__} on Python {platform.python_version()}, {sys.platform}, {platform.machine()}"
-        ),
-        Finding("processor", "ok", f"{available_cores()} core(s) to use of {os.cpu_count()}"),
-        *_required(),
-        *_optional(),
-        _cache_folder(),
-    ]
+    here = f"{__version__} on Python {platform.python_version()}, {sys.platform}, {platform.machine()}"
+    cores = f"{available_cores()} core(s) to use of {os.cpu_count()}"
+    found = [Finding("medsenteval", "ok", here), Finding("processor", "ok", cores)]
+    return [*found, *_required(), *_optional(), _cache_folder()]
 
 
 def _version(package: str) -> str:
@@ -61,12 +56,8 @@ def _required() -> list[Finding]:
     try:
         stated = requires("medsenteval") or []
     except PackageNotFoundError:
-        return [
-            Finding(
-                "packages", "problem", "medsenteval itself is not installed, it only lies in the path",
-                "pip install . in its folder, so that its requirements are installed too",
-            )
-        ]  # fmt: skip
+        advice = "pip install . in its folder, so that its requirements are installed too"
+        return [Finding("packages", "problem", "medsenteval itself is not installed, it only lies in the path", advice)]
     wrong = []
     core = [r for r in map(Requirement, stated) if r.marker is None or r.marker.evaluate({"extra": ""})]
     for requirement in core:
@@ -100,10 +91,8 @@ def _cache_folder() -> Finding:
         with tempfile.TemporaryFile(dir=place):
             pass
     except OSError as error:
-        return Finding(
-            "cache", "problem", f"{folder} cannot be written: {error.strerror or error}",
-            "set MEDSENTEVAL_CACHE to a folder that can, or run with --no-cache",
-        )  # fmt: skip
+        advice = "set MEDSENTEVAL_CACHE to a folder that can, or run with --no-cache"
+        return Finding("cache", "problem", f"{folder} cannot be written: {error.strerror or error}", advice)
     free = shutil.disk_usage(place).free
     used = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     found = f"{folder}: {used / 1e6:,.0f} MB used, {free / 1e9:,.1f} GB free"
@@ -122,19 +111,14 @@ def examine_data(tasks: Sequence[Task], root: Path) -> list[Finding]:
             absent.append(task.name)
             continue
         except MedSentEvalError as error:
-            findings.append(
-                Finding(task.name, "problem", str(error), f"`medsenteval tasks {task.name}` says what it should be")
-            )
+            advice = f"`medsenteval tasks {task.name}` says what it should be"
+            findings.append(Finding(task.name, "problem", str(error), advice))
             continue
         counts = ", ".join(f"{name} {len(split):,}" for name, split in dataset.splits.items())
         origin = "synthetic sample, " if dataset.synthetic else ""
-        notes = "; ".join(dataset.notes)
-        findings.append(Finding(task.name, "note" if notes else "ok", f"{origin}{counts}{': ' + notes if notes else ''}"))
+        said = "; ".join(dataset.notes)
+        findings.append(Finding(task.name, "note" if said else "ok", f"{origin}{counts}{': ' + said if said else ''}"))
     if absent:
-        findings.append(
-            Finding(
-                "absent", "note", ", ".join(absent),
-                "`medsenteval tasks NAME` says how to get the data; a run leaves these tasks out and says so",
-            )
-        )  # fmt: skip
+        advice = "`medsenteval tasks NAME` says how to get the data; a run leaves these tasks out and says so"
+        findings.append(Finding("absent", "note", ", ".join(absent), advice))
     return findings

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from medsenteval.probes.backend import FITTED_TOGETHER, Backend
+from medsenteval.probes.backend import Backend
 from medsenteval.settings import Settings
 
 if TYPE_CHECKING:
     from medsenteval.probes.training_settings import ClassifierSettings
-
-__all__ = ["WIDE_GRID", "choose_backend", "choose_penalties", "describe_probe", "fits_fold_by_fold"]
 
 #: Our own grid of C: wide enough that the optimum lies inside it for small vectors and for thousands of pair features.
 WIDE_GRID: Final = tuple(2.0**t for t in range(-10, 11))
@@ -30,11 +28,6 @@ def choose_backend(settings: Settings, training: Mapping[str, Any]) -> Backend:
     from medsenteval.probes.senteval_loop import SentEvalBackend
 
     return SentEvalBackend(_classifier_settings(settings, training), seed=settings.seed)
-
-
-def fits_fold_by_fold(settings: Settings) -> bool:
-    """Say whether the probe that the settings name is worth spreading over the outer folds of nested cross-validation."""
-    return settings.probe not in FITTED_TOGETHER
 
 
 def describe_probe(settings: Settings, training: Mapping[str, Any], n_rows: int) -> str:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,7 @@ class FoldOutcome:
     @property
     def predicted(self) -> Labels:
         """The most probable class of each row."""
-        classes: Labels = np.argmax(self.probabilities, axis=1).astype(np.int64)
-        return classes
+        return np.argmax(self.probabilities, axis=1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +60,8 @@ class Outcome:
     report: FitReport
 
 
-class Spread(Protocol):
-    """Calls ``unit(features, *call)`` for every call, on workers of its choice, and returns the results in order."""
-
-    def __call__(self, unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]]) -> list[T]: ...
-
-
+#: Calls ``unit(features, *call)`` for every one of (unit, features, calls) on workers, and returns the results in order.
+Spread = Callable[[Callable[..., Any], Features, Sequence[tuple[Any, ...]]], list[Any]]
 #: Each outer fold's percentage under each penalty, rounded as SentEval rounds it, its predictions, and how the fits converged.
 _Searched = tuple[Floats, list[Floats], FitReport]
 _remote: ContextVar[Spread | None] = ContextVar("remote", default=None)
@@ -104,10 +99,10 @@ def stratified_folds(
         raise ProbeError(
             f"{n_folds} folds need a class with {n_folds} rows or more, the largest has {largest}; use fewer folds"
         )
-    if groups is not None and (n_groups := len(np.unique(groups))) < n_folds:
-        raise ProbeError(f"{n_folds} grouped folds need {n_folds} groups or more, there are {n_groups}; use fewer folds")
     if groups is None:
         held_out = _stratified_assignment(labels, n_folds, seed)
+    elif (n_groups := len(np.unique(groups))) < n_folds:
+        raise ProbeError(f"{n_folds} grouped folds need {n_folds} groups or more, there are {n_groups}; use fewer folds")
     else:
         held_out = _grouped_assignment(labels.astype(np.int64).tobytes(), groups.astype(np.intp).tobytes(), n_folds, seed)
     return [(np.flatnonzero(held_out != fold), np.flatnonzero(held_out == fold)) for fold in range(n_folds)]

@@ -24,7 +24,7 @@ from medsenteval.support.arrays import Labels, Rows
 
 Tensor = torch.Tensor
 
-#: Probe input up to this size is built once; beyond, it is built per mini-batch.
+#: Probe input up to this size is built once.
 WHOLE_INPUT_BYTES: Final = 1 << 30
 
 #: Stopping and predicted rows are scored in blocks whose input and first layer take about this much.
@@ -173,24 +173,6 @@ class TrainedModels:
     probabilities: NDArray[np.float64] | None
 
 
-class _InputRows:
-    """Probe input on the device: a copy, or built per request if it is too large."""
-
-    def __init__(self, features: Features, device: str) -> None:
-        self._features, self._device = features, device
-        fits = 4 * features.n_rows * features.n_columns <= WHOLE_INPUT_BYTES
-        self._whole = self._built(slice(None)) if fits else None
-
-    def _built(self, rows: Rows | slice) -> Tensor:
-        return torch.tensor(self._features.take(rows), dtype=torch.float32, device=self._device)
-
-    def take(self, numbers: Tensor) -> Tensor:
-        """Return input of shape ``numbers.shape`` x columns."""
-        flat = numbers.reshape(-1)
-        rows = self._built(flat.cpu().numpy()) if self._whole is None else self._whole.index_select(0, flat)
-        return rows.view(*numbers.shape, -1)
-
-
 class StackedTrainer:
     """SentEval's training loop over one data set, for all jobs that share a random stream at once."""
 
@@ -200,11 +182,23 @@ class StackedTrainer:
         self._settings = settings
         self._seed = seed
         self._device = device
-        self._inputs = _InputRows(features, device)
+        self._features = features
+        #: Input that is not too large is built once, the other for each mini-batch.
+        fits = 4 * features.n_rows * features.n_columns <= WHOLE_INPUT_BYTES
+        self._whole = self._built(slice(None)) if fits else None
         self._labels = torch.from_numpy(np.ascontiguousarray(labels, dtype=np.int64)).to(device)
         self._n_columns = features.n_columns
         self._n_classes = n_classes
         self._first_units = settings.nhid or n_classes
+
+    def _built(self, rows: Rows | slice) -> Tensor:
+        return torch.tensor(self._features.take(rows), dtype=torch.float32, device=self._device)
+
+    def _inputs(self, numbers: Tensor) -> Tensor:
+        """Return input of shape ``numbers.shape`` x columns."""
+        flat = numbers.reshape(-1)
+        rows = self._built(flat.cpu().numpy()) if self._whole is None else self._whole.index_select(0, flat)
+        return rows.view(*numbers.shape, -1)
 
     def bytes_needed(self, job: TrainingJob) -> int:
         """Estimate what a job adds to a stack: its mini-batch and, for each penalty, parameters and activations."""
@@ -267,7 +261,7 @@ class StackedTrainer:
                 dropout = None
                 if settings.dropout:
                     dropout = stream.dropout(batch.stop - first, settings.nhid, settings.dropout).to(self._device)
-                stack.step(self._inputs.take(shuffled[:, batch]), targets[:, batch], dropout)
+                stack.step(self._inputs(shuffled[:, batch]), targets[:, batch], dropout)
 
     def _count_hits(self, stack: StackedModels, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Count each model's correct stopping rows, given as folds x rows with -1 after the last one."""
@@ -278,7 +272,7 @@ class StackedTrainer:
             block = self._on_device(rows[:, first : first + size])
             present = block.clamp(min=0)
             targets = torch.where(block >= 0, self._labels[present], -1)
-            hits += stack.hits(self._inputs.take(present), targets).cpu().numpy()
+            hits += stack.hits(self._inputs(present), targets).cpu().numpy()
         return hits
 
     def _probabilities(self, parameters: Sequence[Tensor], rows: Rows) -> NDArray[np.float64]:
@@ -286,7 +280,7 @@ class StackedTrainer:
         size = max(1, SCORING_BYTES // (4 * (self._n_columns + self._first_units)))
         parts = [np.empty((0, self._n_classes))]
         for first in range(0, len(rows), size):
-            layer = self._inputs.take(self._on_device(rows[first : first + size]))
+            layer = self._inputs(self._on_device(rows[first : first + size]))
             layer = torch.addmm(parameters[1], layer, parameters[0].t())
             if len(parameters) == 4:
                 layer = torch.addmm(parameters[3], layer.sigmoid_(), parameters[2].t())

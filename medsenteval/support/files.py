@@ -14,7 +14,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -70,15 +70,12 @@ def find_file(folder: Path, *names: str) -> Path | None:
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     for name in names:
         wanted = name.casefold().split("/")
-        matches = [
-            path
-            for path in files
-            if len(path.relative_to(folder).parts) >= len(wanted)
-            and all(
-                fnmatchcase(part.casefold(), pattern) for part, pattern in zip(path.parts[-len(wanted) :], wanted, strict=True)
-            )
-        ]
-        if matches:
+
+        def is_meant(parts: Sequence[str], wanted: list[str] = wanted) -> bool:
+            last = [part.casefold() for part in parts[-len(wanted) :]]
+            return len(last) == len(wanted) and all(map(fnmatchcase, last, wanted))
+
+        if matches := [path for path in files if is_meant(path.relative_to(folder).parts)]:
             nearest = min(len(path.parts) for path in matches)
             candidates = [path for path in matches if len(path.parts) == nearest]
             if len(candidates) > 1:
@@ -191,14 +188,11 @@ def read_word_tables(path: Path) -> list[list[list[str]]]:
             part = archive.getinfo("word/document.xml")
             if part.file_size > _LARGEST_WORD_PART:
                 raise DataError(f"{path}: its text unpacks to {part.file_size:,} bytes; that is no list of sentence pairs")
-            with archive.open(part) as stream:
-                content = stream.read(_LARGEST_WORD_PART + 1)
+            content = archive.read(part)  # never more than it declares
     except DAMAGED as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path}: not a Word document (.docx): {error}; fetch it again") from error
-    if len(content) > _LARGEST_WORD_PART:
-        raise DataError(f"{path}: its text unpacks to more than it declares; refused")
     try:
         root = defusedxml.ElementTree.fromstring(content)
     except (ParseError, DefusedXmlException, ValueError, LookupError) as error:  # the last two: encodings that do not exist

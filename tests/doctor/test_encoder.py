@@ -201,9 +201,9 @@ def test_an_encoder_that_breaks_while_it_is_looked_at_is_a_problem() -> None:
     [
         (0.04, "about 3,200 texts a second; the ten tasks without PICO would take about 81 s"),
         (0.0443, "about 2,889 texts a second; the ten tasks without PICO would take about 90 s"),
-        (0.04432, "about 2,888 texts a second; the ten tasks without PICO would take about 2 minutes"),
-        (2.6584, "about 48 texts a second; the ten tasks without PICO would take about 90 minutes"),
-        (2.6586, "about 48 texts a second; the ten tasks without PICO would take about 1.5 hours"),
+        (0.04432, "about 2,888 texts a second; the ten tasks without PICO would take about 90 s"),
+        (2.6584, "about 48 texts a second; the ten tasks without PICO would take about 90 min"),
+        (2.6586, "about 48 texts a second; the ten tasks without PICO would take about 1.5 h"),
     ],
 )
 def test_the_speed_is_said_as_time_for_all_tasks(seconds: float, said: str, monkeypatch: pytest.MonkeyPatch) -> None:

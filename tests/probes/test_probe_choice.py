@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from medsenteval.probes import WIDE_GRID, choose_backend, choose_penalties, describe_probe, fits_fold_by_fold
+from medsenteval.probes import WIDE_GRID, choose_backend, choose_penalties, describe_probe
 from medsenteval.settings import Settings
 
 
@@ -44,7 +44,6 @@ def test_tasks_without_a_search_have_one_penalty_in_the_originals_probes(probe: 
     one = {"exact": None, "sklearn": (1e9,), "senteval": (1e-9,), "mlp": (1e-9,)}
     assert choose_penalties(Settings(probe=probe), {"noreg": True}) == one[probe]
     assert choose_penalties(Settings(probe=probe), {}) is None
-    assert fits_fold_by_fold(Settings(probe=probe)) == (probe != "exact")
 
 
 def test_the_wide_grid_reaches_a_thousand_times_in_both_directions() -> None:
