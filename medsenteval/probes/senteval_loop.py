@@ -30,6 +30,7 @@ from medsenteval.probes.features import Features
 from medsenteval.probes.training_settings import ClassifierSettings, TrainingJob
 from medsenteval.support.arrays import Labels
 from medsenteval.support.cores import one_thread_per_product
+from medsenteval.support.grouping import grouped
 
 if TYPE_CHECKING:
     from medsenteval.probes.stacked_networks import TrainedModels
@@ -121,24 +122,17 @@ class SentEvalBackend:
         if not jobs:
             return {}
         trainer = StackedTrainer(self.settings, self.seed, self.device, features, labels, n_classes)
-        largest_job = max(map(trainer.bytes_needed, jobs))
         stack_bytes = STACK_BYTES["cpu" if self.device == "cpu" else "gpu"]
-        largest_stack = max(1, stack_bytes // largest_job)
+        largest_stack = max(1, stack_bytes // max(map(trainer.bytes_needed, jobs)))
         trained: dict[int, TrainedModels] = {}
         with one_thread_per_product():
-            for numbers in _sharing_a_stream(jobs):
+            # What decides SentEval's random draws: how many rows they permute, and what came before.
+            streams = grouped(((len(job.train), job.hold_out_of), number) for number, job in enumerate(jobs))
+            for numbers in streams.values():
                 for first in range(0, len(numbers), largest_stack):
                     stack = numbers[first : first + largest_stack]
                     trained |= zip(stack, trainer.train([jobs[number] for number in stack]), strict=True)
         return trained
-
-
-def _sharing_a_stream(jobs: Sequence[TrainingJob]) -> list[list[int]]:
-    """Group job numbers by what decides SentEval's random draws: how many rows they permute, and what came before."""
-    groups: dict[tuple[int, int | None], list[int]] = {}
-    for number, job in enumerate(jobs):
-        groups.setdefault((len(job.train), job.hold_out_of), []).append(number)
-    return list(groups.values())
 
 
 def _report(trained: Iterable[TrainedModels]) -> FitReport:

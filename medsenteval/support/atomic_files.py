@@ -46,19 +46,13 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         raise
 
 
-def new_scratch_folder() -> Path:
-    """Make a folder among the machine's temporary files, for this user alone; those of killed runs are removed."""
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """Make a folder among the machine's temporary files, for this user and this block alone; those of killed runs go."""
     temporary = Path(tempfile.gettempdir())
     remove_abandoned(temporary, "medsenteval")
     folder = temporary / scratch_name("medsenteval")
     folder.mkdir(mode=0o700)
-    return folder
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Make such a folder for as long as the block lasts."""
-    folder = new_scratch_folder()
     try:
         yield folder
     finally:
@@ -93,7 +87,7 @@ def _runs(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (PermissionError, OverflowError):
-        return True
+        pass
     return True
 
 

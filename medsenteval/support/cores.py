@@ -21,8 +21,6 @@ T = TypeVar("T")
 
 #: Parts into which rows are cut, however many cores there are.
 _PARTS: Final = 4
-#: Fewer rows than this are not worth starting threads for.
-_FEW_ROWS: Final = 1_000
 
 _limit: int | None = None
 
@@ -92,15 +90,14 @@ class ThreadPool:
     """
 
     def __init__(self, threads: int) -> None:
-        self._helpers = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        self._count = threads - 1
+        self._helpers = ThreadPoolExecutor(max(threads - 1, 1))
+        self._threads = threads
 
     def __enter__(self) -> ThreadPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._helpers is not None:
-            self._helpers.shutdown()
+        self._helpers.shutdown()
 
     def map(self, compute: Callable[[S], T], items: Sequence[S]) -> list[T]:
         """Compute something for each item and return the results in order."""
@@ -119,9 +116,7 @@ class ThreadPool:
                     waiting.clear()
                     raise
 
-        helping = []
-        if self._helpers is not None:
-            helping = [self._helpers.submit(work) for _ in range(min(self._count, len(items) - 1))]
+        helping = [self._helpers.submit(work) for _ in range(min(self._threads, len(items)) - 1)]
         try:
             work()
         finally:
@@ -136,16 +131,10 @@ def in_parts(n_rows: int, compute: Callable[[slice], T]) -> list[T]:
     """Compute something for fixed parts of the rows, on as many threads as may run, and return the results in order."""
     bounds = [n_rows * part // _PARTS for part in range(_PARTS + 1)]
     spans = [slice(first, last) for first, last in pairwise(bounds) if last > first]
-    with one_thread_per_product():
-        if n_rows < _FEW_ROWS:
-            return [compute(span) for span in spans]
-        with ThreadPool(available_cores()) as pool:
-            return pool.map(compute, spans)
+    with one_thread_per_product(), ThreadPool(available_cores()) as pool:
+        return pool.map(compute, spans)
 
 
 def added(pieces: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.floating[Any]]:
     """Add arrays up in their order, so that the sum does not depend on who was ready first."""
-    total = pieces[0]
-    for piece in pieces[1:]:
-        total = total + piece
-    return total
+    return sum(pieces[1:], start=pieces[0])

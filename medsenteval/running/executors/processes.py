@@ -6,12 +6,11 @@ import mmap
 import multiprocessing
 import queue
 import secrets
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from medsenteval.errors import WorkerDiedError
 from medsenteval.running.executors.executor import Executor, Stopped
 from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, start_worker
-from medsenteval.support.atomic_files import new_scratch_folder
+from medsenteval.support.atomic_files import scratch_folder
 from medsenteval.support.cores import available_cores
 
 
@@ -39,7 +38,8 @@ class ProcessExecutor(Executor):
         self._lock = threading.RLock()
         for _ in range(workers):
             self._idle.put(self._new_worker())
-        self._folder = new_scratch_folder()
+        self._scratch = ExitStack()
+        self._folder = self._scratch.enter_context(scratch_folder())
 
     @contextmanager
     def shared(self, array: NDArray[Any]) -> Iterator[ArrayFile]:
@@ -65,7 +65,7 @@ class ProcessExecutor(Executor):
                     process.kill()
             pool.shutdown(wait=not at_once, cancel_futures=True)
         self._waiting.shutdown(wait=not at_once)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._scratch.close()
 
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
         pool = self._idle.get()
