@@ -49,11 +49,7 @@ def in_order(texts: Iterable[str]) -> list[str]:
 
     The order depends on the texts alone, not on where they stand in the data set, and so do batches.
     """
-    distinct = sorted(set(texts))
-    words = np.fromiter((len(text.split()) for text in distinct), dtype=np.int64, count=len(distinct))
-    lengths = np.fromiter(map(len, distinct), dtype=np.int64, count=len(distinct))
-    # The sort is stable, so texts of equal length stay in their own order. A key for each text would weigh more than it.
-    return [distinct[place] for place in np.lexsort((lengths, words))]
+    return sorted(set(texts), key=lambda text: (len(text.split()), len(text), text))
 
 
 #: Encodes (units of texts, batch size, task) on workers and yields units with their number as they are finished.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from medsenteval.contracts import MARK_NOTES, Result
+from medsenteval.support.grouping import grouped
 
 
 def comparability(result: Result) -> str:
@@ -42,10 +43,8 @@ def training_note(declared: Iterable[str]) -> str:
 def one_for_each_job(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
     """Return the newest result of each job, its encoder under a name that no other encoder has, and what was left out."""
     labels, notes = _labels(results)
-    jobs: dict[tuple[str, str, str, int], list[Result]] = {}
-    for result in results:
-        label = labels[_identity(result)]
-        jobs.setdefault((label, result.task, comparability(result), result.seed), []).append(replace(result, encoder=label))
+    named = [replace(result, encoder=labels[_identity(result)]) for result in results]
+    jobs = grouped(((result.encoder, result.task, comparability(result), result.seed), result) for result in named)
     kept = []
     for (label, task, _, seed), found in jobs.items():
         *others, newest = sorted(found, key=lambda result: result.made)
@@ -80,11 +79,9 @@ def _labels(results: Sequence[Result]) -> tuple[dict[tuple[str, str], str], list
     notes = []
     whole = {_identity(result): _identity(result) for result in results}
     for name in dict.fromkeys(result.encoder for result in results if not result.encoder_identity):
-        of_jobs: dict[tuple[str, int], set[tuple[str, str]]] = {}
-        for result in results:
-            if result.encoder == name and not result.encoder_identity:
-                of_jobs.setdefault((comparability(result), result.seed), set()).add(_identity(result))
-        if any(len(vectors) > 1 for vectors in of_jobs.values()):
+        unnamed = [result for result in results if result.encoder == name and not result.encoder_identity]
+        of_jobs = grouped(((comparability(result), result.seed), _identity(result)) for result in unnamed)
+        if any(len(set(vectors)) > 1 for vectors in of_jobs.values()):
             notes.append(
                 f"{name} has no identity, and its vectors differ between runs: each is an encoder of its own here; "
                 "give them names or an identity"
@@ -92,7 +89,7 @@ def _labels(results: Sequence[Result]) -> tuple[dict[tuple[str, str], str], list
             continue
         if len(of_jobs) > 1:
             notes.append(f"{name} has no identity: results of that name are taken for one encoder's")
-        whole.update(dict.fromkeys(set.union(*of_jobs.values()), (name, "")))
+        whole.update(dict.fromkeys(map(_identity, unnamed), (name, "")))
     encoders = dict.fromkeys(whole.values())
     sizes = {whole[_identity(result)]: result.dimension for result in results}
     total, seen = Counter(name for name, _ in encoders), Counter[str]()

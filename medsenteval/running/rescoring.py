@@ -17,7 +17,7 @@ from medsenteval.encoders.derived import derived_from_cache
 from medsenteval.engine import signature_of
 from medsenteval.errors import MedSentEvalError, SettingsError, UnknownNameError
 from medsenteval.running.job_results import comparability
-from medsenteval.settings import Settings
+from medsenteval.settings import PROBES, Settings
 from medsenteval.tasks.reading.column_roles import COLUMN_ROLES
 
 #: Families whose scores depend on nothing but one vector for each text.
@@ -82,7 +82,7 @@ def _settings_of(result: Result, task: Task, parts: Mapping[str, str]) -> Settin
         if not re.fullmatch(r"[0-9]{1,15}", parts["limit"]):
             raise SettingsError(f"its signature names the limit {parts['limit'][:40]!r}, which is no number of rows")
         found["limit"] = int(parts["limit"])
-    if result.probe in ("exact", "sklearn", "senteval", "mlp"):
+    if result.probe in PROBES:
         found["probe"] = result.probe
         found["grid"] = "wide" if "-wide-grid" in result.protocol else "senteval"
         found["grouped"] = "-grouped-by-" in result.protocol

@@ -122,16 +122,8 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**63
-
-
 def _is_number(value: Any) -> bool:
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and -(2**63) <= value < 2**63)
-
-
-def _list_of(value: Any, kind: type) -> bool:
-    return isinstance(value, list) and all(isinstance(each, kind) for each in value)
 
 
 def _table_of(value: Any, holds: Callable[[Any], bool]) -> bool:
@@ -152,10 +144,13 @@ def _is_plain(value: Any) -> bool:
 #: Declared type of a field -> what tells a stored value of it, in a program's words and in ours.
 _TYPES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "str": (lambda value: isinstance(value, str), "a text is"),
-    "int": (_is_count, "a whole number from 0 up is"),
+    "int": (lambda value: type(value) is int and 0 <= value < 2**63, "a whole number from 0 up is"),
     "bool": (lambda value: isinstance(value, bool), "true or false is"),
     "float": (_is_number, "a finite number is"),
-    "tuple[str, ...]": (lambda value: _list_of(value, str), "a list of texts is"),
+    "tuple[str, ...]": (
+        lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+        "a list of texts is",
+    ),
     "tuple[Metric, ...]": (lambda value: isinstance(value, tuple), "metrics are"),
     "Mapping[str, float]": (
         lambda value: _table_of(value, lambda each: _is_number(each) and each >= 0),

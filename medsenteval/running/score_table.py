@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from medsenteval.contracts import MARK_NOTES, Metric, Result
 from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job, training_note, what_differs
 from medsenteval.statistics.power import smallest_expected
+from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table, without_empty
 
 _EXPLANATION = (
@@ -37,14 +38,12 @@ def score_rows(results: Sequence[Result]) -> tuple[list[str], list[list[str]], l
     for result in results:
         columns.setdefault(comparability(result), result)
     # Two encoders of one name get a number each; what is left under one key are seeds of one job.
-    by_encoder: dict[tuple[str, int], dict[str, list[Result]]] = {}
-    for result in one_for_each_job(results)[0]:
-        key = (result.encoder, result.dimension)
-        by_encoder.setdefault(key, {}).setdefault(comparability(result), []).append(result)
-    rows = [
-        [encoder, str(dimension), *(_cell(found[column], "value") if column in found else "-" for column in columns)]
-        for (encoder, dimension), found in by_encoder.items()
-    ]
+    by_encoder = grouped(((result.encoder, result.dimension), result) for result in one_for_each_job(results)[0])
+    rows = []
+    for (encoder, dimension), of_encoder in by_encoder.items():
+        found = grouped((comparability(result), result) for result in of_encoder)
+        cells = (_cell(found[column], "value") if column in found else "-" for column in columns)
+        rows.append([encoder, str(dimension), *cells])
     titles = _titles(list(columns.values()))
     rows.append(["constant answer", "", *(_cell([any_result], "baseline") for any_result in columns.values())])
     return ["Encoder", "Size", *titles], rows, _notes(results)

@@ -43,16 +43,15 @@ class _Scattered:
                 self._future = self._sent()
             return self._future
 
-    def _sent(self, again: int = _SENDINGS) -> Any:
+    def _sent(self) -> Any:
         from distributed.comm import CommClosedError
 
-        try:
-            return self._client.scatter(self._array, hash=False)
-        except CommClosedError:  # the worker that was to hold it died on the way, through no fault of the array
-            if not again:
-                raise
-        time.sleep(_SECONDS_UNTIL_THE_NEXT)
-        return self._sent(again - 1)
+        for _ in range(_SENDINGS):
+            # The worker that was to hold it may die on the way, through no fault of the array.
+            with suppress(CommClosedError):
+                return self._client.scatter(self._array, hash=False)
+            time.sleep(_SECONDS_UNTIL_THE_NEXT)
+        return self._client.scatter(self._array, hash=False)
 
 
 class DaskExecutor(Executor):

@@ -92,8 +92,7 @@ class Executor(ABC):
                 ) from error
             self.peak_memory_mb = max(self.peak_memory_mb, outcome.peak_memory_mb)
             break
-        result: T = outcome.result()
-        return result
+        return outcome.result()  # type: ignore[no-any-return]
 
     @abstractmethod
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: Event) -> Outcome:

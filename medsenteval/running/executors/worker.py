@@ -36,13 +36,12 @@ class ArrayFile:
     dtype: str
     offset: int = 0
 
-    def open(self) -> NDArray[Any]:
-        return np.memmap(self.path, dtype=self.dtype, mode="r", offset=self.offset, shape=self.shape)
-
 
 def opened(shared: Any) -> NDArray[Any]:
     """Return the array behind what an executor's ``shared`` gave."""
-    array: NDArray[Any] = shared.open() if isinstance(shared, ArrayFile) else shared
+    if isinstance(shared, ArrayFile):
+        return np.memmap(shared.path, dtype=shared.dtype, mode="r", offset=shared.offset, shape=shared.shape)
+    array: NDArray[Any] = shared
     return array
 
 
