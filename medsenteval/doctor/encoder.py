@@ -64,12 +64,9 @@ def examine_encoder(encoder: Encoder) -> list[Finding]:
 def _identity(encoder: Encoder) -> Finding:
     if encoder.identity:
         return Finding("identity", "ok", f"{encoder.name}: {encoder.identity}")
-    return Finding(
-        "identity",
-        "note",
-        f"{encoder.name} has none: its vectors are not cached and its results are never reused",
-        "give the object an attribute `identity` that changes whenever a vector could, or pass identity= to evaluate",
-    )
+    said = f"{encoder.name} has none: its vectors are not cached and its results are never reused"
+    advice = "give the object an attribute `identity` that changes whenever a vector could, or pass identity= to evaluate"
+    return Finding("identity", "note", said, advice)
 
 
 def _broken(error: Exception) -> Finding:
@@ -88,10 +85,8 @@ def _type_of(returned: Any, rows: NDArray[np.float32]) -> Finding:
     if dtype == "float32" and isinstance(returned, np.ndarray):
         return Finding("vectors", "ok", found)
     what = dtype if isinstance(returned, np.ndarray) else f"{type(returned).__module__}.{type(returned).__name__} of {dtype}"
-    return Finding(
-        "vectors", "problem", f"{found}: a {what}, not a NumPy array of float32",
-        "runs convert it, at twice the memory or more; return np.asarray(vectors, dtype=np.float32)",
-    )  # fmt: skip
+    advice = "runs convert it, at twice the memory or more; return np.asarray(vectors, dtype=np.float32)"
+    return Finding("vectors", "problem", f"{found}: a {what}, not a NumPy array of float32", advice)
 
 
 def _encoded(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float64]:
@@ -112,13 +107,11 @@ def _determinism(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     if gap == 0.0:
         return Finding("repetition", "ok", "the same texts give the same vectors to the last bit")
     if gap < _UNTROUBLED:
-        return Finding(
-            "repetition", "note", f"a second call differs by {gap:.1e} of a vector's length: rounding in another order"
-        )
-    return Finding(
-        "repetition", "problem", f"the same texts give other vectors on a second call (by {gap:.2g} of their length)",
-        "the encoder is nondeterministic: switch off dropout (model.eval()), and draw random numbers from a fixed seed",
-    )  # fmt: skip
+        said = f"a second call differs by {gap:.1e} of a vector's length: rounding in another order"
+        return Finding("repetition", "note", said)
+    said = f"the same texts give other vectors on a second call (by {gap:.2g} of their length)"
+    advice = "the encoder is nondeterministic: switch off dropout (model.eval()), and draw random numbers from a fixed seed"
+    return Finding("repetition", "problem", said, advice)
 
 
 def _batches(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
@@ -127,10 +120,9 @@ def _batches(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     gap = max(_relative_gap(rows, one_by_one), _relative_gap(rows, reversed_order))
     if gap < _ROUNDING:
         return Finding("batches", "ok", f"a text's vector does not depend on its neighbours (largest gap {gap:.1e})")
-    return Finding(
-        "batches", "problem", f"a text gets another vector alone or in another order (by {gap:.2g} of its length)",
-        "the encoder is batch-dependent: mask padding, and normalise by nothing that is computed over the batch",
-    )  # fmt: skip
+    said = f"a text gets another vector alone or in another order (by {gap:.2g} of its length)"
+    advice = "the encoder is batch-dependent: mask padding, and normalise by nothing that is computed over the batch"
+    return Finding("batches", "problem", said, advice)
 
 
 def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
@@ -152,33 +144,27 @@ def _difficult_texts(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
             refused.append(f"{name} ({reason})")
     if not refused:
         return Finding("odd texts", "ok", ", ".join(cases) + ": a vector for each")
-    return Finding(
-        "odd texts", "problem", "no vector for " + "; ".join(refused),
-        "data sets hold such texts; return a vector for them, zeros if nothing in the text is known",
-    )  # fmt: skip
+    advice = "data sets hold such texts; return a vector for them, zeros if nothing in the text is known"
+    return Finding("odd texts", "problem", "no vector for " + "; ".join(refused), advice)
 
 
 def _zero_vectors(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     if len(np.unique(rows, axis=0)) == 1:
-        return Finding(
-            "variety", "problem", f"all {len(rows)} texts have the same vector",
-            "look whether the texts reach the model: wrong vocabulary, wrong column, or a constant output",
-        )  # fmt: skip
+        advice = "look whether the texts reach the model: wrong vocabulary, wrong column, or a constant output"
+        return Finding("variety", "problem", f"all {len(rows)} texts have the same vector", advice)
     if zero := int((~rows.any(axis=1)).sum()):
-        return Finding(
-            "variety", "note", f"{zero} of {len(rows)} texts have a vector of zeros: nothing in them is known",
-            "check case and tokeniser of the vocabulary; coverage is shown with every score",
-        )  # fmt: skip
+        said = f"{zero} of {len(rows)} texts have a vector of zeros: nothing in them is known"
+        advice = "check case and tokeniser of the vocabulary; coverage is shown with every score"
+        return Finding("variety", "note", said, advice)
     return Finding("variety", "ok", "different texts have different vectors")
 
 
 def _word_order(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
     left, right = (_encoded(encoder, [pair[side] for pair in _REORDERED]) for side in (0, 1))
     if _relative_gap(left, right) < _ROUNDING:
-        return Finding(
-            "word order", "note", "sentences of the same words in another order have the same vector: a bag of words",
-            "expected of averaged static word vectors; of a contextual encoder it means that word order is lost on the way",
-        )  # fmt: skip
+        said = "sentences of the same words in another order have the same vector: a bag of words"
+        advice = "expected of averaged static word vectors; of a contextual encoder it means that word order is lost on the way"
+        return Finding("word order", "note", said, advice)
     return Finding("word order", "ok", "is seen")
 
 
@@ -190,10 +176,9 @@ def _truncation(encoder: Encoder, rows: NDArray[np.float32]) -> Finding:
         if _relative_gap(left, right) < _UNTROUBLED:
             limit = getattr(encoder, "sees", {}).get("max_length")
             told = f" (max_length is {limit} tokens)" if limit else ""
-            return Finding(
-                "length", "note", f"texts of {n_words} words that differ only at their end have the same vector: cut{told}",
-                "results count the texts that are cut, and tables mark scores with more than 1 % of them; raise max_length",
-            )  # fmt: skip
+            said = f"texts of {n_words} words that differ only at their end have the same vector: cut{told}"
+            advice = "results count the texts that are cut, and tables mark scores with more than 1 % of them; raise max_length"
+            return Finding("length", "note", said, advice)
     return Finding("length", "ok", "2,048 words are read to their end")
 
 

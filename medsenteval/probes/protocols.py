@@ -45,7 +45,8 @@ class FoldOutcome:
     @property
     def predicted(self) -> Labels:
         """The most probable class of each row."""
-        return np.argmax(self.probabilities, axis=1).astype(np.int64)
+        classes: Labels = np.argmax(self.probabilities, axis=1).astype(np.int64)
+        return classes
 
 
 @dataclass(frozen=True, eq=False)
