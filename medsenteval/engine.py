@@ -314,10 +314,8 @@ class SE:
         self.params = SentEvalParams(params)
         self.settings = Settings.from_senteval_params(self.params)
         # Scripts read these back from params, so SentEval's defaults are written into it.
-        self.params.setdefault("seed", self.settings.seed)
-        self.params.setdefault("batch_size", self.settings.batch_size)
-        self.params.setdefault("kfold", self.settings.folds)
-        self.params.setdefault("nhid", 0)
+        read = {"seed": self.settings.seed, "batch_size": self.settings.batch_size, "kfold": self.settings.folds, "nhid": 0}
+        self.params.update({key: value for key, value in read.items() if key not in self.params})
         if not self.params.get("classifier"):
             self.params["classifier"] = {"nhid": 0}
         if "task_path" not in self.params:

@@ -61,8 +61,5 @@ def choose_penalties(settings: Settings, training: Mapping[str, Any]) -> tuple[f
     """
     if settings.grid == "wide":
         return WIDE_GRID
-    if training.get("noreg") and settings.probe == "sklearn":
-        return (1e9,)
-    if training.get("noreg") and settings.probe in ("senteval", "mlp"):
-        return (1e-9,)
-    return None
+    next_to_none = {"sklearn": (1e9,), "senteval": (1e-9,), "mlp": (1e-9,)}
+    return next_to_none.get(settings.probe) if training.get("noreg") else None

@@ -128,10 +128,9 @@ def read_lines(path: Path) -> tuple[list[str], bool]:
     lines = LINE_END.split(text)
     if lines and not lines[-1]:
         lines.pop()
-    if len(text) > _LONGEST_LINE:
-        for number, line in enumerate(lines, start=1):
-            if len(line) > _LONGEST_LINE:
-                raise DataError(f"{path}:{number}: a line of {len(line):,} characters; are its line ends lost? Fetch it again")
+    for number, line in enumerate(lines, start=1):
+        if len(line) > _LONGEST_LINE:
+            raise DataError(f"{path}:{number}: a line of {len(line):,} characters; are its line ends lost? Fetch it again")
     return lines, latin1
 
 
