@@ -151,11 +151,8 @@ def _what_was_seen(encoder: Encoder, parts: list[Embeddings], seen: list[dict[st
     if counted:
         lost = np.concatenate([np.maximum(tokens - limit, 0) for tokens, limit in counted])
         cut = int(np.count_nonzero(lost))
-        described |= {
-            "texts_cut": cut,
-            "texts_cut_share": cut / len(lost),
-            "tokens_lost_share": float(lost.sum() / sum(int(tokens.sum()) for tokens, _ in counted)),
-        }
+        lost_share = float(lost.sum() / sum(int(tokens.sum()) for tokens, _ in counted))
+        described |= {"texts_cut": cut, "texts_cut_share": cut / len(lost), "tokens_lost_share": lost_share}
     return described
 
 

@@ -55,11 +55,9 @@ class MissingExtraError(EncoderError, ImportError):
 
     def __init__(self, needed_for: str, package: str = "", extra: str = "") -> None:
         # The message alone is what it is made from again on its way home from a worker.
+        remedy = f"install it with: pip install 'medsenteval[{extra}]'"
         super().__init__(
-            needed_for
-            if not package
-            else f"{needed_for} needs the package {package!r}, which is not installed; "
-            f"install it with: pip install 'medsenteval[{extra}]'"
+            f"{needed_for} needs the package {package!r}, which is not installed; {remedy}" if package else needed_for
         )
 
 

@@ -78,24 +78,13 @@ class Results:
         >>> list(frame["metric"])
         ['pearson', 'spearman']
         """
+        of_metric = ("value", "low", "high", "baseline", "n", "unit")
+        of_result = ("protocol", "probe", "seed", "synthetic")
         rows = [
-            {
-                "encoder": result.encoder,
-                "task": result.task,
-                "metric": metric.name,
-                "value": metric.value,
-                "low": metric.low,
-                "high": metric.high,
-                "baseline": metric.baseline,
-                "n": metric.n,
-                "unit": metric.unit,
-                "protocol": result.protocol,
-                "probe": result.probe,
-                "seed": result.seed,
-                "synthetic": result.synthetic,
-                "caution": "; ".join(result.cautions),
-                "signature": result.signature,
-            }
+            {"encoder": result.encoder, "task": result.task, "metric": metric.name}
+            | {column: getattr(metric, column) for column in of_metric}
+            | {column: getattr(result, column) for column in of_result}
+            | {"caution": "; ".join(result.cautions), "signature": result.signature}
             for result in told_apart(self._results)
             for metric in result.metrics
         ]

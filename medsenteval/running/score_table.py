@@ -82,18 +82,10 @@ def detail_table(results: Sequence[Result], shown: Mapping[tuple[str, str], str]
             )
             how = result.protocol if result.probe == "none" else f"{result.protocol}, {result.probe}"
             how += f", seed {result.seed}" if several_seeds else ""
-            row = [
-                result.task,
-                result.encoder,
-                metric.name,
-                score,
-                ("" if result.synthetic else _mark(metric)) + result.marks,
-                f"[{low}, {high}]",
-                baseline,
-            ]
-            rows.append(
-                [*row, f"{metric.n:,}", (shown or {}).get((comparability(result), metric.name)) or _shows(result, metric), how]
-            )
+            mark = ("" if result.synthetic else _mark(metric)) + result.marks
+            row = [result.task, result.encoder, metric.name, score, mark, f"[{low}, {high}]", baseline, f"{metric.n:,}"]
+            shows = (shown or {}).get((comparability(result), metric.name)) or _shows(result, metric)
+            rows.append([*row, shows, how])
     header = ["Task", "Encoder", "Metric", "Score", "", "95 % interval", "Baseline", "n", "Shows", "Protocol"]
     right = [False, False, False, True, False, True, True, True, True, False]
     header, rows, right = without_empty("Shows", header, rows, right)
