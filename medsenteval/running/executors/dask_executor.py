@@ -62,9 +62,6 @@ class DaskExecutor(Executor):
     settings.
     """
 
-    #: Dask blames all units of a worker that died, and loses what the worker had finished: both can happen to one unit.
-    attempts = 3
-
     def __init__(self, address: str) -> None:
         distributed = import_extra("distributed", "a Dask cluster", "dask")
         if address.endswith(".json") and not Path(address).is_file():

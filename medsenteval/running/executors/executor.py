@@ -28,7 +28,7 @@ class Executor(ABC):
     ``workers`` is how many units run at the same time, ``peak_memory_mb`` the largest memory that a worker reported.
     """
 
-    #: How often a unit may take its worker with it before it is given up.
+    #: How often a unit may take its worker with it before it is given up; Dask blames all units of a worker that died.
     attempts = 3
 
     def __init__(self, workers: int) -> None:
