@@ -257,7 +257,10 @@ def parse_encoder_spec(spec: str) -> tuple[str, str, dict[str, str]]:
         value = match[2]
         if len(value) > 1 and value[0] == value[-1] == '"':
             value = re.sub(r"\\([\s\S])", lambda found: {"n": "\n", "t": "\t"}.get(found[1], found[1]), value[1:-1])
-        options_found[match[1].replace("-", "_")] = value
+        name = match[1].replace("-", "_")
+        if name in options_found:
+            raise SettingsError(f"{spec}: the option {name} is given twice; give it once")
+        options_found[name] = value
         rest = rest[: match.start()]
     return kind.strip(), rest.strip(), dict(reversed(options_found.items()))
 

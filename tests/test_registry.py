@@ -132,3 +132,11 @@ def test_options_that_were_added_are_read_again() -> None:
     assert spec == 'vectors:x.txt,prompt="a, \\"b\\"=c\\\\\\n\\td",case=lower,empty='
     assert registry.parse_encoder_spec(spec) == ("vectors", "x.txt", options)
     assert registry.parse_encoder_spec('lexical,name="') == ("lexical", "", {"name": '"'})
+
+
+@pytest.mark.parametrize(
+    "spec", ["lexical,dimension=64,dimension=32", "vectors:x.txt,case=lower,name=a,case=lower", "x:y,a-b=1,a_b=2"]
+)
+def test_an_option_given_twice_is_refused(spec: str) -> None:
+    with pytest.raises(SettingsError, match=r"the option (dimension|case|a_b) is given twice; give it once"):
+        registry.parse_encoder_spec(spec)

@@ -249,5 +249,7 @@ def _task_options(options: tuple[str, ...]) -> dict[str, dict[str, str]]:
         task, dot, key = name.partition(".")
         if not equals or not dot:
             raise SettingsError(f"--option is {option!r}; expected TASK.NAME=VALUE, for example BioASQ.snippets=all")
-        collected.setdefault(registry.task(task).name, {})[key] = value
+        chosen = collected.setdefault(registry.task(task).name, {})
+        if chosen.setdefault(key, value) != value:
+            raise SettingsError(f"--option {task}.{key} is given twice, as {chosen[key]} and {value}; give it once")
     return collected

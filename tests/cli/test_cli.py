@@ -111,6 +111,7 @@ def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: W
      (["run", "-d", "/no/such/folder", "-t", "RQE"], "does not exist"),
      (["run", "--option", "snippets=all"], "TASK.NAME=VALUE"),
      (["run", "--option", "BioASQ.snippets=none", "-t", "BioASQ"], "first, all, concat"),
+     (["run", "--option", "BioASQ.snippets=all", "--option", "bioasq.snippets=first"], "given twice, as all and first"),
      (["run", "--executor", "threads:2"], "it can be in-process, processes:N or dask://HOST:PORT"),
      (["run", "--only-missing", "--force"], "--only-missing excludes --force"),
      (["run", "--only-missing", "--retry-failed"], "--only-missing excludes --retry-failed"),
