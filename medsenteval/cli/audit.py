@@ -8,6 +8,10 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.audit import audit_results
+from medsenteval.datasets.locate import data_root
+from medsenteval.report.answer_tables import render_audit
+from medsenteval.running.result_store import load_results, of_tasks
 
 
 @click.command()
@@ -26,11 +30,6 @@ def audit(
     Vectors are scaled to unit length, centred, whitened, freed of their top directions and projected to a common size;
     nearest neighbours replace the probe, folds are grouped, seeds changed. No encoder is called.
     """
-    from medsenteval.comparison.audit import audit_results
-    from medsenteval.datasets.locate import data_root
-    from medsenteval.report.answer_tables import render_audit
-    from medsenteval.running.result_store import load_results, of_tasks
-
     results = of_tasks(load_results(what, folder), tasks)
     told = audit_results(results, data_root(data), level=level, announce=shared.announcer(quiet))
     echo(render_audit(told, style, every))

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import click
 
 from medsenteval.cli import shared_options as shared
+from medsenteval.comparison.common_pairs import on_common_pairs
+from medsenteval.comparison.compare import compare_results
+from medsenteval.comparison.decision import decide, ranks_with_intervals
+from medsenteval.comparison.domain_gap import domain_gaps
+from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers
 from medsenteval.errors import SettingsError
-
-if TYPE_CHECKING:
-    from medsenteval.comparison.published.numbers import PublishedNumber
-
+from medsenteval.interop.mteb_results import read_mteb_folder
+from medsenteval.report.answer_tables import render_decisions, render_gaps
+from medsenteval.report.comparison_table import TableOptions, render_comparison
+from medsenteval.running.record import note_on_the_record
+from medsenteval.running.result_store import load_results, of_tasks
 
 #: What --with calls the record of reference results.
 REFERENCE = "reference"
@@ -38,8 +44,7 @@ REFERENCE = "reference"
 @click.option("--caption", default="", metavar="TEXT", help="A caption for the table in markdown or latex.")
 @click.option("--notes", is_flag=True, help="Add to markdown or latex what marks mean, and what is to be said of the data.")
 @shared.TO_FILE
-@click.option("--common-pairs", is_flag=True,
-              help="Score word similarity tasks again on the pairs whose words all encoders know.")  # fmt: skip
+@click.option("--common-pairs", is_flag=True, help="Score word similarity again on the pairs whose words all encoders know.")
 @click.option("--intervals", type=click.Choice(["percentile", "bca"]), default="percentile", show_default=True,
               help="How resampled differences (correlations, F1) get their intervals and significance.")  # fmt: skip
 @shared.RESAMPLES
@@ -70,55 +75,32 @@ def compare(
     RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Without
     either, everything in the results folder is compared.
     """
-    from medsenteval.comparison.compare import compare_results
-    from medsenteval.report.comparison_table import TableOptions, render_comparison
-    from medsenteval.running.record import note_on_the_record
-    from medsenteval.running.result_store import load_results, of_tasks
-
     results = of_tasks(load_results(what, folder, reference=REFERENCE in beside), tasks)
     said = note_on_the_record(results) if REFERENCE in beside else ()
     if common_pairs:
-        from medsenteval.comparison.common_pairs import on_common_pairs
-
         results = on_common_pairs(results)
     comparison = compare_results(
-        results,
-        resamples=resamples,
-        level=level,
-        correction=correction,
-        seed=seed,
-        published=_numbers(beside),
-        all_metrics=style == "csv" or metrics is not None,
-        intervals=intervals,
-    )
+        results, resamples=resamples, level=level, correction=correction, seed=seed, intervals=intervals,
+        published=_numbers(beside), all_metrics=style == "csv" or metrics is not None,
+    )  # fmt: skip
     comparison = replace(comparison, notes=(*said, *comparison.notes))
     if against and against not in comparison.encoders:
         raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")
     text = render_comparison(comparison, style, TableOptions(tuple(shared.names_in(metrics)), against=against, **table))
     if rope is not None:
-        from medsenteval.comparison.decision import decide, ranks_with_intervals
-        from medsenteval.report.answer_tables import render_decisions
-
         if comparison.synthetic:
             raise SettingsError("--rope asks for a verdict, and there is none on synthetic data; name results on real data")
         decisions, ranks = decide(comparison, rope), ranks_with_intervals(comparison, seed=seed)
         text += "\n\n" + render_decisions(decisions, ranks, rope, level, style)
     if general:
-        from medsenteval.comparison.domain_gap import domain_gaps
-        from medsenteval.report.answer_tables import render_gaps
-
         text += "\n\n" + render_gaps(domain_gaps(results), style)
     shared.write_or_echo(f"{text}\n", output)
 
 
 def _numbers(beside: tuple[str, ...]) -> list[PublishedNumber]:
-    from medsenteval.comparison.published.numbers import published_numbers, select_numbers
-    from medsenteval.interop.mteb_results import read_mteb_folder
-
+    """Return the numbers that --with names; the reference is results, which are loaded with ours."""
     numbers: list[PublishedNumber] = []
-    for source in beside:
-        if source == REFERENCE:
-            continue  # results and not numbers; they are loaded with ours
+    for source in (each for each in beside if each != REFERENCE):
         if source == "published":
             numbers.extend(published_numbers())
         elif Path(source).is_dir():

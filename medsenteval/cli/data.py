@@ -8,28 +8,29 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, announcer
+from medsenteval.cli.shared_options import DATA, PATH, announcer
 from medsenteval.cli.terminal import echo, echo_facts, echo_json, for_machines, line_width
+from medsenteval.datasets.acquisition import fetch_data_set
+from medsenteval.datasets.bundle import export_bundle, import_bundle
 from medsenteval.datasets.description import describe_dataset
+from medsenteval.datasets.download import FetchSettings, Progress
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.datasets.manifest import Manifest, manifest, select
+from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
+from medsenteval.datasets.prepare import Prepared
+from medsenteval.datasets.prepare import prepare as prepare_one
 from medsenteval.datasets.quality import NEAR, describe_quality, examine_quality
 from medsenteval.datasets.status import INCOMPLETE, MISSING, UNREADABLE, SetStatus, examine, what_to_do, where_is
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.settings import Settings
 from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
-
-if TYPE_CHECKING:
-    from medsenteval.datasets.download import Progress
-    from medsenteval.datasets.prepare import Prepared
-
 
 _target = click.option("-d", "--data", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA.")
 _replace = click.option("--replace", "replace_old", is_flag=True, help="Replace files that are there and differ.")
@@ -38,6 +39,7 @@ _incomplete = click.option(
     "--allow-incomplete", is_flag=True, help="Take a data set that is far from its published size or lost over 2 % of its rows."
 )
 _names = click.argument("names", nargs=-1, metavar="[NAME]...")
+_some_names = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 #: Whoever looks at data wants to see it, complete or not.
 _AS_IT_IS: Final = Settings(allow_incomplete=True)
 
@@ -62,13 +64,11 @@ def status(names: tuple[str, ...], data: str | None, wide: bool, as_json: bool) 
     """
     root = data_root(data)
     found = [examine(manifest, root) for manifest in select(names or ("all",))]
-    rows = [
-        {"name": each.manifest.name, "group": each.manifest.group, "state": each.state, "said": _said(each)} for each in found
-    ]
     if as_json:
-        echo_json(rows)
+        named = ((each, each.manifest) for each in found)
+        echo_json([{"name": of.name, "group": of.group, "state": each.state, "said": _said(each)} for each, of in named])
     else:
-        _show_status(rows, line_width(wide))
+        _show_status(found, line_width(wide))
     tally = Counter(each.state for each in found)
     echo(f"\n{', '.join(f'{count} {state}' for state, count in tally.items())} in {root}", err=as_json)
     if any(each.state in (UNREADABLE, INCOMPLETE) for each in found):
@@ -81,12 +81,12 @@ def _said(found: SetStatus) -> str:
     return found.problem if found.state == UNREADABLE else "; ".join([_counts(found), *found.differences])
 
 
-def _show_status(rows: list[dict[str, str]], most: int | None) -> None:
-    """Print the rows; the last column is as long as it needs to be, or wrapped to the terminal, and not drawn as one."""
-    cells = [[row["name"], row["group"], row["state"]] for row in rows]
+def _show_status(found: list[SetStatus], most: int | None) -> None:
+    """Print a row for each; the last column is as long as it needs to be, or wrapped to the terminal, and not drawn as one."""
+    cells = [[each.manifest.name, each.manifest.group, each.state] for each in found]
     lines = text_table(["Data set", "Group", "State"], cells, [False] * 3, most and max(20, most - 34)).splitlines()
     width = max(map(len, lines))
-    for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *(row["said"] for row in rows)], strict=True):
+    for line, said in zip(lines, ["Rows, differences, or what to do", "-" * 32, *map(_said, found)], strict=True):
         parts = [said] if most is None else wrap(said, max(20, most - width - 2), break_on_hyphens=False) or [""]
         for number, part in enumerate(parts):
             echo(f"{'' if number else line:<{width}}  {part}")
@@ -100,7 +100,6 @@ def where(name: str, data: str | None) -> None:
     found = manifest(name)
     here = where_is(found, data_root(data))
     about = found.tasks[0]
-    counts = ", ".join(f"{split} {count:,}" for split, count in about.published_counts.items())
     facts = {
         "Data set": f"{found.name} ({found.group}; read by {', '.join(task.name for task in found.tasks)})",
         "Here": str(here) if here is not None else "not found",
@@ -109,7 +108,7 @@ def where(name: str, data: str | None) -> None:
         "Access": about.access,
         "Licence": about.licence,
         "Cite": about.citation,
-        "Published": counts,
+        "Published": ", ".join(f"{split} {count:,}" for split, count in about.published_counts.items()),
         "Shrinks": found.shrinks,
         "To get it": what_to_do(found),
         "By hand": about.obtain,
@@ -120,12 +119,10 @@ def where(name: str, data: str | None) -> None:
         echo(f"Files, {layout}:")
         for file in files:
             known = [f"{file.rows:,} rows" if file.rows else "", f"{file.size:,} bytes" if file.size else ""]
-            known += [f"SHA-256 {digest}" for digest in file.sha256]
-            echo(f"  {file.path}" + "".join(f"  {each}" for each in known if each))
+            echo("  ".join(["", str(file.path), *filter(None, known), *(f"SHA-256 {digest}" for digest in file.sha256)]))
     for download in found.downloads:
-        echo(f"Download: {download.name}" + (f"  SHA-256 {download.sha256}" if download.sha256 else "  (no hash known)"))
-        for url in download.urls:
-            echo(f"  {url}")
+        known_hash = f"SHA-256 {download.sha256}" if download.sha256 else "(no hash known)"
+        echo("\n  ".join([f"Download: {download.name}  {known_hash}", *download.urls]))
 
 
 @data.command()
@@ -141,9 +138,7 @@ def show(name: str, data: str | None, examples: int) -> None:
 
 @data.command()
 @click.argument("source", metavar="FILE")
-@click.option(
-    "--examples", type=click.IntRange(0, 50), default=0, metavar="N", help="Show texts of N rows of each split; default 0."
-)
+@click.option("--examples", type=click.IntRange(0, 50), default=0, metavar="N", help="Show N texts of each split; default 0.")
 def describe(source: str, examples: int) -> None:
     """Show what would be read from data of your own: which column is what, labels, lengths, duplicates, what was rejected.
 
@@ -172,7 +167,7 @@ def quality(names: tuple[str, ...], data: str | None) -> None:
 
 
 @data.command()
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=PATH)
 @click.option("-t", "--tasks", default="sentence", metavar="NAMES", help="Tasks or groups of tasks; default sentence.")
 @DATA
 @click.option("--column", default="", metavar="NAME", help="The column of a table that holds the texts; default text.")
@@ -183,8 +178,6 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
     CORPUS has a text on each line, or is a table (.csv, .jsonl, .parquet, ...); both may be gzipped. Exit code 3 if the data
     of a task is absent.
     """
-    from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
-
     of_task: dict[str, list[str]] = {}
     absent = []
     for task in registry.select_tasks(tasks):
@@ -206,16 +199,16 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
             more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""
             echo(f"  line {line:,}{more} (similarity {share:.2f}): {text[:80]}{'…' if len(text) > 80 else ''}")
     echo(
-        f"\nFound: word sets with a Jaccard similarity of {NEAR} or more, case ignored. A text that is not found may still have"
+        f"\nFound: word sets with a Jaccard similarity of {NEAR} or more, case ignored. A text that is not found may still "
+        "have\nbeen seen in other words, or in other data: this says what is in the corpus, and never that an encoder is clean."
     )
-    echo("been seen in other words, or in other data: this says what is in the corpus, and never that an encoder is clean.")
     if absent:
         echo(f"Left out, data absent: {', '.join(absent)}", err=True)
         sys.exit(DATA_ABSENT)
 
 
 @data.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@_some_names
 @_target
 @click.option("--offline", is_flag=True, help="Use what was downloaded before and nothing else.")
 @click.option("--mirror", default="", metavar="URL", help="Ask this address first; it has files as URL/NAME/FILE.")
@@ -232,18 +225,14 @@ def fetch(names: tuple[str, ...], data: str | None, attempts: int, timeout: floa
     Interrupted downloads of known hash go on where they stopped. Where none is published, the first download is remembered in
     data.lock.json and a later change is refused.
     """
-    from medsenteval.datasets.acquisition import fetch_data_set
-    from medsenteval.datasets.download import FetchSettings
-
     root = _root(data)
     settings, bar = FetchSettings(timeout=timeout, attempts=attempts), None if quiet else _progress_bar
-    say = announcer(quiet=False)
-    _put_in_place(names, lambda manifest: fetch_data_set(manifest, root, settings, bar, say, **accepted))
+    _put_in_place(names, lambda found: fetch_data_set(found, root, settings, bar, announcer(quiet=False), **accepted))
 
 
 @data.command()
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
-@click.option("--from", "sources", multiple=True, required=True, metavar="PATH", type=click.Path(path_type=Path),
+@_some_names
+@click.option("--from", "sources", multiple=True, required=True, metavar="PATH", type=PATH,
               help="What you have: zip, tar, gz, rar, a folder or a file; repeat for several.")  # fmt: skip
 @_target
 @_replace
@@ -251,8 +240,6 @@ def fetch(names: tuple[str, ...], data: str | None, attempts: int, timeout: floa
 @_incomplete
 def prepare(names: tuple[str, ...], sources: tuple[Path, ...], data: str | None, **accepted: bool) -> None:
     """Find a data set's files in what you have, by content; convert, verify and put them in place, or say exactly why not."""
-    from medsenteval.datasets.prepare import prepare as prepare_one
-
     root = _root(data)
     _put_in_place(names, lambda manifest: prepare_one(manifest, sources, root, **accepted))
 
@@ -278,14 +265,12 @@ def _put_in_place(names: tuple[str, ...], make: Callable[[Manifest], Prepared]) 
 
 
 @data.command(name="export")
-@click.argument("bundle", metavar="BUNDLE.zip", type=click.Path(path_type=Path))
+@click.argument("bundle", metavar="BUNDLE.zip", type=PATH)
 @_names
 @DATA
 @click.option("--restricted", is_flag=True, help="Include sets that are not open; their terms bind whoever opens the bundle.")
 def export_(bundle: Path, names: tuple[str, ...], data: str | None, restricted: bool) -> None:
     """Write prepared data sets into one file, to carry to a machine without internet."""
-    from medsenteval.datasets.bundle import export_bundle
-
     root = data_root(data)
     exported = export_bundle(bundle, _chosen(names, root), root, restricted)
     for name, reason in exported.left_out:
@@ -296,13 +281,11 @@ def export_(bundle: Path, names: tuple[str, ...], data: str | None, restricted: 
 
 
 @data.command(name="import")
-@click.argument("bundle", metavar="BUNDLE.zip", type=click.Path(path_type=Path))
+@click.argument("bundle", metavar="BUNDLE.zip", type=PATH)
 @_target
 @_replace
 def import_(bundle: Path, data: str | None, replace_old: bool) -> None:
     """Check a bundle that `data export` wrote and put its data sets in place."""
-    from medsenteval.datasets.bundle import import_bundle
-
     for status_ in import_bundle(bundle, _root(data), replace_old):
         _report(status_)
 
@@ -324,14 +307,14 @@ def _chosen(names: tuple[str, ...], root: Path) -> list[Manifest]:
 
 
 def _counts(found: SetStatus) -> str:
-    total = f"{sum(found.counts.values()):,} rows"
-    parts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
-    return parts if len(found.counts) in (2, 3) else total
+    if len(found.counts) in (2, 3):
+        return ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
+    return f"{sum(found.counts.values()):,} rows"
 
 
 def _report(found: SetStatus) -> None:
     echo(f"{found.manifest.name}: {found.state}: {_counts(found)}" + (f" in {found.folder}" if found.folder else ""))
-    for line in (*([found.problem] if found.problem else []), *found.differences, *found.notes):
+    for line in filter(None, (found.problem, *found.differences, *found.notes)):
         echo(f"  {line}")
 
 

@@ -6,9 +6,15 @@ import sys
 
 import click
 
+from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT
 from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo
+from medsenteval.datasets.locate import data_root
+from medsenteval.doctor.encoder import examine_encoder
+from medsenteval.doctor.findings import Finding, describe
+from medsenteval.doctor.installation import examine_data, examine_installation
+from medsenteval.errors import MedSentEvalError
 
 
 @click.command()
@@ -17,13 +23,6 @@ from medsenteval.cli.terminal import echo
 @click.option("-t", "--tasks", default="sentence", show_default=True, metavar="NAMES", help="Tasks whose data is looked at.")
 def doctor(encoders: tuple[str, ...], data: str | None, tasks: str) -> None:
     """Check the installation, the data and an encoder, and say what to fix; exit code 2 if there is a problem."""
-    from medsenteval import registry
-    from medsenteval.datasets.locate import data_root
-    from medsenteval.doctor.encoder import examine_encoder
-    from medsenteval.doctor.findings import Finding, describe
-    from medsenteval.doctor.installation import examine_data, examine_installation
-    from medsenteval.errors import MedSentEvalError
-
     sections = [("Installation", examine_installation())]
     try:
         sections.append(("Data", examine_data(registry.select_tasks(tasks), data_root(data))))

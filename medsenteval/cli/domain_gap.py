@@ -8,7 +8,10 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
 from medsenteval.errors import SettingsError
+from medsenteval.report.answer_tables import render_gaps, render_paired_gaps
+from medsenteval.report.charts.domain_gap_chart import gap_panels
 
 
 @click.command()
@@ -22,20 +25,13 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
 
     Run both halves first: medsenteval run -t sentence,general -e ENCODER
     """
-    from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
-    from medsenteval.report.answer_tables import render_gaps, render_paired_gaps
-    from medsenteval.report.charts.domain_gap_chart import gap_panels
-    from medsenteval.running.result_store import load_results
-
-    results = shared.settled(load_results(what, folder))
+    results = shared.stored_results(what, folder)
     gaps = domain_gaps(results)
     echo(render_gaps(gaps, style))
     for pair in pairs:
         general, comma, in_domain = pair.partition(",")
         if not comma:
             raise SettingsError(f"--pair is {pair!r}; expected GENERAL,INDOMAIN")
-        echo()
-        echo(render_paired_gaps(paired_gaps(gaps, general.strip(), in_domain.strip()), style))
+        echo(f"\n{render_paired_gaps(paired_gaps(gaps, general.strip(), in_domain.strip()), style)}")
     shared.say_synthetic(results, err=style == "csv")
-    if figure is not None:
-        shared.draw(gap_panels(gaps), figure)
+    shared.draw(figure, gap_panels, gaps)

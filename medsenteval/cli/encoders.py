@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from medsenteval import registry
 from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines, line_width
+from medsenteval.encoders.recipes import describe, recipes
+from medsenteval.support.text_table import text_table
 
 
 @click.command()
@@ -12,10 +15,6 @@ from medsenteval.cli.terminal import echo, echo_json, echo_wrapped, for_machines
 @for_machines
 def encoders(name: str | None, wide: bool, as_json: bool) -> None:
     """List the kinds of encoder and the encoders by name that --encoder can take; with NAME, say all about one."""
-    from medsenteval import registry
-    from medsenteval.encoders.recipes import describe, recipes
-    from medsenteval.support.text_table import text_table
-
     kinds = registry.encoder_kinds()
     if name is not None:
         canonical, recipe = registry.encoder_name(name)

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared_options import TO_FILE, results_named, settled, write_or_echo
+from medsenteval.cli.shared_options import PATH, TO_FILE, results_named, stored_results, write_or_echo
 from medsenteval.cli.terminal import echo
-from medsenteval.running.result_store import load_results
+from medsenteval.interop.model_card import model_card_block
+from medsenteval.interop.mteb_results import export_results
 
 
 @click.group()
@@ -18,13 +19,10 @@ def export() -> None:
 
 @export.command()
 @results_named
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where to write MODEL/REVISION/TASK.json.")  # fmt: skip
+@click.option("-o", "--output", required=True, type=PATH, metavar="FOLDER", help="Where to write MODEL/REVISION/TASK.json.")
 def mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
     """Write results in the form and layout that mteb reads; `compare --with FOLDER` reads them back."""
-    from medsenteval.interop.mteb_results import export_results
-
-    written = export_results(settled(load_results(what, folder)), output)
+    written = export_results(stored_results(what, folder), output)
     echo(f"{len(written)} result(s) written below {output}")
 
 
@@ -36,6 +34,4 @@ def model_card(what: tuple[str, ...], folder: Path, output: Path | None) -> None
 
     Every metric has its interval and the signature that repeats it.
     """
-    from medsenteval.interop.model_card import model_card_block
-
-    write_or_echo(model_card_block(settled(load_results(what, folder))), output)
+    write_or_echo(model_card_block(stored_results(what, folder)), output)

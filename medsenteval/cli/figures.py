@@ -9,6 +9,9 @@ import click
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
 from medsenteval.errors import SettingsError
+from medsenteval.report import loading
+from medsenteval.report.figures import check_formats, write_figures
+from medsenteval.report.page_content import PageOptions
 
 
 @click.command()
@@ -32,16 +35,12 @@ def figures(
     level: float,
 ) -> None:
     """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
-    from medsenteval.report.figures import check_formats, write_figures
-    from medsenteval.report.loading import page_of, ready_folder
-    from medsenteval.report.page_content import PageOptions
-
     kinds = tuple(dict.fromkeys(shared.names_in(formats.casefold())))
     inches = None if width is None else _inches(width)
     # Refused before anything is computed.
     check_formats(kinds)
-    ready_folder(output)
-    written = write_figures(page_of(what, folder, tasks, subsets_by, PageOptions(level=level)), output, kinds, inches)
+    loading.ready_folder(output)
+    written = write_figures(loading.page_of(what, folder, tasks, subsets_by, PageOptions(level=level)), output, kinds, inches)
     echo(f"{len(written)} file(s) in {output}")
 
 

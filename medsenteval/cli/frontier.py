@@ -8,7 +8,10 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
-from medsenteval.errors import SettingsError
+from medsenteval.comparison.frontier import compression_frontier
+from medsenteval.datasets.locate import data_root
+from medsenteval.report.answer_tables import render_frontier
+from medsenteval.report.charts.frontier_chart import frontier_panels
 
 
 @click.command()
@@ -31,22 +34,13 @@ def frontier(
 
     Losses are those against all dimensions in float32, with paired 95 % intervals.
     """
-    from medsenteval.comparison.frontier import compression_frontier
-    from medsenteval.datasets.locate import data_root
-    from medsenteval.report.answer_tables import render_frontier
-    from medsenteval.report.charts.frontier_chart import frontier_panels
-    from medsenteval.running.result_store import load_results, of_tasks
-
-    parts = shared.names_in(dimensions)
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise SettingsError(f"--dimensions is {dimensions!r}; expected whole numbers separated by commas")
-    results = shared.settled(of_tasks(load_results(what, folder), tasks))
-    found, left_out = compression_frontier(results, data_root(data), dimensions=[int(part) for part in parts])
+    sizes = shared.whole_numbers_in("--dimensions", dimensions)
+    results = shared.stored_results(what, folder, tasks)
+    found, left_out = compression_frontier(results, data_root(data), dimensions=sizes)
     echo("\n\n".join(render_frontier(each, style) for each in found))
     if style == "text":
         shared.say_cautions(results)
     for reason in left_out:
         echo(f"Not scored: {reason}.", err=True)
     shared.say_synthetic(results)
-    if figure is not None:
-        shared.draw(frontier_panels(found), figure)
+    shared.draw(figure, frontier_panels, found)

@@ -8,6 +8,7 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
 
 
 @click.command()
@@ -19,12 +20,8 @@ def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) 
 
     Make the points first: medsenteval run -t TASK -e ENCODER --train-fraction 0.01,0.1,0.5 (or --shots 1,4,16)
     """
-    from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
-    from medsenteval.running.result_store import load_results
-
-    results = shared.settled(load_results(what, folder))
+    results = shared.stored_results(what, folder)
     points = curve_points(results)
     echo(render_curves(points, style))
     shared.say_synthetic(results, err=style == "csv")
-    if figure is not None:
-        shared.draw(curve_panels(points), figure)
+    shared.draw(figure, curve_panels, points)

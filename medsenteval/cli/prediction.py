@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from medsenteval.cli.shared_options import names_in, say_cautions, settled
+from medsenteval.cli.shared_options import PATH, names_in, say_cautions, settled
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.prediction import (
+    Cell,
+    Columns,
+    columns_of_results,
+    correlate_columns,
+    read_published_columns,
+    read_score_table,
+)
+from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.score_table import SYNTHETIC_WARNING
+from medsenteval.statistics import Correlation, correct
 from medsenteval.support.text_table import text_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from medsenteval.comparison.prediction import Cell, Columns
-    from medsenteval.contracts import Result
-    from medsenteval.statistics import Correlation
-
 
 #: What is correlated without being named: the intrinsic sets of the published tables with their extrinsic ones.
 _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
@@ -28,7 +32,7 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
 @click.command()
 @click.argument("results", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--published", metavar="TABLE", help="A published table instead of RESULTS: biosim_tables:5, medsenteval_table3")
-@click.option("--table", metavar="FILE", type=click.Path(path_type=Path), help="Your own table: encoders by columns of scores.")
+@click.option("--table", metavar="FILE", type=PATH, help="Your own table: encoders by columns of scores.")
 @click.option("-x", "first", metavar="COLUMNS", help="Columns, separated by commas: Bio-SimLex,MayoSRS or Bio-SimLex.pearson")
 @click.option("-y", "second", metavar="COLUMNS", help="Columns to correlate them with: AnatEM,BC2GM")
 @click.option("--kind", type=click.Choice(["pearson", "spearman"]), default="pearson", show_default=True)
@@ -50,10 +54,6 @@ def correlate(
 
     Every correlation is shown with n, its exact p values, interval, and the one encoder without which it changes most.
     """
-    from medsenteval.comparison.prediction import correlate_columns
-    from medsenteval.running.result_store import ResultStore
-    from medsenteval.statistics import correct
-
     stored = None if results is None else settled(ResultStore(results).results())
     columns = _columns(stored, published, table)
     extrinsic = [name for name in columns.shown if name in _EXTRINSIC]
@@ -61,8 +61,6 @@ def correlate(
     right = names_in(second) or extrinsic or list(columns.shown)
     cells = correlate_columns(columns, left, right, kind)
     if columns.synthetic:
-        from medsenteval.running.score_table import SYNTHETIC_WARNING
-
         echo(f"{SYNTHETIC_WARNING} No correlation is marked.", err=True)
         level = 0.0
     if not cells:
@@ -76,8 +74,6 @@ def correlate(
 
 
 def _columns(results: Sequence[Result] | None, published: str | None, table: Path | None) -> Columns:
-    from medsenteval.comparison.prediction import columns_of_results, read_published_columns, read_score_table
-
     if sum(source is not None for source in (results, published, table)) != 1:
         raise SettingsError("name one source of scores: a folder of RESULTS, --published TABLE or --table FILE")
     if published is not None:

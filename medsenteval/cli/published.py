@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import sys
+from dataclasses import asdict, fields
+
 import click
 
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers, tables_of
+from medsenteval.support.grouping import grouped
+from medsenteval.support.text_table import text_table
 
 
 @click.command()
@@ -15,13 +22,6 @@ from medsenteval.cli.terminal import echo
 @click.option("--csv", "as_csv", is_flag=True, help="All columns, as comma-separated values.")
 def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) -> None:
     """Show published numbers; without options, list the tables."""
-    import csv
-    import sys
-    from dataclasses import asdict, fields
-
-    from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers, tables_of
-    from medsenteval.support.text_table import text_table
-
     chosen = select_numbers(table=table, task=task, encoder=encoder, suspect=suspect)
     if as_csv:
         writer = csv.DictWriter(sys.stdout, [field.name for field in fields(PublishedNumber)], lineterminator="\n")
@@ -39,13 +39,9 @@ def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) 
     if not chosen:
         echo("No published number matches.")
         return
-    marks: dict[str, str] = {}
-    rows = []
-    for number in chosen:
-        mark = marks.setdefault(number.suspect, f"?{len(marks) + 1}") if number.suspect else ""
-        rows.append(
-            [number.table, number.encoder, number.task, number.setting, number.metric, number.printed, mark, number.protocol]
-        )
+    suspects = dict.fromkeys(number.suspect for number in chosen if number.suspect)
+    marks = {reason: f"?{place}" for place, reason in enumerate(suspects, start=1)}
+    rows = [[n.table, n.encoder, n.task, n.setting, n.metric, n.printed, marks.get(n.suspect, ""), n.protocol] for n in chosen]
     header = ["Table", "Encoder", "Task", "Setting", "Metric", "Printed", "", "Protocol"]
     echo(text_table(header, rows, [False, False, False, False, False, True, False, False]))
     for reason, mark in marks.items():
@@ -53,9 +49,5 @@ def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) 
     for name, source in tables_of(chosen).items():
         how = next(number.how for number in chosen if number.table == name)
         echo(f"{name}: {source}. {how}.")
-    differing: dict[str, list[str]] = {}
-    for number in chosen:
-        if number.differs and number.task not in differing.setdefault(number.differs, []):
-            differing[number.differs].append(number.task)
-    for difference, tasks in differing.items():
-        echo(f"Differs from a run of this toolkit, {', '.join(tasks)}: {difference}.")
+    for difference, tasks in grouped((number.differs, number.task) for number in chosen if number.differs).items():
+        echo(f"Differs from a run of this toolkit, {', '.join(dict.fromkeys(tasks))}: {difference}.")

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
-from medsenteval.cli.shared_options import names_in, numbers_in
+from medsenteval.cli.shared_options import PATH, names_in, numbers_in
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.word_subsets import pair_subsets, read_word_values
+from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.text_table import text_table
-
-if TYPE_CHECKING:
-    from medsenteval.words.ratings import Ratings
+from medsenteval.words.ratings import Ratings, agreement, outliers, read_ratings
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--words", metavar="A,B", help="The columns of the two words; default the first two.")
 @click.option("--raters", metavar="NAMES", help="The annotators' columns, as names or patterns (rater_*); default all others.")
 @click.option("--common", type=click.IntRange(min=3), default=3, show_default=True, metavar="N",
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 @click.option("--drop-outliers", is_flag=True, help="Leave outliers out of all that follows.")
 @click.option("--scale", default="0,6,0,10", show_default=True, metavar="LOW,HIGH,LOW,HIGH",
               help="The raters' scale, and that of the scores.")  # fmt: skip
-@click.option("--by", "tables", multiple=True, type=click.Path(path_type=Path), metavar="TABLE",
+@click.option("--by", "tables", multiple=True, type=PATH, metavar="TABLE",
               help="Words and their values (frequency, number of subjects): spread of ratings by subset.")  # fmt: skip
 @click.option("--limits", metavar="A,B,...", help="Where subsets end; default: groups of equally many words.")
 @click.option("--groups", type=int, default=3, show_default=True, metavar="N", help="How many groups without --limits.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the pairs with their scores.")
+@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the pairs with their scores.")
 def ratings(
     file: Path,
     words: str | None,
@@ -48,9 +48,6 @@ def ratings(
 
     FILE has a row for each pair: two words and one rating by each annotator, empty or -1 where there is none.
     """
-    from medsenteval.support.atomic_files import write_atomically
-    from medsenteval.words.ratings import agreement, outliers, read_ratings
-
     found = read_ratings(file, names_in(words), names_in(raters))
     measured = agreement(found, common)
     odd = outliers(measured, deviations)
@@ -80,10 +77,6 @@ def ratings(
 
 def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str:
     """Return the mean standard deviation of ratings for each subset of pairs (Chiu et al. 2018, Tables 10 and 11)."""
-    import numpy as np
-
-    from medsenteval.comparison.word_subsets import pair_subsets, read_word_values
-
     edges = numbers_in("--limits", limits)
     subsets = pair_subsets(found.pairs, read_word_values(table), limits=edges, groups=groups, name=table.stem)
     deviations, places = found.deviations, np.array(subsets.subset_of)

@@ -9,6 +9,10 @@ import click
 
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.report import loading
+from medsenteval.report.page_content import PageOptions
+from medsenteval.report.page_html import render_page
+from medsenteval.support.atomic_files import write_atomically
 
 
 @click.command()
@@ -44,13 +48,8 @@ def report(
     RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Texts
     are on the page only with --examples, and those of restricted data sets only with --include-restricted.
     """
-    from medsenteval.report.loading import page_of, ready_folder
-    from medsenteval.report.page_content import PageOptions
-    from medsenteval.report.page_html import render_page
-    from medsenteval.support.atomic_files import write_atomically
-
-    ready_folder(output.parent)
-    page = page_of(what, folder, tasks, subsets_by, PageOptions(**options), reference=beside is not None)
+    loading.ready_folder(output.parent)
+    page = loading.page_of(what, folder, tasks, subsets_by, PageOptions(**options), reference=beside is not None)
     write_atomically(output, render_page(page))
     echo(f"{output}: {len(page.comparison.encoders)} encoder(s), {len(page.views)} task(s)")
     if page.options.include_restricted and any(view.access != "open" for view in page.views):

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, ONLY_TASKS, announcer
+from medsenteval.cli.shared_options import DATA, ONLY_TASKS, PATH, announcer
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
+from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import SettingsError
+from medsenteval.report.reproduction_table import render_plan, render_reproduction
+from medsenteval.running.result_store import ResultStore
 
 
 @click.command()
 @click.argument("table", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would run and what is missing, and stop.")
 @DATA
-@click.option("-o", "--output", default="results", type=click.Path(path_type=Path), metavar="FOLDER",
+@click.option("-o", "--output", default="results", type=PATH, metavar="FOLDER",
               help="Where results are stored and reused from; default results.")  # fmt: skip
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="ROW=SPEC",
               help="An encoder of yours that stands in for a printed row: GloVe_840B=vectors:glove.6B.300d.txt")  # fmt: skip
@@ -42,14 +48,6 @@ def reproduce(
 
     Without TABLE, list the tables that have a plan.
     """
-    from dataclasses import replace
-
-    from medsenteval import registry
-    from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
-    from medsenteval.embedding.cache import EmbeddingCache
-    from medsenteval.report.reproduction_table import render_plan, render_reproduction
-    from medsenteval.running.result_store import ResultStore
-
     if table is None:
         echo("\n".join(TABLES))
         return
@@ -72,13 +70,7 @@ def reproduce(
     if dry_run:
         echo(render_plan(plan))
         return
-    outcome = run_plan(
-        plan,
-        data,
-        store=ResultStore(output),
-        cache=EmbeddingCache(),
-        announce=announcer(quiet),
-    )
+    outcome = run_plan(plan, data, store=ResultStore(output), cache=EmbeddingCache(), announce=announcer(quiet))
     echo(render_reproduction(outcome))
     if outcome.failures:
         sys.exit(BAD_INPUT)

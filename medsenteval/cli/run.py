@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, announcer
+from medsenteval.cli.shared_options import DATA, PATH, announcer, whole_numbers_in
 from medsenteval.cli.terminal import echo
 from medsenteval.errors import SettingsError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("suite", required=False, metavar="[SUITE.toml]", type=click.Path(path_type=Path))
+@click.argument("suite", required=False, metavar="[SUITE.toml]", type=PATH)
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC",
               help="KIND:ARGUMENT,OPTION=VALUE,... or a published encoder's name; repeat for several; default lexical. "
                    "`medsenteval encoders` lists both.")  # fmt: skip
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
               help="Tasks or groups of tasks, separated by commas: sentence,RQE; your own data: file:notes.csv,label=severity; "
                    "default sentence")  # fmt: skip
 @DATA
-@click.option("-o", "--output", metavar="FOLDER", type=click.Path(path_type=Path),
-              help="Where results are stored, a JSON file each; default results.")  # fmt: skip
+@click.option(
+    "-o", "--output", metavar="FOLDER", type=PATH, help="Where results are stored, a JSON file each; default results."
+)
 @click.option("--probe", metavar="NAME", help="exact (default), sklearn, senteval (SentEval's torch loop) or mlp")
 @click.option("--grid", metavar="NAME", help="Penalties to search: senteval (default) or wide")
 @click.option("--folds", type=int, metavar="K", help="Folds of cross-validation; default 10")
@@ -50,22 +51,16 @@ if TYPE_CHECKING:
 @click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
               help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
 @click.option("-x", "--executor", metavar="WHERE",
-              help="Where work runs: in-process (default), processes:N or dask://HOST:PORT; "
-                   "scores do not depend on it")  # fmt: skip
+              help="Where work runs: in-process (default), processes:N, dask://HOST:PORT; no score depends on it")  # fmt: skip
 @click.option("--only-missing", is_flag=True, help="Run jobs only that have neither a result nor a failure; the default.")
 @click.option("--force", is_flag=True, help="Run jobs again whose results are stored.")
 @click.option("--retry-failed", is_flag=True, help="Run jobs again that failed before.")
-@click.option(
-    "--plan", "plan_only", is_flag=True, help="Say what would be done for each job and how long it may take, and stop."
-)
+@click.option("--plan", "plan_only", is_flag=True, help="Say what would be done for each job, and how long it may take; stop.")
 @click.option("--allow-code", is_flag=True,
               help="Trust what SUITE.toml names: code (python:, mteb:), servers (endpoint:, dask://).")  # fmt: skip
 @click.option("--no-cache", is_flag=True, help="Neither read nor write the embedding cache.")
-@click.option(
-    "--common-pairs",
-    is_flag=True,
-    help="Show word similarity on the pairs whose words all encoders of the run know; stored are all that each knows.",
-)
+@click.option("--common-pairs", is_flag=True,
+              help="Show word similarity on the pairs whose words all encoders know, not on all that each knows.")  # fmt: skip
 @click.option("--quality", is_flag=True, help="Report duplicates, leaks and the best possible score of each data set too.")
 @click.option("--progress", is_flag=True, help="Lines of progress every few seconds where no terminal shows a bar.")
 @click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
@@ -128,7 +123,7 @@ def run(
             described.encoders,
             selected,
             chosen.with_changes(**part),
-            described.seeds if seeds is None else _seeds(seeds),
+            described.seeds if seeds is None else whole_numbers_in("--seeds", seeds),
             data=data or described.data,
             store=ResultStore(folder),
             cache=None if no_cache else EmbeddingCache(),
@@ -147,17 +142,15 @@ def run(
         together.skipped |= outcome.skipped
         together.failed |= outcome.failed
         together.reused += outcome.reused
-    if plan_only:
-        _end(together, quiet=True)
-        return
     if common_pairs:
         from medsenteval.comparison.common_pairs import on_common_pairs
 
         together.results = on_common_pairs(together.results)
-    _show_tables(together, folder)
-    if quality:
+    if together.results:
+        _show_tables(together, folder)
+    if quality and not plan_only:
         _show_quality(together, {task.name: task for task in selected}, data or described.data, chosen)
-    _end(together, quiet)
+    _end(together, quiet or plan_only)
 
 
 def _parts_of_training(
@@ -194,15 +187,12 @@ def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
     from medsenteval.running.score_table import detail_table, score_table
     from medsenteval.support.escaping import for_terminal
 
-    if outcome.results:
-        echo()
-        echo(detail_table(outcome.results, shown_differences(outcome.results)))
-        echo()
-        echo(score_table(outcome.results, with_notes=False))
-        for note in dict.fromkeys(f"{result.task}: {note}" for result in outcome.results for note in result.notes):
-            echo(f"Note: {for_terminal(note)}")
-        reused = f", {outcome.reused} of them from an earlier run" if outcome.reused else ""
-        echo(f"\n{len(outcome.results)} result(s) stored in {folder}{reused}")
+    results = outcome.results
+    echo(f"\n{detail_table(results, shown_differences(results))}\n\n{score_table(results, with_notes=False)}")
+    for note in dict.fromkeys(f"{result.task}: {note}" for result in results for note in result.notes):
+        echo(f"Note: {for_terminal(note)}")
+    reused = f", {outcome.reused} of them from an earlier run" if outcome.reused else ""
+    echo(f"\n{len(results)} result(s) stored in {folder}{reused}")
 
 
 def _show_quality(outcome: SuiteOutcome, tasks: dict[str, Task], data: str | Path | None, settings: Settings) -> None:
@@ -231,13 +221,6 @@ def _end(outcome: SuiteOutcome, quiet: bool) -> None:
     if outcome.skipped:
         echo(f"Left out, data absent: {', '.join(outcome.skipped)} (see above how to get it)", err=True)
         sys.exit(DATA_ABSENT)
-
-
-def _seeds(text: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and len(part) < 20 for part in parts):
-        raise SettingsError(f"--seeds is {text!r}; expected whole numbers separated by commas")
-    return tuple(dict.fromkeys(map(int, parts)))
 
 
 def _task_options(options: tuple[str, ...]) -> dict[str, dict[str, str]]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from medsenteval.report.charts.drawing import Drawing
 
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S")
 
 PATH = click.Path(path_type=Path)
 ONLY_TASKS = click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
@@ -38,6 +39,13 @@ def results_named(command: F) -> F:
     folder = click.option("-r", "--results", "folder", default="results", type=PATH, metavar="FOLDER",
                           help="Where encoders named by their name have their results; default results.")  # fmt: skip
     return what(folder(command))
+
+
+def stored_results(what: Sequence[str], folder: Path, tasks: str | None = None) -> list[Result]:
+    """Load what ``results_named`` takes, settled."""
+    from medsenteval.running.result_store import load_results, of_tasks
+
+    return settled(of_tasks(load_results(what, folder), tasks))
 
 
 def settled(results: Sequence[Result]) -> list[Result]:
@@ -71,12 +79,13 @@ def one_source(**places: Path | None) -> tuple[str, Path]:
     return named[0]
 
 
-def draw(drawing: Drawing, figure: Path) -> None:
-    """Write a drawing to the file that was named, and say so."""
-    from medsenteval.report.charts.figure_files import write_drawing
+def draw(figure: Path | None, make: Callable[[S], Drawing], scores: S) -> None:
+    """Write what ``make`` draws of scores to the file that was named, if one was."""
+    if figure is not None:
+        from medsenteval.report.charts.figure_files import write_drawing
 
-    write_drawing(drawing, figure)
-    echo(f"drawn: {figure}", err=True)
+        write_drawing(make(scores), figure)
+        echo(f"drawn: {figure}", err=True)
 
 
 def say_synthetic(results: Sequence[Result], err: bool = False) -> None:
@@ -101,6 +110,14 @@ def write_or_echo(text: str, output: Path | None) -> None:
 def names_in(text: str | None) -> list[str]:
     """Split an option's names at commas."""
     return [name for part in (text or "").split(",") if (name := part.strip())]
+
+
+def whole_numbers_in(option: str, text: str | None) -> tuple[int, ...]:
+    """Read an option's whole numbers, each once; none where it is not given."""
+    parts = [] if text is None else [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and len(part) < 20 for part in parts):
+        raise SettingsError(f"{option} is {text!r}; expected whole numbers separated by commas")
+    return tuple(dict.fromkeys(map(int, parts)))
 
 
 def numbers_in(option: str, text: str | None) -> tuple[float, ...]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from medsenteval import registry
 from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo, echo_facts, echo_json, echo_wrapped, for_machines, line_width
+from medsenteval.comparison.decision import published_items, smallest_published
+from medsenteval.contracts import Task
+from medsenteval.datasets.locate import data_root, locate
 from medsenteval.errors import DataMissingError
 from medsenteval.support.text_table import text_table
-
-if TYPE_CHECKING:
-    from medsenteval.contracts import Task
 
 
 @click.command()
@@ -21,10 +20,6 @@ if TYPE_CHECKING:
 @for_machines
 def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None:
     """List the tasks and whether their data is there; with NAME, say what to cite, the licence and how to get the data."""
-    from medsenteval import registry
-    from medsenteval.comparison.decision import published_items, smallest_published
-    from medsenteval.datasets.locate import data_root, locate
-
     if name is not None:
         _describe(registry.task(name))
         return
@@ -70,11 +65,10 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
 
 
 def _describe(task: Task) -> None:
-    counts = ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items())
     facts = {
         "Task": f"{task.name} (version {task.version}): {task.family}, {task.protocol}, {'/'.join(task.metrics)}",
         "Labels": ", ".join(task.labels),
-        "Published": counts,
+        "Published": ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items()),
         "Options": " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items()),
         "Cite": task.citation,
         "Licence": task.licence,

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from medsenteval import registry
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.word_subsets import Subsets, read_word_values, subset_scores
 from medsenteval.errors import DataError
+from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.charts.word_subset_chart import subset_curves
+from medsenteval.running.result_store import ResultStore
+from medsenteval.statistics import Correlation
 from medsenteval.support.text_table import text_table
-
-if TYPE_CHECKING:
-    from medsenteval.comparison.word_subsets import Subsets
-    from medsenteval.statistics import Correlation
 
 
 @click.command()
 @click.argument("results", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--by", "table", required=True, metavar="TABLE", type=click.Path(path_type=Path),
+@click.option("--by", "table", required=True, metavar="TABLE", type=shared.PATH,
               help="Words and their values (frequency, number of subjects, ...), separated by a tab or comma.")  # fmt: skip
 @click.option("-t", "--tasks", metavar="NAMES", help="Word similarity tasks, separated by commas; default all in RESULTS.")
 @click.option("--limits", metavar="A,B,...", help="Where subsets end; default: groups of equally many words.")
@@ -31,10 +32,6 @@ def subsets(
     results: Path, table: Path, tasks: str | None, limits: str | None, groups: int, metric: Correlation, figure: Path | None
 ) -> None:
     """Score stored word similarity RESULTS on subsets of pairs: both words in the same interval of values."""
-    from medsenteval import registry
-    from medsenteval.comparison.word_subsets import read_word_values, subset_scores
-    from medsenteval.running.result_store import ResultStore
-
     values = read_word_values(table)
     wanted = None if tasks is None else {task.name for task in registry.select_tasks(tasks)}
     used = [
@@ -55,9 +52,6 @@ def subsets(
     shared.say_cautions(used)
     shared.say_synthetic(used)
     if figure is not None:
-        from medsenteval.report.charts.figure_files import write_drawing
-        from medsenteval.report.charts.word_subset_chart import subset_curves
-
         write_drawing(subset_curves(found, table.stem.replace("_", " ")), figure)
         echo(f"Figure: {figure}")
 
