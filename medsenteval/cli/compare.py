@@ -52,24 +52,10 @@ REFERENCE = "reference"
 @shared.CORRECTION
 @click.option("--seed", default=1111, metavar="N", help="Seed of the resamples; default 1111.")
 def compare(
-    what: tuple[str, ...],
-    folder: Path,
-    tasks: str | None,
-    beside: tuple[str, ...],
-    against: str,
-    general: bool,
-    rope: float | None,
-    style: str,
-    metrics: str | None,
-    output: Path | None,
-    common_pairs: bool,
-    intervals: Literal["percentile", "bca"],
-    resamples: int,
-    level: float,
-    correction: str,
-    seed: int,
-    **table: Any,
-) -> None:
+    what: tuple[str, ...], folder: Path, tasks: str | None, beside: tuple[str, ...], against: str, general: bool,
+    rope: float | None, style: str, metrics: str | None, output: Path | None, common_pairs: bool,
+    intervals: Literal["percentile", "bca"], resamples: int, level: float, correction: str, seed: int, **table: Any,
+) -> None:  # fmt: skip
     """Compare encoders: which is better, by how much, and is it real?
 
     RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Without

@@ -65,30 +65,12 @@ if TYPE_CHECKING:
 @click.option("--progress", is_flag=True, help="Lines of progress every few seconds where no terminal shows a bar.")
 @click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
 def run(
-    suite: Path | None,
-    encoders: tuple[str, ...],
-    tasks: str | None,
-    data: str | None,
-    output: Path | None,
-    seeds: str | None,
-    options: tuple[str, ...],
-    executor: str | None,
-    only_missing: bool,
-    force: bool,
-    retry_failed: bool,
-    plan_only: bool,
-    allow_code: bool,
-    no_cache: bool,
-    common_pairs: bool,
-    quality: bool,
-    progress: bool,
-    quiet: bool,
-    train_fractions: str | None,
-    shots: str | None,
-    few_shot: str | None,
-    max_tokens: int | None,
+    suite: Path | None, encoders: tuple[str, ...], tasks: str | None, data: str | None, output: Path | None,
+    seeds: str | None, options: tuple[str, ...], executor: str | None, only_missing: bool, force: bool, retry_failed: bool,
+    plan_only: bool, allow_code: bool, no_cache: bool, common_pairs: bool, quality: bool, progress: bool, quiet: bool,
+    train_fractions: str | None, shots: str | None, few_shot: str | None, max_tokens: int | None,
     **settings: str | int | bool | None,
-) -> None:
+) -> None:  # fmt: skip
     """Score encoders on tasks and print a table like the paper's Table 3.
 
     Everything can stand in a SUITE.toml; options given here win over it. A rerun does only what is missing.

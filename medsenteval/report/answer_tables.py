@@ -9,7 +9,7 @@ from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import DomainGap, PairedGap
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.report.comparison_table import escape_cell, render_table
-from medsenteval.report.score_texts import interval, number
+from medsenteval.report.score_texts import difference, number
 from medsenteval.statistics.verdicts import RankInterval
 
 #: Styles that hold tables alone.
@@ -20,18 +20,13 @@ def render_decisions(
     decisions: Sequence[Decision], ranks: Mapping[str, RankInterval], rope: float, level: float, style: str
 ) -> str:  # fmt: skip
     """Return one row for each pair and metric, the ranks below, and a sentence that says how to read them."""
-    rows = [
-        [
-            f"{found.task} {found.metric}",
-            f"{found.first} - {found.second}",
-            number(found.interval.estimate, found.unit, signed=True),
-            interval(found.interval.low, found.interval.high, found.unit, signed=True),
-            found.verdict,
-            "-" if found.smallest is None else number(found.smallest, found.unit),
-            "-" if found.items is None else f"{found.items:,}",
-        ]
-        for found in decisions
-    ]
+    rows = []
+    for found in decisions:
+        seen = difference(found.interval.estimate, found.interval.low, found.interval.high, found.unit)
+        smallest = "-" if found.smallest is None else number(found.smallest, found.unit)
+        items = "-" if found.items is None else f"{found.items:,}"
+        pair = f"{found.first} - {found.second}"
+        rows.append([f"{found.task} {found.metric}", pair, *seen, found.verdict, smallest, items])
     header = ["Task", "Pair", "Difference", f"{100 * (1 - level):g} % interval", "Verdict", "Smallest shown", "Items to decide"]
     parts = [render_table(header, rows, [False, False, True, True, False, True, True], style)]
     if ranks:
@@ -51,6 +46,9 @@ def render_decisions(
 
 
 _MARKS = {"holds": "+", "open": "o", "gone": "-", "": ""}
+_WHAT_MARKS_SAY = (
+    "+ still significant    o no longer, but a lead as large is within its interval    - gone: the interval excludes it"
+)
 
 
 def render_audit(audit: Audit, style: str = "text", every: bool = False) -> str:
@@ -58,8 +56,7 @@ def render_audit(audit: Audit, style: str = "text", every: bool = False) -> str:
     rows = []
     for encoder in sorted(audit.encoders, key=lambda each: -len(audit.led_by(each.name))):
         led = audit.led_by(encoder.name)
-        hold, gone = sum(each.holds for each in led), sum(bool(each.gone) for each in led)
-        counts = [str(count) for count in (len(led), hold, len(led) - hold - gone, gone)]
+        counts = [str(count) for count in (len(led), *_tally(led))]
         under = ", ".join(check for check in CHECKS if any(check in each.gone for each in led)) or "-"
         rows.append([encoder.name, str(encoder.dimension), f"{100 * encoder.first_share:.1f} %", *counts, under])
     header = ["Encoder", "Size", "First direction", "Leads", "Hold", "Open", "Gone", "Gone under"]
@@ -68,20 +65,22 @@ def render_audit(audit: Audit, style: str = "text", every: bool = False) -> str:
     details = [_conclusions(shown, style)] if shown else []
     if style in _BARE:
         return "\n\n".join(parts + details)
-    n, hold = len(audit.conclusions), sum(each.holds for each in audit.conclusions)
-    gone = sum(bool(each.gone) for each in audit.conclusions)
+    hold, unsure, gone = _tally(audit.conclusions)
     parts.append(
-        f"{hold} of {n} significant leads hold under every check, {n - hold - gone} are open under some, "
+        f"{hold} of {len(audit.conclusions)} significant leads hold under every check, {unsure} are open under some, "
         f"{gone} are gone under one or more.\n"
         f"First direction: share of the vectors' variance. Projected: to {audit.projected_to} principal components."
     )
     if details:
-        marks = (
-            "+ still significant    o no longer, but a lead as large is within its interval    - gone: the interval excludes it"
-        )
-        parts += [*details, marks]
+        parts += [*details, _WHAT_MARKS_SAY]
     parts += [f"Not audited: {reason}." for reason in audit.left_out]
     return "\n\n".join(parts)
+
+
+def _tally(conclusions: Sequence[Conclusion]) -> tuple[int, int, int]:
+    """Count the conclusions that hold under every check, are open under some, and are gone under one or more."""
+    hold, gone = sum(each.holds for each in conclusions), sum(bool(each.gone) for each in conclusions)
+    return hold, len(conclusions) - hold - gone, gone
 
 
 def _conclusions(shown: list[Conclusion], style: str) -> str:
@@ -101,18 +100,11 @@ def _conclusions(shown: list[Conclusion], style: str) -> str:
 
 def render_frontier(found: Frontier, style: str = "text") -> str:
     """Return a row for each size of vectors, the largest first, and a sentence that says how small they can be."""
-    rows = [
-        [
-            str(point.dimension),
-            point.precision,
-            f"{point.size:,}",
-            number(point.score, found.unit),
-            number(point.loss, found.unit, signed=True),
-            interval(point.low, point.high, found.unit, signed=True),
-            "*" if point.kept else "",
-        ]
-        for point in found.points
-    ]
+    rows = []
+    for point in found.points:
+        loss = difference(point.loss, point.low, point.high, found.unit)
+        vectors = [str(point.dimension), point.precision, f"{point.size:,}"]
+        rows.append([*vectors, number(point.score, found.unit), *loss, "*" if point.kept else ""])
     header = ["Dimensions", "Precision", "Bytes", found.metric, "Loss", "95 % interval", ""]
     table = render_table(header, rows, [True, False, True, True, True, True, False], style)
     if style in _BARE:
@@ -147,20 +139,12 @@ _EXPLANATION = (
 
 def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
     """Return a line for each encoder and biomedical task."""
-    rows = [
-        [
-            gap.encoder,
-            gap.biomedical.task,
-            number(gap.biomedical.score, gap.biomedical.unit),
-            f"{gap.biomedical.value:.3f}",
-            ", ".join(f"{share.task} {share.value:.3f}" for share in gap.general),
-            f"{gap.general_value:.3f}",
-            f"{gap.gap:+.3f}",
-            f"[{gap.low:+.3f}, {gap.high:+.3f}]",
-            "; ".join(gap.notes),
-        ]
-        for gap in gaps
-    ]
+    rows = []
+    for gap in gaps:
+        own = [number(gap.biomedical.score, gap.biomedical.unit), f"{gap.biomedical.value:.3f}"]
+        general = [", ".join(f"{share.task} {share.value:.3f}" for share in gap.general), f"{gap.general_value:.3f}"]
+        lost = difference(gap.gap, gap.low, gap.high, "fraction")
+        rows.append([gap.encoder, gap.biomedical.task, *own, *general, *lost, "; ".join(gap.notes)])
     header = ["Encoder", "Task", "Score", "Share", "Counterparts' shares", "Mean", "Gap", "95 % interval", ""]
     table = render_table(header, rows, [False, False, True, True, False, True, True, True, False], style)
     if style == "csv":
@@ -170,16 +154,10 @@ def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
 
 def render_paired_gaps(pairs: Sequence[PairedGap], style: str = "text") -> str:
     """Return a line for each biomedical task: what the in-domain encoder closes of the general one's gap."""
-    rows = [
-        [
-            pair.general.biomedical.task,
-            f"{pair.general.gap:+.3f}",
-            f"{pair.in_domain.gap:+.3f}",
-            f"{pair.closed:+.3f}",
-            f"[{pair.low:+.3f}, {pair.high:+.3f}]",
-        ]
-        for pair in pairs
-    ]
+    rows = []
+    for pair in pairs:
+        gaps = [f"{gap.gap:+.3f}" for gap in (pair.general, pair.in_domain)]
+        rows.append([pair.general.biomedical.task, *gaps, *difference(pair.closed, pair.low, pair.high, "fraction")])
     names = (pairs[0].general.encoder, pairs[0].in_domain.encoder) if pairs else ("general", "in-domain")
     header = ["Task", f"Gap of {names[0]}", f"Gap of {names[1]}", "Closed", "95 % interval"]
     return render_table(header, rows, [False, True, True, True, True], style)

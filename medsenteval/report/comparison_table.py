@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import combinations
 from typing import Final
 
 from medsenteval.comparison.compare import ranking, without_hope
@@ -16,7 +17,7 @@ from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import MARK_NOTES
 from medsenteval.errors import SettingsError
-from medsenteval.report.score_texts import interval, number
+from medsenteval.report.score_texts import difference, number
 from medsenteval.running.job_results import training_note
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.statistics import FriedmanOutcome
@@ -28,16 +29,11 @@ _LATEX_MARKS: Final = {ord("†"): r"\dag{}", ord("‡"): r"\ddag{}", ord("§"):
 
 _MINUS: Final = re.compile(r"(?<![\w.])-(?=\d)")
 
-FORMATS: Final = ("text", "markdown", "latex", "csv")
 _THEY_SHOW: Final = "They show: the smallest difference of the two best that the items would show in four of five experiments."
 _TO_DECIDE: Final = "To decide: how many items would show, as often, the difference of a pair that is not significant."
 
-_ESCAPES: Final[dict[str, Callable[[str], str]]] = {
-    "text": for_terminal,
-    "markdown": for_markdown,
-    "latex": for_latex,
-    "csv": for_csv,
-}
+_ESCAPES: Final = {"text": for_terminal, "markdown": for_markdown, "latex": for_latex, "csv": for_csv}
+FORMATS: Final = tuple(_ESCAPES)
 
 
 class Markup(str):
@@ -69,10 +65,9 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     scores, or the differences if the options ask for these.
     """
     options = options or TableOptions()
-    unknown = [name for name in options.metrics if name not in {column.metric for column in comparison.columns}]
-    if unknown:
-        known = ", ".join(dict.fromkeys(column.metric for column in comparison.columns))
-        raise SettingsError(f"no task has the metric {unknown[0]!r}; there are {known}")
+    known = dict.fromkeys(column.metric for column in comparison.columns)
+    if unknown := [name for name in options.metrics if name not in known]:
+        raise SettingsError(f"no task has the metric {unknown[0]!r}; there are {', '.join(known)}")
     asked = options.differences or bool(options.against)
     if style == "csv":
         return _differences(comparison, style, options) if asked else _csv(comparison, options)
@@ -93,11 +88,8 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     legend = [] if asked else [line.replace("* (bold)", "bold") for line in _legend(comparison, options)]
     below = [*legend, *notes]
     # What keeps a number from being misread is always seen; the rest is a comment unless it is asked for.
-    seen = (
-        below
-        if options.notes
-        else [line for line in below if line == SYNTHETIC_WARNING or line.removesuffix(".") in MARK_NOTES.values()]
-    )
+    always = {SYNTHETIC_WARNING, *(f"{note}." for note in MARK_NOTES.values())}
+    seen = [line for line in below if options.notes or line in always]
     comments = [_comment(line, style) for line in below if line not in seen]
     gap = [""] if comments and style == "markdown" else []
     return "\n".join([*comments, *gap, _framed(table, style, options.caption, seen)])
@@ -132,41 +124,32 @@ def _shown_columns(comparison: Comparison, options: TableOptions) -> list[Column
     return [column for column in comparison.columns if (column.metric in chosen if chosen else column.headline)]
 
 
-def _title(column: Column, columns: Sequence[Column]) -> str:
-    alone = sum(other.label == column.label for other in columns) == 1
-    return column.label if alone else f"{column.label} {column.metric}"
-
-
 def _scores(comparison: Comparison, style: str, options: TableOptions) -> str:
     columns = _shown_columns(comparison, options)
     letters = comparison.letters()
-    header = ["", "Encoder", "Size", *(_title(column, columns) for column in columns)]
+    labels = [column.label for column in columns]
+    titles = [c.label if labels.count(c.label) == 1 else f"{c.label} {c.metric}" for c in columns]
     rows = []
     for encoder in comparison.encoders:
         cells = [_cell(column, encoder, comparison, style, options.digits) for column in columns]
         rows.append([letters[encoder], encoder, str(comparison.sizes[encoder]), *cells])
     for name, numbers in _published_rows(comparison, options).items():
-        cells = []
-        for column in columns:
-            found = numbers.get((column.task, column.metric))
-            doubt = "?" if found is not None and found.suspect else ""
-            cells.append("-" if found is None else number(found.value, found.unit, digits=options.digits) + doubt)
+        found = [numbers.get((column.task, column.metric)) for column in columns]
+        cells = ["-" if n is None else number(n.value, n.unit, digits=options.digits) + "?" * bool(n.suspect) for n in found]
         rows.append(["†", name, "", *cells])
     baselines = [number(column.baseline, column.unit, digits=options.digits) for column in columns]
     rows.append(["", "constant answer", "", *baselines])
     if style == "text" and any(column.tested for column in columns):
         shows = [(smallest_shown(column, comparison.level), column.unit) for column in columns]
-        rows.append(["", "items", "", *(f"{_items(column):,}" for column in columns)])
+        scored = [column.n_common or max(score.n for score in column.scores.values()) for column in columns]
+        rows.append(["", "items", "", *(f"{n:,}" for n in scored)])
         rows.append(["", "they show", "", *("-" if least is None else number(least, unit) for least, unit in shows)])
     if not options.transpose:
+        header = ["", "Encoder", "Size", *titles]
         return render_table(header, rows, [False, False, *[True] * (len(columns) + 1)], style, last_apart=True)
     names = [f"{row[0]} {row[1]}".strip() for row in rows]
-    turned = [[title, *(row[place + 3] for row in rows)] for place, title in enumerate(header[3:])]
+    turned = [[title, *(row[place] for row in rows)] for place, title in enumerate(titles, start=3)]
     return render_table(["Task", *names], turned, [False, *[True] * len(rows)], style)
-
-
-def _items(column: Column) -> int:
-    return column.n_common or max(score.n for score in column.scores.values())
 
 
 def _cell(column: Column, encoder: str, comparison: Comparison, style: str, digits: int) -> str:
@@ -220,7 +203,7 @@ def _legend(comparison: Comparison, options: TableOptions) -> list[str]:
 
 def _differences(comparison: Comparison, style: str, options: TableOptions) -> str:
     """Return the differences that are asked for; as text also every pair's of two or three encoders."""
-    pairs = [(a, b) for i, a in enumerate(comparison.encoders) for b in comparison.encoders[i + 1 :]]
+    pairs = list(combinations(comparison.encoders, 2))
     if options.against:
         pairs = [(encoder, options.against) for encoder in comparison.encoders if encoder != options.against]
     elif len(comparison.encoders) > 3 and not options.differences:
@@ -231,12 +214,12 @@ def _differences(comparison: Comparison, style: str, options: TableOptions) -> s
             found = column.difference(first, second)
             if found is None:
                 continue
-            difference = number(found.interval.estimate, column.unit, signed=True, digits=options.digits)
-            ends = interval(found.interval.low, found.interval.high, column.unit, signed=True, digits=options.digits)
-            p_values = [_p(found.p_value), _p(found.corrected)]
+            ends = found.interval
+            seen = difference(ends.estimate, ends.low, ends.high, column.unit, options.digits)
+            tested = [_p(found.p_value), _p(found.corrected), found.test, f"{column.n_common:,}"]
             needed = items_to_decide(column, first, second, comparison.level)
-            items = [f"{column.n_common:,}", "-" if needed is None else f"{needed:,}"]
-            rows.append([column.label, column.metric, first, second, difference, ends, *p_values, found.test, *items])
+            last = "-" if needed is None else f"{needed:,}"
+            rows.append([column.label, column.metric, first, second, *seen, *tested, last])
     if not rows:
         return ""
     header = ["Task", "Metric", "First", "Second", "Difference", "95 % interval", "p", "corrected", "Test", "n", "To decide"]

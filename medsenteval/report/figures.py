@@ -18,7 +18,6 @@ from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.loading import ready_folder
 from medsenteval.report.page_content import Page
 from medsenteval.report.score_texts import number
-from medsenteval.report.sections.headline import share_of
 from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.atomic_files import file_name_of
 
@@ -65,8 +64,8 @@ def draw_heat_map(page: Page, width: float | None = None) -> Drawing:
     columns = page.comparison.headline_columns()
 
     def cell(column: Column, encoder: str) -> HeatCell | None:
-        score = column.scores.get(encoder)
-        return None if score is None else HeatCell(number(score.value, column.unit), share_of(column, encoder) or 0.0)
+        shown = page.cells[column].get(encoder)
+        return shown and HeatCell(number(shown.value, column.unit), shown.share)
 
     titles = [f"{column.label} {column.metric}" for column in columns]
     encoders = page.headline.order

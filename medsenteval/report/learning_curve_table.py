@@ -23,7 +23,10 @@ _PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-sho
 
 @dataclass(frozen=True, eq=False)
 class CurvePoint:
-    """A result on a curve; ``protocol`` is that of the whole training set, ``part`` what was taken of it."""
+    """A result on a curve; ``part`` is what was taken of the training set.
+
+    ``protocol`` is that of the whole set, with all that tells the result from others of its task but the part.
+    """
 
     result: Result
     protocol: str
@@ -44,41 +47,28 @@ def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
     Where a task's results differ in more than the part, in seed or probe for one, each way is a curve of its own.
     """
     points = []
-    for result in results:
-        match = _PART.match(result.protocol)
-        part = f"{match['kind']} {match['size']}" if match else "all"
-        points.append(CurvePoint(result, _curve_name(result, [other for other in results if other.task == result.task]), part))
+    for others in grouped((result.task, result) for result in results).values():
+        several_seeds = len({other.seed for other in others}) > 1
+        for result in others:
+            match = _PART.match(result.protocol)
+            whole, part = (match["whole"] or "mteb", f"{match['kind']} {match['size']}") if match else (result.protocol, "all")
+            ways = [way for way in what_differs(result, others) if way != result.protocol]
+            ways += [f"seed={result.seed}"] if several_seeds else []
+            points.append(CurvePoint(result, ", ".join([whole, *ways]), part))
     curves = {point.curve for point in points if point.part != "all"}
     if not curves:
         raise SettingsError("no result on a part of the training rows; make some with run --train-fraction or run --shots")
     return sorted((point for point in points if point.curve in curves), key=lambda point: (point.curve, point.result.n_train))
 
 
-def _curve_name(result: Result, others: Sequence[Result]) -> str:
-    """Return the protocol on the whole training set, with all that tells it from other results of the task but the part."""
-    match = _PART.match(result.protocol)
-    whole = result.protocol if match is None else match["whole"] or "mteb"
-    seeds = [f"seed={result.seed}"] if len({other.seed for other in others}) > 1 else []
-    return ", ".join([whole, *(way for way in what_differs(result, others) if way != result.protocol), *seeds])
-
-
 def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
     """Return a line for each point."""
-    rows = [
-        [
-            point.result.task,
-            point.result.encoder,
-            point.protocol,
-            point.part,
-            f"{point.result.n_train:,}",
-            point.metric.name,
-            number(point.metric.value, point.metric.unit),
-            interval(point.metric.low, point.metric.high, point.metric.unit),
-            number(point.metric.baseline, point.metric.unit),
-            "; ".join([*point.result.cautions, *(["synthetic sample data"] if point.result.synthetic else [])]),
-        ]
-        for point in points
-    ]
+    rows = []
+    for point in points:
+        score, unit = point.metric, point.metric.unit
+        shown = [number(score.value, unit), interval(score.low, score.high, unit), number(score.baseline, unit)]
+        note = "; ".join([*point.result.cautions, *(["synthetic sample data"] if point.result.synthetic else [])])
+        rows.append([*point.curve, point.part, f"{point.result.n_train:,}", score.name, *shown, note])
     header = ["Task", "Encoder", "Protocol", "Part", "Training rows", "Metric", "Score", "95 % interval", "Baseline", ""]
     return render_table(header, rows, [False, False, False, False, True, False, True, True, True, False], style)
 

@@ -51,30 +51,18 @@ class Compared:
         >>> len(medsenteval.compare(results).to_dataframe())  # the bundled sample is synthetic, so nothing is tested
         0
         """
-        decisions = {(each.task, each.metric, frozenset((each.first, each.second))): each for each in self.decisions}
         rows = []
-        for column in self.comparison.columns:
-            for first, second in combinations(column.tested, 2):
-                found = column.difference(first, second)
-                assert found is not None
-                decision = decisions[column.label, column.metric, frozenset((first, second))]
-                rows.append(
-                    {
-                        "task": column.label,
-                        "metric": column.metric,
-                        "first": first,
-                        "second": second,
-                        "difference": found.interval.estimate,
-                        "low": found.interval.low,
-                        "high": found.interval.high,
-                        "p": found.p_value,
-                        "corrected": found.corrected,
-                        "verdict": decision.seen_from(first).verdict,
-                        "test": found.test,
-                        "n": column.n_common,
-                        "unit": column.unit,
-                    }
-                )
+        pairs = ((column, pair) for column in self.comparison.columns for pair in combinations(column.tested, 2))
+        for (column, (first, second)), decision in zip(pairs, self.decisions, strict=True):
+            found = column.difference(first, second)
+            assert found is not None
+            ends = {"difference": found.interval.estimate, "low": found.interval.low, "high": found.interval.high}
+            verdict = decision.seen_from(first).verdict
+            rows.append(
+                {"task": column.label, "metric": column.metric, "first": first, "second": second, **ends}
+                | {"p": found.p_value, "corrected": found.corrected, "verdict": verdict, "test": found.test}
+                | {"n": column.n_common, "unit": column.unit}
+            )
         return data_frame(rows)
 
     def __str__(self) -> str:

@@ -115,9 +115,8 @@ class Page:
     @property
     def training(self) -> str:
         """Of how many scores it is known whether the encoder was trained on the task's data; empty for synthetic data."""
-        told = {
-            (c.key, encoder): said for c in self.comparison.columns for encoder, said in c.trained_on.items() if not c.synthetic
-        }
+        real = [column for column in self.comparison.columns if not column.synthetic]
+        told = {(column.key, encoder): said for column in real for encoder, said in column.trained_on.items()}
         return training_note(told.values()) if told else ""
 
     def payload(self) -> dict[str, Any]:
@@ -125,28 +124,31 @@ class Page:
 
         A pair is [first, second, difference, low, high, corrected p, verdict] with the places of encoders and verdict.
         """
-        place = {encoder: number for number, encoder in enumerate(self.comparison.encoders)}
-        pairs: dict[tuple[str, str], list[list[float]]] = {}
-        for found in self.decisions:
-            ends = (found.interval.estimate, found.interval.low, found.interval.high)
-            row = [place[found.first], place[found.second], *(round(end, 5) for end in ends), round(found.corrected, 5)]
-            pairs.setdefault((found.task, found.metric), []).append([*row, VERDICTS.index(found.verdict)])
-        with_matrices = [view for view in self.views if view.confusion]
+        encoders = self.comparison.encoders
+        pairs = grouped(((found.task, found.metric), found) for found in self.decisions)
+
+        def pair(found: Decision) -> list[float]:
+            numbers = (found.interval.estimate, found.interval.low, found.interval.high, found.corrected)
+            places = [encoders.index(found.first), encoders.index(found.second)]
+            return [*places, *(round(each, 5) for each in numbers), VERDICTS.index(found.verdict)]
+
         return {
             "confusion": {
-                v.name: {"labels": list(v.results[0].label_names), "matrices": dict(v.confusion)} for v in with_matrices
+                view.name: {"labels": list(view.results[0].label_names), "matrices": dict(view.confusion)}
+                for view in self.views
+                if view.confusion
             },
-            "encoders": list(self.comparison.encoders),
+            "encoders": list(encoders),
             "verdicts": list(VERDICTS),
             "columns": [
                 {
-                    "label": c.label,
-                    "metric": c.metric,
-                    "digits": _digits(c.unit),
-                    "view": self.anchors[c.key],
-                    "pairs": pairs.get((c.label, c.metric), []),
+                    "label": column.label,
+                    "metric": column.metric,
+                    "digits": _digits(column.unit),
+                    "view": self.anchors[column.key],
+                    "pairs": [pair(found) for found in pairs.get((column.label, column.metric), ())],
                 }
-                for c in self.cells
+                for column in self.cells
             ],
             "tables": {style: render_comparison(self.comparison, style) for style in ("markdown", "latex", "csv")},
         }
@@ -291,14 +293,13 @@ def _subsets(
     """Return the scores by subset of each word similarity task, and why some have none."""
     if values is None:
         return (), ()
-    stored = [result for result in results if "first" in result.items]
-    names = list(dict.fromkeys(result.task for result in stored))
-    if not names:
+    by_task = grouped((result.task, result) for result in results if "first" in result.items)
+    if not by_task:
         raise SettingsError("subset curves need results of word similarity tasks; `medsenteval run -t word` makes some")
     found, left_out = [], []
-    for name in names:
+    for name, of_task in by_task.items():
         try:
-            subsets = subset_scores([result for result in stored if result.task == name], values)
+            subsets = subset_scores(of_task, values)
         except DataError as error:
             left_out.append(str(error))
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, Final
 
@@ -25,13 +25,8 @@ _PRINTED_COLUMNS: Final = 12
 _TINTS: Final = 5
 #: Colours of the page that no figure has.
 _LIGHT: Final = {
-    "tint": "#f6f7f9",
-    "warn": "#fff4d6",
-    "warn-ink": "#5c3d00",
-    "good": "#0d652d",
-    "focus": "#0b5cad",
-    "bad": "#fbe0cf",
-}
+    "tint": "#f6f7f9", "warn": "#fff4d6", "warn-ink": "#5c3d00", "good": "#0d652d", "focus": "#0b5cad", "bad": "#fbe0cf",
+}  # fmt: skip
 #: Every role on a dark screen.
 _DARK: Final = {
     "ink": "#e6e9ed", "muted": "#a3acb7", "grid": "#343b44", "paper": "#15191e", "accent": "#6cb2f2", "second": "#f0a06a",
@@ -59,14 +54,14 @@ def render_page(page: Page) -> str:
         # Mark-up of ours is a str too and must stay what it is.
         finalize=lambda value: clean(value) if type(value) is str else value,
     )
-    environment.filters["p"] = _p
-    environment.filters["p_short"] = lambda value: _p(value).removeprefix("= ")
-    style = _style()
-    script = _asset("page.js")
+    environment.filters |= {"p": _p, "p_short": lambda value: _p(value).removeprefix("= ")}
+    style, script = _style(), _asset("page.js")
+    comparison = page.comparison
+    last = max(len(comparison.encoders) - 1, 1)
     return environment.get_template("page.html").render(
         page=page,
-        comparison=page.comparison,
-        letters=page.comparison.letters(),
+        comparison=comparison,
+        letters=comparison.letters(),
         group_of=group_of,
         number=number,
         short=short,
@@ -74,16 +69,17 @@ def render_page(page: Page) -> str:
         file_name_of=file_name_of,
         friedman=page.rank if isinstance(page.rank, FriedmanOutcome) else None,
         wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
-        without_hope=without_hope(page.rank, page.comparison.level),
-        wins=page.comparison.wins_ties_losses(),
+        without_hope=without_hope(page.rank, comparison.level),
+        wins=comparison.wins_ties_losses(),
         headline=page.headline,
         places={row.encoder: row.interval.rank for row in page.headline.ranks},
         tint=lambda share: "t-" if share <= 0 else f"t{min(_TINTS - 1, int(share * _TINTS))}",
-        at=_rank_scale(page),
-        reach=max((abs(end) / _unit(each) for each in page.headline.pair for end in _ends(each)), default=0.0) or 1.0,
+        # Where a mean rank lies between the first place (0) and the last (100).
+        at=lambda rank: round(100 * (rank - 1) / last, 2),
+        reach=max((abs(end) for each in page.headline.pair for end in _ends(each)), default=0.0) or 1.0,
         unit=_unit,
         printed_columns=_PRINTED_COLUMNS,
-        tests=sorted({column.test for column in page.comparison.columns if column.test}),
+        tests=sorted({column.test for column in comparison.columns if column.test}),
         style=Markup(style),
         script=Markup(script),
         payload=Markup(embedded_json(page.payload())),
@@ -121,14 +117,9 @@ def _policy(style: str, script: str) -> str:
     return f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; base-uri 'none'; form-action 'none'"
 
 
-def _rank_scale(page: Page) -> Callable[[float], float]:
-    """Return where a mean rank lies between the first place (0) and the last (100)."""
-    last = max(len(page.comparison.encoders) - 1, 1)
-    return lambda rank: round(100 * (rank - 1) / last, 2)
-
-
 def _ends(found: Decision) -> tuple[float, float]:
-    return found.interval.low, found.interval.high
+    """Return the ends of a difference's interval on that axis."""
+    return found.interval.low / _unit(found), found.interval.high / _unit(found)
 
 
 def _unit(found: Decision) -> float:

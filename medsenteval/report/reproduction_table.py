@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.running.score_table import SYNTHETIC_WARNING
+from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
 
 
 def render_plan(plan: Reproduction) -> str:
     """Say for each row of the table which tasks can run, and once for each reason what is missing."""
     rows = []
-    for encoder in dict.fromkeys(cell.number.encoder for cell in plan.cells):
-        cells = [cell for cell in plan.cells if cell.number.encoder == encoder]
+    for encoder, cells in grouped((cell.number.encoder, cell) for cell in plan.cells).items():
         ready = list(dict.fromkeys(cell.task for cell in cells if not cell.missing))
         recipe = cells[0].specification or "no recipe"
         rows.append([encoder, recipe, f"{sum(not cell.missing for cell in cells)} of {len(cells)}", ", ".join(ready)])
     parts = [text_table(["Row", "Encoder", "Cells to run", "Tasks to run"], rows, [False, False, True, False])]
     parts.append(f"Probe: {plan.settings.probe}, {plan.settings.folds} folds, seed {plan.settings.seed}.")
-    reasons = dict.fromkeys(reason for cell in plan.cells for reason in cell.missing)
-    parts += [f"Missing: {reason}" for reason in reasons]
-    return "\n".join(parts)
+    return "\n".join([*parts, *_missing(plan)])
+
+
+def _missing(plan: Reproduction) -> list[str]:
+    return [f"Missing: {reason}" for reason in dict.fromkeys(reason for cell in plan.cells for reason in cell.missing)]
 
 
 def render_reproduction(outcome: Reproduction) -> str:
@@ -28,21 +30,16 @@ def render_reproduction(outcome: Reproduction) -> str:
     rows = [_row(cell) for cell in done]
     header = ["Row", "Task", "Setting", "Metric", "Published", "Ours", "Difference", "Allowance", ""]
     right = [False, False, False, False, True, True, True, True, False]
-    parts = []
-    if rows:
-        parts.append(text_table(header, rows, right))
-        parts += _verdict(done, outcome.synthetic)
+    parts = [text_table(header, rows, right), *_verdict(done, outcome.synthetic)] if rows else []
     parts.append(f"{len(done)} of {len(outcome.cells)} cells have a number of ours.")
-    remarks: dict[str, list[str]] = {}
+    remarks = []
     for cell in done:
-        for remark in (cell.remark, f"printed number suspect: {cell.number.suspect}" if cell.number.suspect else ""):
-            if remark:
-                remarks.setdefault(remark, []).append(f"{cell.number.encoder} {cell.number.task}")
-    for remark, where in remarks.items():
+        suspect = cell.number.suspect and f"printed number suspect: {cell.number.suspect}"
+        remarks += [(said, f"{cell.number.encoder} {cell.number.task}") for said in (cell.remark, suspect) if said]
+    for remark, where in grouped(remarks).items():
         shown = ", ".join(dict.fromkeys(where[:4])) + (", ..." if len(where) > 4 else "")
         parts.append(f"Differs, {shown}: {remark}.")
-    reasons = dict.fromkeys(reason for cell in outcome.cells for reason in cell.missing)
-    parts += [f"Missing: {reason}" for reason in reasons]
+    parts += _missing(outcome)
     parts += [f"Failed: {failure}" for failure in outcome.failures]
     if outcome.synthetic:
         parts.append(SYNTHETIC_WARNING)

@@ -11,3 +11,8 @@ def number(value: float, unit: str, *, signed: bool = False, digits: int = 2) ->
 def interval(low: float, high: float, unit: str, *, signed: bool = False, digits: int = 2) -> str:
     """Return both ends of an interval in brackets."""
     return f"[{number(low, unit, signed=signed, digits=digits)}, {number(high, unit, signed=signed, digits=digits)}]"
+
+
+def difference(value: float, low: float, high: float, unit: str, digits: int = 2) -> tuple[str, str]:
+    """Return a difference and its interval, all with their signs."""
+    return number(value, unit, signed=True, digits=digits), interval(low, high, unit, signed=True, digits=digits)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from medsenteval.report.charts.drawing import Drawing, Line, Rectangle, Shape, Text, labels_of
 from medsenteval.report.charts.interval_chart import axis_title
@@ -34,7 +33,7 @@ def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float
         start = left + (plot + _SPACE) * column
         top = panel_height * row + title_height + 14
         bottom = top + sum(heights)
-        shapes += [replace(line, bold=True) for line in title.beside(start, top - 8 - title.height / 2, anchor="start")]
+        shapes += title.beside(start, top - 8 - title.height / 2, "start", bold=True)
         for tick in (0.0, 0.5, 1.0):
             x = start + plot * tick
             shapes.append(Line(x, top, x, bottom, "soft" if tick == 0 else "grid"))

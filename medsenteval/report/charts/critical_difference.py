@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, labels_of, text_width
+from medsenteval.report.charts.drawing import Axis, Circle, Drawing, Line, Shape, Text, labels_of, text_width
 from medsenteval.statistics import FriedmanOutcome
 
 _ROW = 20.0
@@ -57,10 +57,7 @@ def _with_names_at_both_sides(
     reach = outcome.critical_difference / (k - 1)
     plot = _PLOT if width is None else min(width - left - right, (width - left - 12) / max(reach, 1e-9))
     start, end = left, left + plot
-
-    def at(rank: float) -> float:
-        return start + (rank - 1) / (k - 1) * (end - start)
-
+    at = Axis(1, k, start, end, (), 0).at
     runs = cliques(ranks, outcome.critical_difference)
     line = 58.0
     shapes = _critical_difference(start, reach * plot, outcome.critical_difference)
@@ -95,10 +92,7 @@ def _one_below_the_other(
     labels = labels_of(names, 0.42 * width)
     start = 16 + max(label.width for label in labels)
     end = max(start + 40, width - 46 - 7 * len(runs))
-
-    def at(rank: float) -> float:
-        return start + (rank - 1) / (k - 1) * (end - start)
-
+    at = Axis(1, k, start, end, (), 0).at
     line = 52.0
     reach = outcome.critical_difference / (k - 1) * (end - start)
     shapes = _critical_difference(start, reach if start + reach < width - 2 else 0.0, outcome.critical_difference, width)
@@ -127,9 +121,7 @@ def _critical_difference(start: float, reach: float, value: float, width: float 
     return shapes
 
 
-def _rank_ticks(
-    k: int, at: Callable[[float], float], bottom: float, top: float, *, narrow: bool = False
-) -> list[Shape]:  # fmt: skip
+def _rank_ticks(k: int, at: Callable[[float], float], bottom: float, top: float, narrow: bool = False) -> list[Shape]:
     """Draw a mark for each rank; the grid of a narrow figure is light and has few numbers."""
     every = 1 if k <= (7 if narrow else 12) else 2 if k <= (12 if narrow else 24) else 5
     shapes: list[Shape] = []

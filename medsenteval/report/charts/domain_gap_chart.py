@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from medsenteval.comparison.domain_gap import DomainGap
 from medsenteval.report.charts.drawing import Circle, Drawing, Line, Rectangle, Shape, Text, axis_over, labels_of, text_width
@@ -39,7 +38,7 @@ def gap_panels(gaps: Sequence[DomainGap], width: float | None = None) -> Drawing
         start = left + (plot + _SPACE) * column
         axis = axis_over([*values, 0.0], start, start + plot, about=4 if plot > 150 else 2)
         bottom = top + _ROW * len(tasks)
-        shapes += [replace(line, bold=True) for line in title.beside(start, top - 6 - title.height / 2, anchor="start")]
+        shapes += title.beside(start, top - 6 - title.height / 2, "start", bold=True)
         for tick in axis.ticks:
             shapes.append(Line(axis.at(tick), top, axis.at(tick), bottom, "soft" if tick == 0 else "grid"))
             shapes.append(Text(axis.at(tick), bottom + 15, axis.label(tick), anchor="middle", fill="muted", size=11))

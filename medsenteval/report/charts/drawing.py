@@ -9,31 +9,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-#: Steps of the sequential map, from the constant answer to a perfect one.
-N_RAMP: Final = 9
+#: The sequential map, from the constant answer to a perfect one.
+_RAMP: Final = ("#f4f8fc", "#e1ecf6", "#c9ddef", "#a9cae5", "#82b2d8", "#5a96c6", "#3a79af", "#235e93", "#0f4373")
+N_RAMP: Final = len(_RAMP)
+#: Okabe and Ito's colours, which stay apart for colour-blind readers; the yellow is darkened to be seen on white.
+_LINES: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a7f00", "#444444")
 
 #: Role -> its colour on paper; the page has the same roles as CSS variables, in a light and a dark set.
-COLOURS: Final[dict[str, str]] = {
-    "ink": "#1b1f24",
-    "muted": "#57606a",
-    "grid": "#d5dae0",
-    "paper": "#ffffff",
-    "accent": "#0b5cad",
-    "second": "#a8480b",
-    "soft": "#b9c3cd",
-    "worse": "#eceef1",
-    **{
-        f"ramp{i}": colour
-        for i, colour in enumerate(
-            ("#f4f8fc", "#e1ecf6", "#c9ddef", "#a9cae5", "#82b2d8", "#5a96c6", "#3a79af", "#235e93", "#0f4373")
-        )
-    },
-    # Okabe and Ito's colours, which stay apart for colour-blind readers; the yellow is darkened to be seen on white.
-    **{
-        f"line{i}": colour
-        for i, colour in enumerate(("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#8a7f00", "#444444"))
-    },
-}
+COLOURS: Final = {
+    "ink": "#1b1f24", "muted": "#57606a", "grid": "#d5dae0", "paper": "#ffffff", "accent": "#0b5cad", "second": "#a8480b",
+    "soft": "#b9c3cd", "worse": "#eceef1",
+    **{f"ramp{step}": colour for step, colour in enumerate(_RAMP)},
+    **{f"line{number}": colour for number, colour in enumerate(_LINES)},
+}  # fmt: skip
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
@@ -125,11 +113,10 @@ def shorten(text: str, width: float, size: float = 12.0) -> str:
     text = " ".join(clean(text).split())
     if text_width(text, size) <= width:
         return text
-    kept = text
-    while kept and text_width(kept + "…", size) > width:
-        # Long names are cut in large steps first.
-        kept = kept[: min(len(kept) - 1, int(len(kept) * 2 * width / text_width(kept, size)) + 1)]
-    return kept.rstrip() + "…"
+    kept = 0
+    while text_width(text[: kept + 1] + "…", size) <= width:
+        kept += 1
+    return text[:kept].rstrip() + "…"
 
 
 #: A name takes as many lines of a figure, at most.
@@ -154,14 +141,12 @@ class Label:
     def height(self) -> float:
         return 1.2 * self.size * len(self.lines)
 
-    def beside(self, x: float, y: float, *, anchor: str = "end") -> list[Text]:
+    def beside(self, x: float, y: float, anchor: str = "end", fill: str = "ink", *, bold: bool = False) -> list[Text]:
         """Return the lines one below the other, their middle at height y."""
         top = y - self.height / 2 + 0.95 * self.size
         title = "" if "".join(self.lines).replace(" ", "") == self.name.replace(" ", "") else self.name
-        return [
-            Text(x, top + 1.2 * self.size * number, line, anchor=anchor, size=self.size, title=title)
-            for number, line in enumerate(self.lines)
-        ]
+        places = (top + 1.2 * self.size * number for number in range(len(self.lines)))
+        return [Text(x, at, line, anchor, fill, self.size, bold, 0, title) for at, line in zip(places, self.lines, strict=True)]
 
 
 def labels_of(names: Iterable[str], width: float, size: float = 12.0) -> list[Label]:

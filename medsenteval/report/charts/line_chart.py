@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from medsenteval.report.charts.drawing import Circle, Drawing, Line, Shape, Text, axis_over, labels_of, shorten
+from medsenteval.report.charts.drawing import Axis, Circle, Drawing, Line, Shape, Text, axis_over, labels_of, shorten
 
 #: A page of a journal, 6.9 inches, so that letters of 11 pixels are larger than 7 points in print.
 _WIDTH: Final = 662.0
@@ -74,7 +74,7 @@ def line_panels(
         bottoms = []
         for column, (panel, label) in enumerate(list(zip(panels, titles, strict=True))[start : start + across]):
             left = _LEFT + column * width / across
-            shapes += [replace(line, bold=True) for line in label.beside(left, top + label.height / 2, anchor="start")]
+            shapes += label.beside(left, top + label.height / 2, "start", bold=True)
             drawn, bottom = _panel(panel, roles, left, top + head + 10, plot)
             shapes += drawn
             bottoms.append(bottom)
@@ -92,10 +92,7 @@ def _panel(panel: Panel, roles: Mapping[str, int], left: float, top: float, widt
     places = [*panel.ticks, *(point.x for point in points)]
     low, high = min(places), max(places)
     step = (high - low) / max(1, len(panel.ticks) - 1) or 1.0
-
-    def at(x: float) -> float:
-        return left + (x - low + step / 2) / (high - low + step) * width
-
+    at = Axis(low - step / 2, high + step / 2, left, left + width, (), 0).at
     shapes: list[Shape] = []
     for tick in down.ticks:
         shapes.append(Line(left, down.at(tick), left + width, down.at(tick), "soft" if tick == 0 else "grid"))
@@ -109,8 +106,7 @@ def _panel(panel: Panel, roles: Mapping[str, int], left: float, top: float, widt
     room = min((at(other) - at(one) for one, other in pairwise(marked)), default=width) - 4
     names = labels_of((panel.ticks[tick] for tick in marked), room, 11)
     for tick, label in zip(marked, names, strict=True):
-        lines = label.beside(at(tick), bottom + 8 + label.height / 2, anchor="middle")
-        shapes += [replace(each, fill="muted") for each in lines]
+        shapes += label.beside(at(tick), bottom + 8 + label.height / 2, "middle", "muted")
     foot = bottom + 12 + max(label.height for label in names)
     shapes.append(Text(left + width / 2, foot + 11, shorten(panel.below, width, 11), anchor="middle", fill="muted", size=11))
     beside = shorten(panel.beside, _HEIGHT, 11)

@@ -33,17 +33,8 @@ def _cost(encoder: str, results: Sequence[Result]) -> EncoderCost:
     encoded = [result for result in results if result.performance.get("texts_encoded", 0) > 0]
     texts = sum(int(result.performance["texts_encoded"]) for result in encoded)
     seconds = sum(result.timings.get("encode", 0.0) for result in encoded)
+    phases = [sum(result.timings.get(phase, 0.0) for result in results) for phase in ("read", "encode", "fit")]
     peaks = [result.performance["peak_memory_mb"] for result in results if "peak_memory_mb" in result.performance]
-    read, encode, fit = (sum(result.timings.get(phase, 0.0) for result in results) for phase in ("read", "encode", "fit"))
-    return EncoderCost(
-        encoder=encoder,
-        dimension=results[0].dimension,
-        n_results=len(results),
-        read=read,
-        encode=encode,
-        fit=fit,
-        texts_encoded=texts,
-        per_second=texts / seconds if texts and seconds else None,
-        peak_memory_mb=max(peaks, default=None),
-        unknown=max(result.coverage.get("zero_vectors", 0.0) for result in results),
-    )
+    unknown = max(result.coverage.get("zero_vectors", 0.0) for result in results)
+    speed = texts / seconds if texts and seconds else None
+    return EncoderCost(encoder, results[0].dimension, len(results), *phases, texts, speed, max(peaks, default=None), unknown)

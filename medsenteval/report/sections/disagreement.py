@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medsenteval.comparison.pairing import align_items
 from medsenteval.contracts import Dataset, Result
@@ -52,72 +51,65 @@ class Disagreement:
 
 def find_disagreements(results: Mapping[str, Result], metric: str, most: int = 10) -> Disagreement | None:
     """Return the most disputed items that all encoders were scored on, or None where there is nothing to compare."""
-    if len(results) < 2:
-        return None
-    aligned = align_items(results)
+    aligned = align_items(results) if len(results) > 1 else "nothing to compare"
     if isinstance(aligned, str):
         return None
     columns, _ = aligned
     names = list(results)
-    labels = next(iter(results.values())).label_names
-    first = columns[0]
-    if all("gold" in column and "predicted" in column for column in columns):
-        if labels:
-            label = dict(enumerate(labels))
-            return _of_labels(names, columns, "predicted", lambda value: label.get(value, str(value)), most)
-        return _of_numbers(names, first["id"], _ranks([column["predicted"] for column in columns]), first["gold"], most)
-    if all("gold" in column and "predicted_1" in column for column in columns):
-        return _of_labels(names, columns, "predicted_1", lambda value: str(value) or "none", most)
-    if all(metric in column for column in columns):
-        values = np.array([column[metric] for column in columns], dtype=np.float64)
-        return _of_numbers(names, first["id"], values, None, most)
-    return None
+    labels = dict(enumerate(next(iter(results.values())).label_names))
+    common = set.intersection(*map(set, columns))
+    if {"gold", "predicted"} <= common and not labels:
+        return _of_numbers(names, columns, "predicted", most)
+    for field in ("predicted", "predicted_1"):
+        if {"gold", field} <= common:
+            return _of_labels(names, columns, field, labels, most)
+    return _of_numbers(names, columns, metric, most) if metric in common else None
 
 
 def _of_labels(
-    names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, label: Any, most: int
+    names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, labels: Mapping[int, str], most: int
 ) -> Disagreement:  # fmt: skip
     gold = columns[0]["gold"]
     answers = [column[field] for column in columns]
-    right = np.array([[given == wanted for given, wanted in zip(answer, gold, strict=True)] for answer in answers])
-    share = right.mean(axis=0)
+
+    def label(value: Any) -> str:
+        return labels.get(value, str(value) or "none")
+
+    right = np.array([sum(answer[i] == gold[i] for answer in answers) for i in range(len(gold))])
     distinct = np.array([len({answer[i] for answer in answers}) for i in range(len(gold))])
     # Most even split first, then most different answers, then the order of the data.
-    order = np.lexsort((np.arange(len(gold)), -distinct, -np.round(share * (1 - share), 9)))
-    chosen = [int(i) for i in order[:most] if distinct[i] > 1]
+    order = np.lexsort((-distinct, -right * (len(names) - right)))
     items = []
-    for i in chosen:
+    for i in (int(i) for i in order[:most] if distinct[i] > 1):
         given = grouped((answer[i], name) for name, answer in zip(names, answers, strict=True))
         said = [Answer(label(value), tuple(who), value == gold[i]) for value, who in given.items()]
         said.sort(key=lambda answer: (not answer.right, -len(answer.encoders)))
         items.append(DisputedItem(str(columns[0]["id"][i]), label(gold[i]), tuple(said)))
-    all_right, all_wrong = int((share == 1).sum()), int((share == 0).sum())
+    all_right, all_wrong = int((right == len(names)).sum()), int((right == 0).sum())
     return Disagreement(len(gold), tuple(items), all_right, all_wrong, len(gold) - all_right - all_wrong)
 
 
-def _ranks(values: Sequence[Sequence[float]]) -> NDArray[np.float64]:
-    """Return each encoder's order of the items: similarities of different encoders have no common scale."""
+def _of_numbers(
+    names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, most: int
+) -> Disagreement:  # fmt: skip
+    """Name the encoders with the lowest and the highest value.
+
+    Beside gold scores, values are ranks among the items: similarities of different encoders have no common scale.
+    """
     from scipy.stats import rankdata
 
-    ranks: NDArray[np.float64] = rankdata(np.array(values, dtype=np.float64), axis=1)
-    return ranks
-
-
-def _of_numbers(
-    names: Sequence[str], ids: Sequence[Any], values: NDArray[np.float64], gold: Sequence[float] | None, most: int
-) -> Disagreement:
-    """Name the encoders with the lowest and the highest value; with gold scores, values are ranks among the items."""
+    gold = columns[0]["gold"] if field == "predicted" else None
+    values = np.array([column[field] for column in columns], dtype=np.float64)
+    values = values if gold is None else rankdata(values, axis=1)
     n = values.shape[1]
     spread = values.max(axis=0) - values.min(axis=0)
-    order = np.lexsort((np.arange(n), -spread))
     items = []
-    for i in (int(i) for i in order[:most] if spread[i] > 0):
-        ends = [int(values[:, i].argmin()), int(values[:, i].argmax())]
-        shown = [f"{values[j, i]:.3f}" if gold is None else f"rank {values[j, i]:g} of {n:,}" for j in ends]
-        answers = tuple(
-            Answer(f"{end} {text}", (names[j],)) for end, text, j in zip(("lowest:", "highest:"), shown, ends, strict=True)
-        )
-        items.append(DisputedItem(str(ids[i]), "" if gold is None else f"{gold[i]:g}", answers))
+    for i in (int(i) for i in np.argsort(-spread, kind="stable")[:most] if spread[i] > 0):
+        answers = []
+        for end, j in (("lowest", values[:, i].argmin()), ("highest", values[:, i].argmax())):
+            shown = f"{values[j, i]:.3f}" if gold is None else f"rank {values[j, i]:g} of {n:,}"
+            answers.append(Answer(f"{end}: {shown}", (names[j],)))
+        items.append(DisputedItem(str(columns[0]["id"][i]), "" if gold is None else f"{gold[i]:g}", tuple(answers)))
     return Disagreement(n, tuple(items))
 
 
@@ -141,10 +133,7 @@ def item_texts(result: Result, root: Path) -> dict[str, tuple[str, ...]] | str:
     The data set is read as the run read it and must be the same to the last byte: an id of other data may mean another text.
     """
     again = read_again(result, root)
-    if isinstance(again, str):
-        return again
-    task, dataset, _ = again
-    return _texts_by_id(dataset, task.protocol)
+    return again if isinstance(again, str) else _texts_by_id(again[1], again[0].protocol)
 
 
 def _texts_by_id(dataset: Dataset, protocol: str) -> dict[str, tuple[str, ...]]:

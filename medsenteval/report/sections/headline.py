@@ -87,24 +87,26 @@ def _around(found: RankInterval) -> RankInterval:
 
 
 def _of_two(first: str, second: str, pair: Sequence[Decision]) -> list[tuple[str, bool]]:
+    def both(between: str, said: str) -> list[tuple[str, bool]]:
+        return [(first, True), (between, False), (second, True), (said, False)]
+
     if not pair:
-        return [(first, True), (" and ", False), (second, True), (" could not be tested on the same items.", False)]
+        return both(" and ", " could not be tested on the same items.")
     counts = {said: sum(each.verdict == said for each in pair) for said in ("better", "worse", "equivalent", "undecided")}
     n = len(pair)
     every = pair[0].task if n == 1 else "both tasks" if n == 2 else f"all {n} tasks"
     rest = [f"{counts[said]} {said}" for said in ("equivalent", "undecided") if counts[said]]
     if counts["better"] == n:
-        parts = [(first, True), (" beats ", False), (second, True), (f" on {every}", False)]
+        parts = both(" beats ", f" on {every}")
     elif counts["better"]:
         rest = ([f"it loses {counts['worse']}"] if counts["worse"] else []) + rest
-        said = f" on {counts['better']} of {n} tasks ({', '.join(rest)})"
-        parts = [(first, True), (" beats ", False), (second, True), (said, False)]
+        parts = both(" beats ", f" on {counts['better']} of {n} tasks ({', '.join(rest)})")
     elif counts["equivalent"] == n:
-        parts = [(first, True), (" and ", False), (second, True), (f" are equivalent on {every}", False)]
+        parts = both(" and ", f" are equivalent on {every}")
     else:
         where = every if n == 1 else f"any of {n} tasks"
         also = f" ({counts['equivalent']} equivalent)" if counts["equivalent"] else ""
-        parts = [(first, True), (" and ", False), (second, True), (f" cannot be told apart on {where}{also}", False)]
+        parts = both(" and ", f" cannot be told apart on {where}{also}")
     clearest = sorted(pair, key=lambda each: each.corrected)[: 2 if n == 2 else 1]
     shown = [each for each in pair if each in clearest]
     lead = ": " if n <= 2 else "; clearest on "
