@@ -72,10 +72,7 @@ def _columns(results: Sequence[Result] | None, published: str | None, table: Pat
         raise SettingsError("name one source of scores: a folder of RESULTS, --published TABLE or --table FILE")
     if published is not None:
         return read_published_columns(published)
-    if table is not None:
-        return read_score_table(table)
-    assert results is not None
-    return columns_of_results(results)
+    return columns_of_results(results or []) if table is None else read_score_table(table)
 
 
 def _matrix(cells: Sequence[Cell], p_values: Sequence[float], kind: str, correction: str, level: float) -> str:
@@ -103,9 +100,9 @@ def _details(cells: Sequence[Cell], p_values: Sequence[float], correction: str, 
         numbers = [f"{found.coefficient:.4f}", mark, str(found.n), f"{found.p_value:.4f}", permuted]
         extra = [f"{p:.4f}"] if correction != "none" else []
         rows.append([cell.first, cell.second, *numbers, *extra, interval, without, cell.most_influential])
-    extra_header = [f"p ({correction})"] if correction != "none" else []
-    header = ["x", "y", "coefficient", "", "n", "p", "p (orders)", *extra_header, "95 % interval", "without one", "which one"]
-    right = [False, False, True, False, True, True, True, *[True] * len(extra_header), True, True, False]
+    header = ["x", "y", "coefficient", "", "n", "p", "p (orders)", "95 % interval", "without one", "which one"]
+    header[7:7] = [f"p ({correction})"] if correction != "none" else []
+    right = [False, False, True, False, *[True] * (len(header) - 5), False]
     note = (
         "p: Student's t. p (orders): share of all orders of one column (~ of 100,000 random ones) that correlate as strongly.\n"
         "Without one: the correlation without the encoder whose removal changes it most."

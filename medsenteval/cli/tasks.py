@@ -8,7 +8,6 @@ from medsenteval import registry
 from medsenteval.cli.shared_options import DATA
 from medsenteval.cli.terminal import echo, echo_facts, echo_json, echo_wrapped, for_machines, line_width
 from medsenteval.comparison.decision import published_items, smallest_published
-from medsenteval.contracts import Task
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.errors import DataMissingError
 from medsenteval.support.text_table import text_table
@@ -21,7 +20,19 @@ from medsenteval.support.text_table import text_table
 def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None:
     """List the tasks and whether their data is there; with NAME, say what to cite, the licence and how to get the data."""
     if name is not None:
-        _describe(registry.task(name))
+        task = registry.task(name)
+        echo_facts(
+            {
+                "Task": f"{task.name} (version {task.version}): {task.family}, {task.protocol}, {'/'.join(task.metrics)}",
+                "Labels": ", ".join(task.labels),
+                "Published": ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items()),
+                "Options": " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items()),
+                "Cite": task.citation,
+                "Licence": task.licence,
+                "Access": task.access,
+                "To get it": task.obtain,
+            }
+        )
         return
     root = data_root(data)
     rows, records = [], []
@@ -62,17 +73,3 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
         width,
     )
     echo_wrapped(f"Data: in {root}. Labels, options and how to get the data: `medsenteval tasks NAME`.", width)
-
-
-def _describe(task: Task) -> None:
-    facts = {
-        "Task": f"{task.name} (version {task.version}): {task.family}, {task.protocol}, {'/'.join(task.metrics)}",
-        "Labels": ", ".join(task.labels),
-        "Published": ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items()),
-        "Options": " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items()),
-        "Cite": task.citation,
-        "Licence": task.licence,
-        "Access": task.access,
-        "To get it": task.obtain,
-    }
-    echo_facts(facts)

@@ -9,7 +9,6 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.terminal import echo
-from medsenteval.contracts import Dataset
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.encoders.contextual import infersent_training
 from medsenteval.encoders.contextual.infersent import BOUNDARIES, VERSIONS, Reading
@@ -28,7 +27,7 @@ _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
 @click.option("-o", "--output", default="encoder.pkl", show_default=True, metavar="FILE", help="Where the encoder is written.")
 @click.option("--epochs", default=20, show_default=True, metavar="N", help="Passes over the training pairs at most")
 @click.option(
-    "--hidden", default=2048, show_default=True, metavar="N", help="LSTM units per direction; vectors are twice as long."
+    "--hidden", default=2048, show_default=True, metavar="N", help="LSTM units per direction; vectors have twice that."
 )
 @click.option("--version", default="1", show_default=True, type=click.Choice(list(VERSIONS)),
               help="Boundary words of a sentence: 1 for <s> </s>, 2 for <p> </p>")  # fmt: skip
@@ -50,16 +49,15 @@ def train_infersent(
     """Train InferSent on MedNLI, or on other inference data in its format, for use as infersent:ENCODER.pkl+VECTORS."""
     reading = Reading(version=version, tokenizer=tokenizer, case=case, boundaries=boundaries)
     settings = InferSentTraining(reading=reading, **options)
-    dataset = _read_inference_data(data)
+    task, root = registry.task("MedNLI"), data_root(data)
+    dataset = task.read(root if any((root / name).is_file() for name in _FILES) else locate(task, root), {})
     if dataset.rejected:
         echo(f"Note: {len(dataset.rejected)} row(s) rejected; the first: {dataset.rejected[0]}", err=True)
 
     def announce(done: Pass) -> None:
-        echo(
-            f"pass {done.number}: learning rate {done.learning_rate:.2g}, loss {done.loss:.3f}, "
-            f"train {done.train_accuracy:.1f} %, dev {done.dev_accuracy:.1f} %{' (best so far, written)' if done.best else ''}",
-            err=True,
-        )
+        learning = f"pass {done.number}: learning rate {done.learning_rate:.2g}, loss {done.loss:.3f}"
+        best = " (best so far, written)" if done.best else ""
+        echo(f"{learning}, train {done.train_accuracy:.1f} %, dev {done.dev_accuracy:.1f} %{best}", err=True)
 
     trained = infersent_training.train_infersent(
         dataset.splits["train"], dataset.splits["dev"], vectors, output, settings,
@@ -70,11 +68,3 @@ def train_infersent(
     usual = {**asdict(Reading()), "layout": "", "vocab": ""}
     spec = "".join(f",{name}={value}" for name, value in chosen.items() if value != usual[name])
     echo(f"{trained.path} written; use it as infersent:{trained.path}+{vectors}{spec}")
-
-
-def _read_inference_data(data: str | None) -> Dataset:
-    """Read MedNLI, or another data set in its format, from its own folder or from one that holds a folder MedNLI."""
-    task = registry.task("MedNLI")
-    root = data_root(data)
-    folder = root if any((root / name).is_file() for name in _FILES) else locate(task, root)
-    return task.read(folder, {})

@@ -10,12 +10,13 @@ import click
 from medsenteval import registry
 from medsenteval.cli import shared_options as shared
 from medsenteval.cli.terminal import echo
-from medsenteval.comparison.word_subsets import Subsets, read_word_values, subset_scores
+from medsenteval.comparison.word_subsets import read_word_values, subset_scores
 from medsenteval.errors import DataError
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.running.result_store import ResultStore
 from medsenteval.statistics import Correlation
+from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
 
 
@@ -34,32 +35,24 @@ def subsets(
     """Score stored word similarity RESULTS on subsets of pairs: both words in the same interval of values."""
     values = read_word_values(table)
     wanted = None if tasks is None else {task.name for task in registry.select_tasks(tasks)}
-    used = [
-        result
-        for result in shared.settled(ResultStore(results).results())
-        if "first" in result.items and (wanted is None or result.task in wanted)
-    ]
+    stored = [result for result in shared.settled(ResultStore(results).results()) if "first" in result.items]
+    used = [result for result in stored if wanted is None or result.task in wanted]
     if not used:
         on = f" on {tasks}" if tasks else ""
         raise DataError(f"{results}: no results of word similarity{on}; `medsenteval run -t word` makes some")
     edges = shared.numbers_in("--limits", limits)
-    found = [
-        subset_scores([each for each in used if each.task == name], values, limits=edges, groups=groups, metric=metric)
-        for name in dict.fromkeys(result.task for result in used)
-    ]
+    by_task = grouped((result.task, result) for result in used)
+    found = [subset_scores(each, values, limits=edges, groups=groups, metric=metric) for each in by_task.values()]
     for each in found:
-        echo(_described(each))
+        rows = []
+        for score in each.scores:
+            shown = [f"{score.value:.3f}", f"[{score.low:.3f}, {score.high:.3f}]"]
+            shown = ["-", "too few"] if math.isnan(score.value) else shown
+            rows.append([score.encoder, each.label(score.subset), f"{score.n:,}", *shown])
+        header = ["Encoder", "Both words", "n", each.metric, "95 % interval"]
+        echo(f"{each.task}\n{text_table(header, rows, [False, False, True, True, True])}\n{each.left_out}\n")
     shared.say_cautions(used)
     shared.say_synthetic(used)
     if figure is not None:
         write_drawing(subset_curves(found, table.stem.replace("_", " ")), figure)
         echo(f"Figure: {figure}")
-
-
-def _described(found: Subsets) -> str:
-    rows = []
-    for score in found.scores:
-        shown = ["-", "too few"] if math.isnan(score.value) else [f"{score.value:.3f}", f"[{score.low:.3f}, {score.high:.3f}]"]
-        rows.append([score.encoder, found.label(score.subset), f"{score.n:,}", *shown])
-    header = ["Encoder", "Both words", "n", found.metric, "95 % interval"]
-    return f"{found.task}\n{text_table(header, rows, [False, False, True, True, True])}\n{found.left_out}\n"

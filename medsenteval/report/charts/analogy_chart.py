@@ -14,10 +14,7 @@ _SMALLEST_PLOT = 70.0
 
 
 def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float]], width: float | None = None) -> Drawing:
-    """Draw one metric of each relation (0 to 1), a panel for each encoder or the like; relations in the order of the data.
-
-    Panels stand side by side, or as many of them as fit ``width``.
-    """
+    """Draw one metric of each relation (0 to 1), a panel for each encoder or the like; as many as fit stand side by side."""
     relations = list(dict.fromkeys(name for values in series.values() for name in values))
     names = labels_of(relations, 260 if width is None else 0.42 * width, 11)
     left = 16 + max(name.width for name in names)
@@ -45,10 +42,11 @@ def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float
             if column == 0:
                 shapes += name.beside(left - 8, y + height / 2)
             value = values.get(relation)
-            said = f"{encoder}, {relation}: " + ("no question asked" if value is None else f"{value:.3f}")
             if value is None:
+                said = f"{encoder}, {relation}: no question asked"
                 shapes.append(Text(start + 4, y + height / 2 + 4, "–", fill="muted", size=11, title=said))
             else:
+                said = f"{encoder}, {relation}: {value:.3f}"
                 shapes.append(Rectangle(start, y + 3, max(plot * value, 0.5), height - 6, "accent", said))
                 shapes.append(Text(start + plot * value + 5, y + height / 2 + 4, f"{value:.2f}", fill="muted", size=10))
             y += height

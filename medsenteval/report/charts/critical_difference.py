@@ -27,10 +27,7 @@ def cliques(ranks: Sequence[float], critical_difference: float) -> list[tuple[in
 
 
 def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcome, width: float | None = None) -> Drawing:
-    """Draw mean ranks, best at the left; a bar joins encoders whose ranks differ by less than Nemenyi's critical difference.
-
-    In a ``width`` that leaves too little between the names at both sides, encoders stand one below the other instead.
-    """
+    """Draw mean ranks, best at the left; a bar joins encoders whose ranks differ by less than Nemenyi's critical difference."""
     order = sorted(range(len(encoders)), key=lambda i: float(outcome.mean_ranks[i]))
     ranks = [float(outcome.mean_ranks[i]) for i in order]
     names = [encoders[i] for i in order]
@@ -38,6 +35,7 @@ def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcom
         f"Mean ranks over {outcome.n_tasks} tasks, 1 is best; ranks that differ by {outcome.critical_difference:.2f} or more "
         f"differ at {outcome.level:g} (Nemenyi). Best: {names[0]}, {ranks[0]:.2f}."
     )
+    # Where names at both sides leave too little between them, encoders stand one below the other.
     drawn = None if width is not None and width < _NARROW else _with_names_at_both_sides(names, ranks, outcome, width)
     if drawn is None or (width is not None and drawn[0] > width):
         drawn = _one_below_the_other(names, ranks, outcome, width or _NARROW)

@@ -15,10 +15,7 @@ _SMALLEST_PLOT = 110.0
 
 
 def gap_panels(gaps: Sequence[DomainGap], width: float | None = None) -> Drawing:
-    """Draw shares of the way to a perfect score: dots are biomedical tasks, squares the means of their counterparts.
-
-    As many panels as fit ``width`` stand side by side.
-    """
+    """Draw shares of the way to a perfect score: dots are biomedical tasks, squares the means of their counterparts."""
     encoders = list(dict.fromkeys(gap.encoder for gap in gaps))
     tasks = list(dict.fromkeys(gap.biomedical.task for gap in gaps))
     said = {gap.biomedical.task: f"{gap.biomedical.task} {gap.biomedical.metric}" for gap in gaps}

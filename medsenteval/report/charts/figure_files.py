@@ -102,22 +102,20 @@ def painted(drawing: Drawing, kind: str) -> bytes:
 
 
 def _paint(axes: Any, shape: Shape, order: int, points: float) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Circle as Disc
-    from matplotlib.patches import Rectangle as Box
+    from matplotlib import lines, patches
 
     if isinstance(shape, Rectangle):
-        axes.add_patch(Box((shape.x, shape.y), shape.width, shape.height, color=COLOURS[shape.fill], lw=0, zorder=order))
+        axes.add_patch(
+            patches.Rectangle((shape.x, shape.y), shape.width, shape.height, color=COLOURS[shape.fill], lw=0, zorder=order)
+        )
     elif isinstance(shape, Line):
         style = (0, (4, 3)) if shape.dashed else "-"
-        across, down = (shape.x1, shape.x2), (shape.y1, shape.y2)
-        colour = COLOURS[shape.stroke]
-        axes.add_line(Line2D(across, down, color=colour, lw=shape.width * points, linestyle=style, zorder=order))
+        look = {"color": COLOURS[shape.stroke], "lw": shape.width * points, "linestyle": style}
+        axes.add_line(lines.Line2D((shape.x1, shape.x2), (shape.y1, shape.y2), **look, zorder=order))
     elif isinstance(shape, Circle):
-        inside = COLOURS["paper"] if shape.hollow else COLOURS[shape.fill]
-        edge = 1.5 * points if shape.hollow else 0
-        colour = COLOURS[shape.fill]
-        axes.add_patch(Disc((shape.x, shape.y), shape.radius, facecolor=inside, edgecolor=colour, lw=edge, zorder=order))
+        inside, edge = ("paper", 1.5 * points) if shape.hollow else (shape.fill, 0)
+        look = {"facecolor": COLOURS[inside], "edgecolor": COLOURS[shape.fill], "lw": edge}
+        axes.add_patch(patches.Circle((shape.x, shape.y), shape.radius, **look, zorder=order))
     else:
         axes.text(
             shape.x, shape.y, clean(shape.text), ha=_ALIGN[shape.anchor], va="baseline", color=COLOURS[shape.fill],

@@ -17,10 +17,7 @@ _SCORE = 64.0
 def interval_plot(
     title: str, metric: str, unit: str, baseline: float, scores: Mapping[str, Metric], width: float | None = None
 ) -> Drawing:
-    """Draw a row for each encoder in the order given: a dot for the score, a line for its interval, dashes for a baseline.
-
-    ``width`` is that of the whole figure; without it, the plot has one that suits a screen.
-    """
+    """Draw a row for each encoder in the order given: a dot for the score, a line for its interval, dashes for a baseline."""
     names = labels_of(scores, 220 if width is None else 0.42 * width)
     left = 12 + max(name.width for name in names)
     plot = _PLOT if width is None else width - left - 8 - _SCORE

@@ -53,10 +53,8 @@ def line_panels(
     width = width or _WIDTH
     across = max(1, min(len(panels), int(width / _NARROWEST)))
     plot = width / across - _LEFT - _RIGHT
-    roles: dict[str, int] = {}
-    for panel in panels:
-        for name in panel.lines:
-            roles.setdefault(name, len(roles))
+    names = dict.fromkeys(name for panel in panels for name in panel.lines)
+    roles = {name: number for number, name in enumerate(names)}
     shapes: list[Shape] = []
     x, top, height = 14.0, 4.0, 0.0
     for number, label in enumerate(labels_of([*roles, *([note] if note else [])], width - 28)):

@@ -8,6 +8,7 @@ from medsenteval.comparison.word_subsets import Subsets
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.interval_chart import axis_title
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
+from medsenteval.support.grouping import grouped
 
 
 def subset_curves(found: Sequence[Subsets], values_are: str, width: float | None = None) -> Drawing:
@@ -20,13 +21,13 @@ def subset_curves(found: Sequence[Subsets], values_are: str, width: float | None
             sizes = sorted({score.n for score in subsets.scores if score.subset == subset})
             n = f"{sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
             ticks[float(subset)] = f"{subsets.label(subset)}, n = {n}"
-        lines: dict[str, list[Point]] = {}
+        points = []
         for score in subsets.scores:
             where = f"{score.encoder}, {subsets.label(score.subset)}"
             said = f"{where}: {score.value:.3f} [{score.low:.3f}, {score.high:.3f}]"
-            lines.setdefault(score.encoder, []).append(Point(score.subset, score.value, score.low, score.high, said))
+            points.append((score.encoder, Point(score.subset, score.value, score.low, score.high, said)))
         measured = axis_title(subsets.task, subsets.metric, "fraction")
-        panels.append(Panel(subsets.task, values_are, measured, ticks, lines))
+        panels.append(Panel(subsets.task, values_are, measured, ticks, grouped(points)))
     described = (
         f"{found[0].metric} of encoders on subsets of the pairs of {', '.join(subsets.task for subsets in found)} by "
         f"{values_are}. The table holds the numbers."

@@ -36,13 +36,11 @@ class DisputedItem:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How often encoders agree on a task, and the items on which they agree least.
-
-    ``all_right``, ``all_wrong`` and ``split`` count items and are None where answers are not right or wrong.
-    """
+    """How often encoders agree on a task, and the items on which they agree least."""
 
     n: int
     items: tuple[DisputedItem, ...]
+    # Items; None where answers are not right or wrong.
     all_right: int | None = None
     all_wrong: int | None = None
     split: int | None = None
@@ -92,14 +90,12 @@ def _of_labels(
 def _of_numbers(
     names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, most: int
 ) -> Disagreement:  # fmt: skip
-    """Name the encoders with the lowest and the highest value.
-
-    Beside gold scores, values are ranks among the items: similarities of different encoders have no common scale.
-    """
+    """Name the encoders with the lowest and the highest value."""
     from scipy.stats import rankdata
 
     gold = columns[0]["gold"] if field == "predicted" else None
     values = np.array([column[field] for column in columns], dtype=np.float64)
+    # Ranks among the items: similarities of different encoders have no common scale.
     values = values if gold is None else rankdata(values, axis=1)
     n = values.shape[1]
     spread = values.max(axis=0) - values.min(axis=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import share_of_way
@@ -60,8 +60,7 @@ def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mappi
     means = {encoder: sum(values) / len(values) if values else 0.0 for encoder, values in shares.items()}
     order = sorted(comparison.encoders, key=lambda name: (ranks[name].rank if ranks else 0.0, -means[name]))
     if columns and all(column.synthetic for column in columns):
-        parts = [("Nothing is decided here: these are scores on synthetic sample data.", False)]
-        return Headline(tuple(parts), tuple(order))
+        return Headline((("Nothing is decided here: these are scores on synthetic sample data.", False),), tuple(order))
     if len(order) == 1:
         clear = sum(column.scores[order[0]].clear_of_baseline for column in columns if order[0] in column.scores)
         tasks = "1 task" if len(columns) == 1 else f"{len(columns)} tasks"
@@ -72,18 +71,17 @@ def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mappi
         pair = [found.seen_from(order[0]) for found in decisions if (found.task, found.metric) in shown]
         if sum(each.verdict == "better" for each in pair) < sum(each.verdict == "worse" for each in pair):
             order.reverse()
-            pair = [found.seen_from(order[0]) for found in decisions if (found.task, found.metric) in shown]
+            pair = [found.seen_from(order[0]) for found in pair]
         return Headline(tuple(_of_two(order[0], order[1], pair)), tuple(order), pair=tuple(pair))
     if not ranks:
         return Headline((("No encoder is called best: no task was tested for all of them.", False),), tuple(order))
     best = ranks[order[0]]
-    rows = tuple(RankRow(name, _around(ranks[name]), ranks[name].low <= best.high) for name in order)
-    return Headline(tuple(_of_many(rows)), tuple(order), rows)
-
-
-def _around(found: RankInterval) -> RankInterval:
-    """Return the interval widened to hold the rank itself: resampled ranks crowd towards the middle."""
-    return RankInterval(found.rank, min(found.low, found.rank), max(found.high, found.rank), found.best)
+    rows = []
+    for name, found in ((name, ranks[name]) for name in order):
+        # Widened to hold the rank itself: resampled ranks crowd towards the middle.
+        wide = replace(found, low=min(found.low, found.rank), high=max(found.high, found.rank))
+        rows.append(RankRow(name, wide, found.low <= best.high))
+    return Headline(tuple(_of_many(rows)), tuple(order), tuple(rows))
 
 
 def _of_two(first: str, second: str, pair: Sequence[Decision]) -> list[tuple[str, bool]]:
