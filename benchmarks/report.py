@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.page_html import render_page
 from medsenteval.support.text_table import text_table
 from tests.report.browser import find_chromium, launched, opened
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> None:
     n_encoders, n_tasks, resamples, times = (3, 4, 500, 1) if options.small else (20, 30, 10_000, 5)
     results = many_results(n_encoders, n_tasks)
     started = time.perf_counter()
-    page = build_page(results, options=PageOptions(resamples=resamples))
+    page = Page(results, options=PageOptions(resamples=resamples))
     compared = time.perf_counter()
     html = render_page(page)
     rendered = time.perf_counter()

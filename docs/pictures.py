@@ -16,7 +16,7 @@ from PIL import Image, ImageChops
 
 from medsenteval.comparison.compare import compare_results
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.report.page_content import build_page
+from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
 from medsenteval.running.record import reference_results
 from tests.report.browser import launched, opened
@@ -31,7 +31,7 @@ def main() -> None:
     results = [result for result in reference_results() if result.task in TASKS]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "report.html").write_text(render_page(build_page(results)), "utf-8")
+        (folder / "report.html").write_text(render_page(Page(results)), "utf-8")
         with launched() as browser, opened(browser, folder / "report.html", viewport=SCREEN) as page:
             page.screenshot(path=folder / "page.png")
         options = TableOptions(metrics=("spearman",), digits=2)

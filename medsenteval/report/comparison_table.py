@@ -59,11 +59,7 @@ class TableOptions:
 
 
 def render_comparison(comparison: Comparison, style: str = "text", options: TableOptions | None = None) -> str:
-    """Return a comparison in one of FORMATS.
-
-    As text it is whole: scores, differences, wins and ranks, notes. Markdown, LaTeX (a booktabs tabular) and CSV hold the
-    scores, or the differences if the options ask for these.
-    """
+    """Return a comparison in one of FORMATS: as text whole, in the others its scores, or its differences if asked for."""
     options = options or TableOptions()
     known = dict.fromkeys(column.metric for column in comparison.columns)
     if unknown := [name for name in options.metrics if name not in known]:
@@ -187,9 +183,8 @@ def _legend(comparison: Comparison, options: TableOptions) -> list[str]:
         lines.append("Best of a column: * (bold), shared by scores that lie less than half of what one item moves apart.")
     if tests:
         corrected = "uncorrected" if comparison.correction == "none" else f"{comparison.correction} within a column"
-        lines.append(
-            f"Letters: significantly better than these encoders at {comparison.level:g} ({' and '.join(tests)}, {corrected})."
-        )
+        how = f"{' and '.join(tests)}, {corrected}"
+        lines.append(f"Letters: significantly better than these encoders at {comparison.level:g} ({how}).")
     shown = _shown_columns(comparison, options)
     marks = {mark for column in shown for encoder in column.scores for mark in column.marks[encoder]}
     lines += [f"{note}." for mark, note in MARK_NOTES.items() if mark in marks]
@@ -291,12 +286,11 @@ def _paragraph(lines: Sequence[str]) -> str:
 def render_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], style: str, last_apart: bool = False
 ) -> str:  # fmt: skip
-    """Return a table as text, Markdown or LaTeX, or its rows as CSV; ``right`` says which columns hold numbers.
+    """Return a table in one of FORMATS, every cell escaped but those that are Markup; ``right`` are columns of numbers.
 
-    Every cell is escaped but those that are Markup; "-", which says that there is nothing, is an empty cell of CSV.
-    In LaTeX ``last_apart`` draws a rule above the last row.
+    In LaTeX (booktabs) ``last_apart`` draws a rule above the last row.
     """
-    if style == "csv":
+    if style == "csv":  # whose cell is empty where "-" says that there is nothing
         rows = [["" if cell == "-" else cell for cell in row] for row in rows]
     header, *rows = ([escape_cell(cell, style) for cell in row] for row in (header, *rows))
     if style == "csv":
@@ -321,11 +315,7 @@ def render_table(
 
 
 def _csv(comparison: Comparison, options: TableOptions) -> str:
-    """Return a line for each score, ours and published.
-
-    ``tested`` lists the encoders that it was tested against and ``p`` the corrected p values in the same order; ``n`` is the
-    number of items that the test rests on, and without a test the score.
-    """
+    """Return a line for each score, ours and published; ``n`` are the items of its test, and without a test its own."""
     header = (
         "task", "metric", "protocol", "encoder", "origin", "value", "low", "high", "baseline", "n", "best", "tested", "p",
         "better_than", "note",

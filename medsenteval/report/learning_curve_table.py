@@ -42,10 +42,7 @@ class CurvePoint:
 
 
 def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
-    """Return the points of all curves in order of size, a result on all training rows as the last point of its curve.
-
-    Where a task's results differ in more than the part, in seed or probe for one, each way is a curve of its own.
-    """
+    """Return the points of all curves in order of size, a result on all training rows as the last point of its curve."""
     points = []
     for others in grouped((result.task, result) for result in results).values():
         several_seeds = len({other.seed for other in others}) > 1

@@ -11,7 +11,7 @@ from medsenteval import registry
 from medsenteval.comparison.word_subsets import read_word_values
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
-from medsenteval.report.page_content import Page, PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.running.record import note_on_the_record
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore, load_results, of_tasks
@@ -28,10 +28,10 @@ def page_of(
         chosen = registry.select_names(tasks, [result.task for result in loaded])
         failures = [failure for failure in failures if failure.task in chosen]
     values = () if subsets_by is None else (read_word_values(subsets_by), subsets_by.stem.replace("_", " "))
-    page = build_page(results, failures, options, *values)
-    if not reference:
-        return page
-    return replace(page, comparison=replace(page.comparison, notes=(*note_on_the_record(results), *page.comparison.notes)))
+    page = Page(results, failures, options, *values)
+    if reference:
+        page.comparison = replace(page.comparison, notes=(*note_on_the_record(results), *page.comparison.notes))
+    return page
 
 
 def load_failures(places: Sequence[str], folder: Path, results: Sequence[Result] = ()) -> list[Failure]:

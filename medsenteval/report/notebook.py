@@ -16,7 +16,7 @@ from medsenteval.contracts import Result
 from medsenteval.report.answer_tables import render_decisions
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.loading import ready_folder
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.page_html import render_page
 from medsenteval.running.results import Results, load_results
 from medsenteval.statistics.verdicts import RankInterval
@@ -83,14 +83,9 @@ class Compared:
 
 
 def compare(
-    results: Given,
-    *,
-    rope: float = 1.0,
-    resamples: int = 10_000,
-    level: float = 0.05,
-    correction: str = "holm",
+    results: Given, *, rope: float = 1.0, resamples: int = 10_000, level: float = 0.05, correction: str = "holm",
     seed: int = 1111,
-) -> Compared:
+) -> Compared:  # fmt: skip
     """Compare encoders with paired tests; ``results`` are Results or the folder where they are stored.
 
     >>> results = medsenteval.evaluate(["lexical", "lexical,dimension=64"], "BIOSSES", name=["large", "small"])
@@ -105,7 +100,7 @@ def report(results: Given, output: str | Path = "report.html", **options: Any) -
     """Write one page that opens offline and return its path; ``options`` are those of PageOptions (title, level, ...)."""
     path = Path(output)
     ready_folder(path.parent)
-    write_atomically(path, render_page(build_page(_results_of(results), options=PageOptions(**options))))
+    write_atomically(path, render_page(Page(_results_of(results), options=PageOptions(**options))))
     return path
 
 

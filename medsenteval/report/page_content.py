@@ -24,14 +24,13 @@ from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.comparison_table import lettered, render_comparison
 from medsenteval.report.privacy import access_of, public_note, texts_may_be_shown
 from medsenteval.report.score_texts import number
-from medsenteval.report.sections.cost import EncoderCost, encoder_costs
+from medsenteval.report.sections.cost import encoder_costs
 from medsenteval.report.sections.disagreement import Disagreement, confusion_matrix, find_disagreements, item_texts
-from medsenteval.report.sections.headline import Headline, headline, share_of
-from medsenteval.report.sections.missing import MissingScore, missing_scores
-from medsenteval.report.sections.relations import RelationScores, relation_scores
+from medsenteval.report.sections.headline import headline, share_of
+from medsenteval.report.sections.missing import missing_scores
+from medsenteval.report.sections.relations import relation_scores
 from medsenteval.running.job_results import comparability, one_for_each_job, training_note
 from medsenteval.running.result_schema import Failure
-from medsenteval.statistics import FriedmanOutcome, Significance
 from medsenteval.statistics.verdicts import VERDICTS
 from medsenteval.support.grouping import grouped
 
@@ -56,56 +55,79 @@ class PageOptions:
     rope: float = 1.0
 
 
-@dataclass(frozen=True)
 class Cell:
     """A score as the table shows it."""
 
-    text: str
-    value: float
-    low: str
-    high: str
-    beats: tuple[str, ...]
-    best: bool
-    mark: str
-    share: float
+    def __init__(self, column: Column, encoder: str, comparison: Comparison) -> None:
+        score = column.scores[encoder]
+        text, self.low, self.high = (short(end, column.unit) for end in (score.value, score.low, score.high))
+        self.text, self.value = text + column.marks[encoder], score.value
+        self.beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
+        self.best, self.mark = encoder in column.best(), _mark(column, score)
+        self.share = share_of(column, encoder) or 0.0
 
 
-@dataclass(frozen=True, eq=False)
 class TaskView:
     """Everything about one task under one protocol: its metrics, and ``column``, the one that stands for it."""
 
-    name: str
-    column: Column
-    columns: tuple[Column, ...]
-    results: tuple[Result, ...]
-    access: str
-    smallest: str
-    notes: tuple[str, ...]
-    confusion: Mapping[str, list[list[int]]]
-    disagreement: Disagreement | None
+    def __init__(
+        self, name: str, column: Column, results: Sequence[Result], comparison: Comparison, options: PageOptions
+    ) -> None:  # fmt: skip
+        may_be_shown = texts_may_be_shown(column.task, options.include_restricted)
+        one_seed = min(result.seed for result in results)
+        chosen = {result.encoder: result for result in reversed(results)}
+        chosen |= {result.encoder: result for result in results if result.seed == one_seed}
+        chosen = {encoder: chosen[encoder] for encoder in comparison.encoders if encoder in chosen}
+        smallest = smallest_shown(column, comparison.level)
+        self.name, self.column, self.results = name, column, tuple(results)
+        self.columns = tuple(each for each in comparison.columns if each.key == column.key)
+        self.access = access_of(column.task)
+        self.smallest = "" if smallest is None else number(smallest, column.unit)
+        self.notes = tuple(dict.fromkeys(public_note(note, may_be_shown) for result in results for note in result.notes))
+        matrices = {encoder: confusion_matrix(result) for encoder, result in chosen.items()}
+        self.confusion = {encoder: matrix for encoder, matrix in matrices.items() if matrix is not None}
+        self.disagreement = _disagreement(chosen, column, options, may_be_shown)
 
 
-@dataclass(frozen=True, eq=False)
 class Page:
-    """All that a report shows, before any mark-up; ``cells`` has the columns of the table of scores."""
+    """All that a report shows, before any mark-up; ``cells`` has the columns of the table of scores.
 
-    options: PageOptions
-    comparison: Comparison
-    groups: tuple[str, ...]
-    cells: Mapping[Column, Mapping[str, Cell]]
-    views: tuple[TaskView, ...]
-    rank: FriedmanOutcome | Significance | str
-    headline: Headline
-    decisions: tuple[Decision, ...]
-    gaps: tuple[DomainGap, ...]
-    analogies: tuple[RelationScores, ...]
-    subsets: tuple[Subsets, ...]
-    subsets_by: str
-    without_subsets: tuple[str, ...]
-    costs: tuple[EncoderCost, ...]
-    missing: tuple[MissingScore, ...]
-    n_results: int
-    version: str = __version__
+    ``word_values`` (frequencies, for example) add subset curves; ``subsets_by`` says what they are.
+    """
+
+    version = __version__
+
+    def __init__(
+        self, results: Sequence[Result], failures: Sequence[Failure] = (), options: PageOptions | None = None,
+        word_values: Mapping[str, float] | None = None, subsets_by: str = "",
+    ) -> None:  # fmt: skip
+        self.options = options = options or PageOptions()
+        self.comparison = comparison = compare_results(
+            results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
+        )
+        # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
+        named, _ = one_for_each_job(results)
+        tasks = [column.task for column in comparison.columns]
+        named.sort(key=lambda result: (tasks.index(result.task), comparison.encoders.index(result.encoder)))
+        by_key = grouped((comparability(result), result) for result in named)
+        # A task under a protocol is shown by its first headline metric, or else its first metric.
+        first = {column.key: column for column in reversed(comparison.columns)}
+        first |= {column.key: column for column in comparison.headline_columns()}
+        shown = [first[key] for key in dict.fromkeys(column.key for column in comparison.columns)]
+        self.views = [TaskView(f"task-{i}", each, by_key[each.key], comparison, options) for i, each in enumerate(shown)]
+        self.groups = tuple(dict.fromkeys(group_of(column.task) for column in shown))
+        headlines = [column for column in comparison.columns if column.headline]
+        self.cells = {column: {name: Cell(column, name, comparison) for name in column.scores} for column in headlines}
+        self.rank = ranking(comparison)
+        self.decisions = decide(comparison, options.rope, power=False)
+        self.headline = headline(comparison, self.decisions, ranks_with_intervals(comparison, seed=options.seed))
+        self.gaps = _gaps(named, comparison)
+        self.analogies = relation_scores(named)
+        self.subsets, self.without_subsets = _subsets(named, word_values)
+        self.subsets_by = subsets_by
+        self.costs = encoder_costs(named, comparison.encoders)
+        self.missing = missing_scores(named, comparison.encoders, failures, options.data, options.include_restricted)
+        self.n_results = len(results)
 
     @property
     def anchors(self) -> dict[str, str]:
@@ -120,14 +142,12 @@ class Page:
         return training_note(told.values()) if told else ""
 
     def payload(self) -> dict[str, Any]:
-        """Return what the page's script needs: confusion matrices, every pair's difference, and the table to take away.
-
-        A pair is [first, second, difference, low, high, corrected p, verdict] with the places of encoders and verdict.
-        """
+        """Return what the page's script needs: confusion matrices, every pair's difference, and the table to take away."""
         encoders = self.comparison.encoders
         pairs = grouped(((found.task, found.metric), found) for found in self.decisions)
 
         def pair(found: Decision) -> list[float]:
+            """Return [first, second, difference, low, high, corrected p, verdict] with the places of encoders and verdict."""
             numbers = (found.interval.estimate, found.interval.low, found.interval.high, found.corrected)
             places = [encoders.index(found.first), encoders.index(found.second)]
             return [*places, *(round(each, 5) for each in numbers), VERDICTS.index(found.verdict)]
@@ -154,49 +174,6 @@ class Page:
         }
 
 
-def build_page(
-    results: Sequence[Result],
-    failures: Sequence[Failure] = (),
-    options: PageOptions | None = None,
-    word_values: Mapping[str, float] | None = None,
-    values_are: str = "",
-) -> Page:
-    """Compare the results and gather what a page shows; ``word_values`` (frequencies, for example) add subset curves."""
-    options = options or PageOptions()
-    comparison = compare_results(
-        results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed
-    )
-    # From here on an encoder's name is its label: two encoders of one name stay apart in every table.
-    named, _ = one_for_each_job(results)
-    tasks = [column.task for column in comparison.columns]
-    named.sort(key=lambda result: (tasks.index(result.task), comparison.encoders.index(result.encoder)))
-    by_key = grouped((comparability(result), result) for result in named)
-    views = tuple(
-        _view(f"task-{place}", column, by_key[column.key], comparison, options)
-        for place, column in enumerate(_first_columns(comparison))
-    )
-    subsets, without = _subsets(named, word_values)
-    decisions = decide(comparison, options.rope, power=False)
-    return Page(
-        options=options,
-        comparison=comparison,
-        groups=tuple(dict.fromkeys(group_of(view.column.task) for view in views)),
-        cells={column: _cells(column, comparison) for column in comparison.columns if column.headline},
-        views=views,
-        rank=ranking(comparison),
-        headline=headline(comparison, decisions, ranks_with_intervals(comparison, seed=options.seed)),
-        decisions=tuple(decisions),
-        gaps=_gaps(named, comparison),
-        analogies=relation_scores(named),
-        subsets=subsets,
-        subsets_by=values_are,
-        without_subsets=without,
-        costs=encoder_costs(named, comparison.encoders),
-        missing=missing_scores(named, comparison.encoders, failures, options.data, options.include_restricted),
-        n_results=len(results),
-    )
-
-
 def group_of(task: str) -> str:
     """Return the group that a task is in, "other" for those of plug-ins."""
     return next((group for group, table in TASK_GROUPS.items() if task in table), "other")
@@ -211,18 +188,6 @@ def short(value: float, unit: str) -> str:
     return f"{value:.{_digits(unit)}f}"
 
 
-def _cells(column: Column, comparison: Comparison) -> dict[str, Cell]:
-    best = column.best()
-    cells = {}
-    for encoder, score in column.scores.items():
-        value, low, high = (short(end, column.unit) for end in (score.value, score.low, score.high))
-        beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
-        share = share_of(column, encoder) or 0.0
-        text = value + column.marks[encoder]
-        cells[encoder] = Cell(text, score.value, low, high, beats, encoder in best, _mark(column, score), share)
-    return cells
-
-
 def _mark(column: Column, score: Metric) -> str:
     """Return "!" for a score not better than the constant answer, "?" for one whose interval reaches it."""
     if column.synthetic:
@@ -232,34 +197,6 @@ def _mark(column: Column, score: Metric) -> str:
         return "!"
     nearest = score.low if column.higher_is_better else score.high
     return "" if sign * (nearest - column.baseline) > 0 else "?"
-
-
-def _first_columns(comparison: Comparison) -> list[Column]:
-    """Return the column that stands for each task and protocol: its first headline metric, or else its first metric."""
-    first = {column.key: column for column in reversed(comparison.columns)}
-    first |= {column.key: column for column in comparison.headline_columns()}
-    return [first[key] for key in dict.fromkeys(column.key for column in comparison.columns)]
-
-
-def _view(name: str, column: Column, results: Sequence[Result], comparison: Comparison, options: PageOptions) -> TaskView:
-    may_be_shown = texts_may_be_shown(column.task, options.include_restricted)
-    one_seed = min(result.seed for result in results)
-    chosen = {result.encoder: result for result in reversed(results)}
-    chosen |= {result.encoder: result for result in results if result.seed == one_seed}
-    chosen = {encoder: chosen[encoder] for encoder in comparison.encoders if encoder in chosen}
-    matrices = {encoder: matrix for encoder, result in chosen.items() if (matrix := confusion_matrix(result)) is not None}
-    notes = dict.fromkeys(public_note(note, may_be_shown) for result in results for note in result.notes)
-    return TaskView(
-        name=name,
-        column=column,
-        columns=tuple(each for each in comparison.columns if each.key == column.key),
-        results=tuple(results),
-        access=access_of(column.task),
-        smallest="" if (found := smallest_shown(column, comparison.level)) is None else number(found, column.unit),
-        notes=tuple(notes),
-        confusion=matrices,
-        disagreement=_disagreement(chosen, column, options, may_be_shown),
-    )
 
 
 def _disagreement(
@@ -279,24 +216,23 @@ def _disagreement(
     return replace(found, items=tuple(replace(item, texts=texts.get(item.id, ())) for item in found.items))
 
 
-def _gaps(results: Sequence[Result], comparison: Comparison) -> tuple[DomainGap, ...]:
+def _gaps(results: Sequence[Result], comparison: Comparison) -> list[DomainGap]:
     try:
-        return tuple(sorted(domain_gaps(results), key=lambda gap: comparison.encoders.index(gap.encoder)))
+        return sorted(domain_gaps(results), key=lambda gap: comparison.encoders.index(gap.encoder))
     except SettingsError:
         # No encoder has both halves: the page has no such section.
-        return ()
+        return []
 
 
-def _subsets(
-    results: Sequence[Result], values: Mapping[str, float] | None
-) -> tuple[tuple[Subsets, ...], tuple[str, ...]]:  # fmt: skip
+def _subsets(results: Sequence[Result], values: Mapping[str, float] | None) -> tuple[list[Subsets], list[str]]:
     """Return the scores by subset of each word similarity task, and why some have none."""
     if values is None:
-        return (), ()
+        return [], []
     by_task = grouped((result.task, result) for result in results if "first" in result.items)
     if not by_task:
         raise SettingsError("subset curves need results of word similarity tasks; `medsenteval run -t word` makes some")
-    found, left_out = [], []
+    found: list[Subsets] = []
+    left_out: list[str] = []
     for name, of_task in by_task.items():
         try:
             subsets = subset_scores(of_task, values)
@@ -307,4 +243,4 @@ def _subsets(
             left_out.append(f"{name}: too few pairs in every subset")
         else:
             found.append(subsets)
-    return tuple(found), tuple(left_out)
+    return found, left_out

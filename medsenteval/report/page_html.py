@@ -59,32 +59,23 @@ def render_page(page: Page) -> str:
     comparison = page.comparison
     last = max(len(comparison.encoders) - 1, 1)
     return environment.get_template("page.html").render(
-        page=page,
-        comparison=comparison,
-        letters=comparison.letters(),
-        group_of=group_of,
-        number=number,
-        short=short,
+        page=page, comparison=comparison, headline=page.headline, letters=comparison.letters(),
+        group_of=group_of, number=number, short=short, file_name_of=file_name_of, printed_columns=_PRINTED_COLUMNS,
         chart=lambda name, id: Markup(inline_svg(figures[name], id)),
-        file_name_of=file_name_of,
         friedman=page.rank if isinstance(page.rank, FriedmanOutcome) else None,
         wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
         without_hope=without_hope(page.rank, comparison.level),
         wins=comparison.wins_ties_losses(),
-        headline=page.headline,
         places={row.encoder: row.interval.rank for row in page.headline.ranks},
         tint=lambda share: "t-" if share <= 0 else f"t{min(_TINTS - 1, int(share * _TINTS))}",
         # Where a mean rank lies between the first place (0) and the last (100).
         at=lambda rank: round(100 * (rank - 1) / last, 2),
         reach=max((abs(end) for each in page.headline.pair for end in _ends(each)), default=0.0) or 1.0,
         unit=_unit,
-        printed_columns=_PRINTED_COLUMNS,
         tests=sorted({column.test for column in comparison.columns if column.test}),
-        style=Markup(style),
-        script=Markup(script),
+        style=Markup(style), script=Markup(script), policy=_policy(style, script),
         payload=Markup(embedded_json(page.payload())),
-        policy=_policy(style, script),
-    )
+    )  # fmt: skip
 
 
 def embedded_json(value: Mapping[str, Any]) -> str:

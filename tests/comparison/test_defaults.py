@@ -16,7 +16,7 @@ from medsenteval.comparison.prediction import Columns, correlate_columns
 from medsenteval.comparison.significance import Comparison
 from medsenteval.comparison.word_subsets import pair_subsets, subset_scores
 from medsenteval.contracts import Result
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.statistics import bootstrap, correlations, fisher_interval
 from tests.comparison.results_of import word_result
 from tests.comparison.simulated import accuracy_result, correlation_result
@@ -51,7 +51,7 @@ def compared_in_a_notebook(results: Sequence[Result], **told: Any) -> list[Any]:
 
 
 def page(results: Sequence[Result], **told: Any) -> list[Any]:
-    made = build_page(results, options=PageOptions(**told))
+    made = Page(results, options=PageOptions(**told))
     return [*numbers_of(made.comparison), made.headline, made.decisions, made.options]
 
 

@@ -13,7 +13,7 @@ from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import planned_differences, published_items, shown_differences, smallest_published
 from medsenteval.contracts import Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.report.page_content import build_page
+from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
 from medsenteval.running.job_results import comparability
 from medsenteval.running.score_table import detail_table
@@ -106,7 +106,7 @@ def test_a_decided_pair_needs_no_items() -> None:
 
 def test_the_page_says_from_what_differences_on_the_items_show_something() -> None:
     _, error = left_out_error(rated())
-    page = build_page(rated())
+    page = Page(rated())
     assert page.views[0].smallest == f"{FACTOR * error:.3f}"
     assert f"{N} items, which show differences from {FACTOR * error:.3f} on" in render_page(page)
 

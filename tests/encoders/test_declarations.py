@@ -13,7 +13,7 @@ from medsenteval.encoders.declarations import declared_tasks, read_declaration
 from medsenteval.encoders.recipes import describe, recipes
 from medsenteval.errors import EncoderError, UnknownNameError
 from medsenteval.report.comparison_table import render_comparison
-from medsenteval.report.page_content import build_page
+from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
 from medsenteval.running.result_store import load_results
 from medsenteval.running.score_table import detail_table, score_table
@@ -76,7 +76,7 @@ def test_scores_on_declared_data_are_marked_everywhere_and_unknown_is_told() -> 
         assert told in text
     assert r"90.00\P{}" in render_comparison(comparison, "latex")
     assert TRAINED_NOTE in render_comparison(comparison, "csv")
-    page = render_page(build_page(results))
+    page = render_page(Page(results))
     assert told in page
     assert "90.00¶" in page
     nobody = score_table([declared("silent", None)])

@@ -23,7 +23,7 @@ from medsenteval.interop.model_card import model_card_block
 from medsenteval.interop.mteb_results import export_results, read_mteb_folder, to_mteb
 from medsenteval.report.comparison_table import FORMATS, render_comparison
 from medsenteval.report.learning_curve_table import curve_points, render_curves
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.page_html import render_page
 from medsenteval.running.plan import estimate_job, in_words
 from medsenteval.running.rescoring import read_again
@@ -101,7 +101,7 @@ def use(results: Sequence[Result], folder: Path, page: bool = True, again: bool 
         lambda: export_results(results, folder),
         lambda: model_card_block([replace(first, synthetic=False)]),
         lambda: read_again(first, sample_root()) if again else None,
-        lambda: render_page(build_page(results, [], PageOptions(resamples=100))).encode("utf-8") if page else None,
+        lambda: render_page(Page(results, [], PageOptions(resamples=100))).encode("utf-8") if page else None,
     ):
         with suppress(MedSentEvalError):
             more()

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from medsenteval.cli.main import main
 from medsenteval.datasets.locate import sample_root
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.page_html import render_page
 from medsenteval.running.result_schema import Failure
 from tests.report.browser import find_axe, find_chromium, launched, opened
@@ -31,7 +31,7 @@ def _chromium() -> None:
 def write_page(folder: Path, results: Any, **options: Any) -> Path:
     failures = [Failure("CR", "encoder-01-of-some-family", "s", "out of memory", "MemoryError")]
     path = folder / "report.html"
-    path.write_text(render_page(build_page(results, failures, PageOptions(resamples=300, **options))), "utf-8")
+    path.write_text(render_page(Page(results, failures, PageOptions(resamples=300, **options))), "utf-8")
     return path
 
 
@@ -264,7 +264,7 @@ def test_a_phone_shows_cards_and_the_page_never_scrolls_sideways(browser: Any, p
 
 def test_the_differences_of_two_encoders_fit_a_phone(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "two.html"
-    path.write_text(render_page(build_page(many_results(2, 10), options=PageOptions(resamples=200))), "utf-8")
+    path.write_text(render_page(Page(many_results(2, 10), options=PageOptions(resamples=200))), "utf-8")
     with opened(browser, path, viewport={"width": 390, "height": 844}) as page:
         assert page.locator(".pair tbody tr").count() == 10
         cells = page.eval_on_selector_all(

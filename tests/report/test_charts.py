@@ -40,7 +40,7 @@ from medsenteval.report.charts.heat_map import HeatCell, heat_map, ramp_step
 from medsenteval.report.charts.interval_chart import interval_plot
 from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.figures import draw_heat_map, named_figures, write_figures
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.sections.relations import compared_bars
 from medsenteval.statistics import friedman
 from tests.comparison.simulated import accuracy_result, simulated_result
@@ -321,7 +321,7 @@ def test_png_without_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_every_figure_is_written(tmp_path: Path) -> None:
     results = [*gap_results(), analogy_result("one", {"treats": 0.5}), analogy_result("two", {"treats": 0.1})]
-    page = build_page(results, options=PageOptions(resamples=200))
+    page = Page(results, options=PageOptions(resamples=200))
     assert [name for name, _ in named_figures(page)] == [
         "heat-map", "critical-difference", "intervals-MedNLI", "intervals-RQE", "intervals-BMASS", "intervals-MRPC",
         "intervals-SNLI", "domain-gap", "analogies-BMASS",
@@ -354,7 +354,7 @@ def test_the_heat_map_turns_errors_round_and_shows_the_best_first() -> None:
         metric = Metric("mse", error, error, error, 0.8, "fraction", 3)
         return simulated_result("SICKRelatedness", encoder, [metric], {"id": ["1"], "mse": [error]})
 
-    page = build_page([result("bad", 0.7), result("good", 0.2)], options=PageOptions(resamples=200))  # type: ignore[list-item]
+    page = Page([result("bad", 0.7), result("good", 0.2)], options=PageOptions(resamples=200))  # type: ignore[list-item]
     boxes = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
     assert boxes[0] == "good, SICKRelatedness mse: 0.200 (75% of the way)"
     assert boxes[1].startswith("bad, SICKRelatedness mse: 0.700 (13%")
@@ -365,7 +365,7 @@ def test_a_task_with_one_answer_has_no_way_to_go() -> None:
     results = [accuracy_result("RQE", name, [1, 1], [1, 0]) for name in "ab"]
     for result in results:
         object.__setattr__(result, "metrics", (Metric("acc", 50, 0, 100, 100, "percent", 2),))
-    page = build_page(results, options=PageOptions(resamples=200))
+    page = Page(results, options=PageOptions(resamples=200))
     titles = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
     assert titles == [f"{name}, RQE acc: 50.00 (not above the constant answer)" for name in "ab"]
 
@@ -381,7 +381,7 @@ def figures_for(width: float) -> list[Drawing]:
         for result in [*gap_results(), analogy_result("one", {"treats": 0.5, "is a finding site of": 0.1 * encoder})]
         if result.encoder == "one"
     ]
-    page = build_page(results, options=PageOptions(resamples=200))
+    page = Page(results, options=PageOptions(resamples=200))
     return [*(drawing for _, drawing in named_figures(page, width)), subset_curves([subsets(LONG)], "frequency", width)]
 
 
@@ -412,5 +412,5 @@ def test_labels_hold_the_whole_name_in_lines_of_their_width(name: str, width: fl
 
 
 def test_many_encoders_fit() -> None:
-    page = build_page(many_results(20, 6, n_items=60), options=PageOptions(resamples=200))
+    page = Page(many_results(20, 6, n_items=60), options=PageOptions(resamples=200))
     assert all(within(drawing) for _, drawing in named_figures(page))

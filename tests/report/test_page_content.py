@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix as reference_matrix
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Metric
 from medsenteval.errors import SettingsError
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.sections.disagreement import confusion_matrix, find_disagreements
 from medsenteval.report.sections.relations import relation_scores
 from medsenteval.running.result_schema import Failure
@@ -26,7 +26,7 @@ QUICK = PageOptions(resamples=300)
 
 def test_cells_are_the_comparison() -> None:
     results = many_results(4, 10, n_items=150)
-    page = build_page(results, options=QUICK)
+    page = Page(results, options=QUICK)
     comparison = compare_results(results, resamples=300)
     ours = {(column.label, column.metric): cells for column, cells in page.cells.items()}
     assert page.comparison.encoders == comparison.encoders
@@ -51,7 +51,7 @@ def test_long_runs_of_letters_are_shortened() -> None:
     gold = np.zeros(200, dtype=int)
     predicted = [np.array([0] * right + [1] * (200 - right)) for right in (190, 60, 57, 40, 30)]
     results = [accuracy_result("RQE", f"e{i}", gold, answer) for i, answer in enumerate(predicted)]
-    (cells,) = build_page(results, options=QUICK).cells.values()
+    (cells,) = Page(results, options=QUICK).cells.values()
     assert cells["e0"].beats == ("b–e",)
     assert cells["e1"].beats == ("d", "e")
 
@@ -59,7 +59,7 @@ def test_long_runs_of_letters_are_shortened() -> None:
 def test_tasks_stand_in_the_order_of_the_catalogue_and_encoders_as_given() -> None:
     gold = [0, 1] * 10
     made = [accuracy_result(task, name, gold, gold) for name in ("z", "a") for task in ("Mine", "MR", "RQE", "MedNLI")]
-    page = build_page(made, options=QUICK)
+    page = Page(made, options=QUICK)
     assert [view.column.task for view in page.views] == ["MedNLI", "RQE", "MR", "Mine"]
     assert page.groups == ("sentence", "general", "other")
     assert page.comparison.encoders == ("z", "a")
@@ -72,9 +72,7 @@ def test_marks_where_lower_is_better() -> None:
             "SICKRelatedness", encoder, [Metric("mse", value, low, high, 0.8, "fraction", 9)], {"id": ["1", "2"]}
         )
 
-    page = build_page(
-        [result("bad", 0.9, 0.8, 1), result("fair", 0.7, 0.6, 0.85), result("good", 0.2, 0.1, 0.3)], options=QUICK
-    )
+    page = Page([result("bad", 0.9, 0.8, 1), result("fair", 0.7, 0.6, 0.85), result("good", 0.2, 0.1, 0.3)], options=QUICK)
     ((column, cells),) = page.cells.items()
     assert {name: cell.mark for name, cell in cells.items()} == {"bad": "!", "fair": "?", "good": ""}
     assert not column.higher_is_better
@@ -90,7 +88,7 @@ def test_seeds_and_protocols() -> None:
         accuracy_result("RQE", "two", gold, wrong, seed=1, label_names=("no", "yes")),
         accuracy_result("RQE", "two", gold, gold, seed=1, how="RQE@1|kfold-5|exact|seed=1|data=abc"),
     ]
-    page = build_page(results, options=QUICK)
+    page = Page(results, options=QUICK)
     assert [view.column.label for view in page.views] == ["RQE [1]", "RQE [2]"]
     assert [(job.encoder, job.seed) for job in page.views[0].results] == [("one", 1), ("one", 2), ("two", 1)]
     assert next(iter(page.cells.values()))["one"].value == pytest.approx((100 + 100 * 31 / 40) / 2)
@@ -203,14 +201,14 @@ def test_missing_scores_and_their_reasons(tmp_path: Path) -> None:
         Failure("RQE", "one", "other", "an old failure of a job that has a result", "DataError"),
     ]
     (tmp_path / "MedNLI").mkdir()
-    page = build_page(results, failures, PageOptions(resamples=300, data=tmp_path))
+    page = Page(results, failures, PageOptions(resamples=300, data=tmp_path))
     said = {(each.task, each.encoders): each.reason for each in page.missing}
     assert said["PICO", ("two",)] == "failed: cannot hold 3 GB"
     assert said["BioC", ("two",)] == "no result stored: not run"
     assert said["MedNLI", ()] == "not run, though its data is in the data folder"
     assert said["BIOSSES", ()].startswith("skipped: its data is not in the data folder. To get it: ")
     assert len(said) == 2 + 7
-    without_folder = build_page(results, failures, QUICK).missing
+    without_folder = Page(results, failures, QUICK).missing
     assert {each.reason.split(".")[0] for each in without_folder if each.task == "BIOSSES"} == {
         "no result stored: not run, or its data was absent"
     }
@@ -222,7 +220,7 @@ def test_cost() -> None:
     first = accuracy_result("RQE", "one", gold, gold, performance={"texts_encoded": 50, "peak_memory_mb": 70.0}, **more)
     cached = accuracy_result("PICO", "one", gold, gold, performance={"texts_encoded": 0, "peak_memory_mb": 90.0}, **more)
     bare = accuracy_result("RQE", "two", gold, gold)
-    one, two = build_page([first, cached, bare], options=QUICK).costs
+    one, two = Page([first, cached, bare], options=QUICK).costs
     assert (one.read, one.encode, one.fit, one.texts_encoded) == (2.0, 4.0, 6.0, 50)
     # What the cache gave took no encoding: it is not counted as speed.
     assert one.per_second == 25.0
@@ -253,11 +251,11 @@ def word_result(task: str, name: str, n: int) -> Any:
 
 def test_subsets() -> None:
     results = [word_result("UMNSRS-sim", "one", 30), word_result("MiniMayoSRS", "one", 6), word_result("RG-65", "one", 2)]
-    page = build_page(results, (), QUICK, {f"w{i}": float(i) for i in range(30)}, "frequency")
+    page = Page(results, (), QUICK, {f"w{i}": float(i) for i in range(30)}, "frequency")
     assert [subsets.task for subsets in page.subsets] == ["UMNSRS-sim"]
     assert all(not math.isnan(score.value) for score in page.subsets[0].scores)
     assert len(page.without_subsets) == 2
     assert page.without_subsets[0] == "MiniMayoSRS: too few pairs in every subset"
     assert "RG-65" in page.without_subsets[1]
     with pytest.raises(SettingsError, match="word similarity"):
-        build_page([accuracy_result("RQE", "one", [0, 1], [0, 1])], (), QUICK, {"w": 1.0}, "frequency")
+        Page([accuracy_result("RQE", "one", [0, 1], [0, 1])], (), QUICK, {"w": 1.0}, "frequency")

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.errors import SettingsError
 from medsenteval.report.loading import ready_folder
-from medsenteval.report.page_content import PageOptions, build_page
+from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.page_html import embedded_json, render_page
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore
@@ -69,7 +69,7 @@ def html() -> str:
     results = [*many_results(3, 12, n_items=80), analogy_result("encoder-00-of-some-family", {"treats": 0.5})]
     # A second seed is worth a note.
     results.append(accuracy_result("MedNLI", "encoder-00-of-some-family", [0, 1], [0, 1], seed=2))
-    return render_page(build_page(results, options=QUICK))
+    return render_page(Page(results, options=QUICK))
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def one_of_everything() -> str:
     results = [replace(result, dimension=64 * (1 + names[result.encoder])) for result in results]
     failures = [Failure("MR", "encoder-01-of-some-family", "MR@1|nested-10|exact", "out of memory", "MemoryError")]
     values = {f"{side}{row}": float(row * row) for row in range(24) for side in "wv"}
-    html = render_page(build_page(results, failures, QUICK, word_values=values, values_are="frequency"))
+    html = render_page(Page(results, failures, QUICK, word_values=values, subsets_by="frequency"))
     html = re.sub(r"<(style|script)\b.*?</\1>", r"", html, flags=re.DOTALL)
     html = re.sub(
         r"<meta (http-equiv|name=\"generator\").*\n",
@@ -145,10 +145,10 @@ def test_tables_can_be_heard(outline: Outline) -> None:
 
 def test_sections_without_results_are_absent() -> None:
     gold = [0, 1] * 10
-    page = build_page([accuracy_result("Mine", "one", gold, gold)], options=QUICK)
+    page = Page([accuracy_result("Mine", "one", gold, gold)], options=QUICK)
     ids = {attributes.get("id") for attributes in Outline(render_page(page)).all("section")}
     assert ids == {"scores", "tasks", "cost"}
-    two = build_page([accuracy_result(t, e, gold, gold) for t in ("Mine", "Own") for e in "ab"], options=QUICK)
+    two = Page([accuracy_result(t, e, gold, gold) for t in ("Mine", "Own") for e in "ab"], options=QUICK)
     assert "Wilcoxon’s p = 1.0000" in render_page(two)
 
 
@@ -158,7 +158,7 @@ def test_every_section_is_there(outline: Outline) -> None:
 
 
 def test_hostile_names_stay_text() -> None:
-    page = build_page(hostile_results(), options=PageOptions(resamples=300, title=HOSTILE, include_restricted=True))
+    page = Page(hostile_results(), options=PageOptions(resamples=300, title=HOSTILE, include_restricted=True))
     html = render_page(page)
     html.encode("utf-8")
     outline = Outline(html)
@@ -179,8 +179,8 @@ def test_json_ends_no_script() -> None:
 
 
 def test_synthetic_data_is_said_to_be_synthetic() -> None:
-    real = build_page([accuracy_result("RQE", "one", [0, 1], [0, 1])], options=QUICK)
-    made = build_page([accuracy_result("RQE", "one", [0, 1], [0, 1], synthetic=True)], options=QUICK)
+    real = Page([accuracy_result("RQE", "one", [0, 1], [0, 1])], options=QUICK)
+    made = Page([accuracy_result("RQE", "one", [0, 1], [0, 1], synthetic=True)], options=QUICK)
     assert "Synthetic sample data." not in render_page(real)
     assert "Synthetic sample data." in render_page(made)
     assert '<span class="synthetic">synthetic</span>' in render_page(made)

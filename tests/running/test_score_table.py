@@ -11,7 +11,7 @@ import pytest
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, Result
 from medsenteval.report.comparison_table import render_comparison
-from medsenteval.report.page_content import build_page
+from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
 from medsenteval.running.score_table import detail_table, score_table
 from tests.comparison.simulated import accuracy_result
@@ -74,7 +74,7 @@ def test_scores_of_cut_texts_are_marked_above_one_percent(style: str, mark: str)
     assert "§" not in render_comparison(compare_results([bearable, *OTHERS], resamples=100), style)
     assert "75.00§" in score_table([cut, bearable])
     assert (score_table([cut, bearable]) + detail_table([cut, bearable])).count("§") == 4
-    page = build_page([cut, *OTHERS])
+    page = Page([cut, *OTHERS])
     assert next(iter(page.cells.values()))["cut"].text == "75.0§"
 
 
@@ -87,7 +87,7 @@ def test_csv_says_it_in_words_and_keeps_numbers_numbers() -> None:
 
 def test_the_page_carries_it_in_its_tables() -> None:
     pytest.importorskip("jinja2")
-    page = build_page([KNOWS_LITTLE, *OTHERS])
+    page = Page([KNOWS_LITTLE, *OTHERS])
     (cells,) = page.cells.values()
     assert {name: cell.text for name, cell in cells.items()} == {"little": "75.0‡", "half": "85.0", "whole": "95.0"}
     html = render_page(page)

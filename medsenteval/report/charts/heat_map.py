@@ -25,18 +25,14 @@ class HeatCell:
 def heat_map(
     encoders: Sequence[str], tasks: Sequence[str], cells: Sequence[Sequence[HeatCell | None]], width: float | None = None
 ) -> Drawing:
-    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score.
-
-    Many tasks are laid out in several bands below each other, so that the figure fits a page. With a ``width``, either
-    encoders or tasks are the rows, whichever makes the figure lower.
-    """
+    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score."""
     described = (
         f"Scores of {len(encoders)} encoders on {len(tasks)} tasks, darker where more of the way from the best constant answer "
         "to a perfect score is covered. The table of scores holds the same numbers."
     )
     said = [[f"{encoder}, {task}" for task in tasks] for encoder in encoders]
     layouts = [_bands(encoders, tasks, cells, said, width)]
-    if width is not None:
+    if width is not None:  # rows are whichever of encoders and tasks makes the figure lower
         layouts.append(_bands(tasks, encoders, list(zip(*cells, strict=True)), list(zip(*said, strict=True)), width))
     across, down, shapes = min(layouts, key=lambda layout: layout[1])
     return Drawing(across, down, "Scores of encoders by tasks", described, tuple(shapes))

@@ -25,12 +25,8 @@ class MissingScore:
 
 
 def missing_scores(
-    results: Sequence[Result],
-    encoders: Sequence[str],
-    failures: Sequence[Failure],
-    data: Path | None,
-    include_restricted: bool,
-) -> tuple[MissingScore, ...]:
+    results: Sequence[Result], encoders: Sequence[str], failures: Sequence[Failure], data: Path | None, include_restricted: bool
+) -> list[MissingScore]:
     """List failed jobs, tasks that only some encoders have, and tasks of the same groups that none has."""
     have = {(result.encoder, result.task) for result in results}
     tasks = list(dict.fromkeys(result.task for result in results))
@@ -51,7 +47,7 @@ def missing_scores(
         if any(task in table for task in tasks):
             absent = [name for name in table if name not in tasks and name not in failed]
             missing.extend(MissingScore(name, (), _why_absent(name, data)) for name in absent)
-    return tuple(missing)
+    return missing
 
 
 def _why_absent(name: str, data: Path | None) -> str:

@@ -125,7 +125,7 @@ def test_name_hash_mapping_and_groups_are_in_the_signature_and_rows_of_a_group_s
 def test_no_text_is_in_results_and_none_in_the_report_unless_asked(
     counting: CountingEncoder, write: Write, tmp_path: Path
 ) -> None:
-    from medsenteval.report.page_content import PageOptions, build_page
+    from medsenteval.report.page_content import Page, PageOptions
     from medsenteval.report.sections.disagreement import item_texts
 
     rows = [{**row, "note": f"SECRET{i} {row['note']}"} for i, row in enumerate(_notes())]
@@ -145,7 +145,7 @@ def test_no_text_is_in_results_and_none_in_the_report_unless_asked(
     assert "SECRET" not in stored
     assert "notes.csv:7: column 'severity': empty" in stored
     results = ResultStore(store).results()
-    page = build_page(results, [], PageOptions(data=folder, resamples=200))
+    page = Page(results, [], PageOptions(data=folder, resamples=200))
     assert "SECRET" not in repr(page)
     assert access_of("file:notes.csv") == "unknown"
     assert not texts_may_be_shown("file:notes.csv", include_restricted=False)
