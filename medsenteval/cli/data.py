@@ -35,9 +35,8 @@ from medsenteval.support.text_table import text_table
 _target = click.option("-d", "--data", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA.")
 _replace = click.option("--replace", "replace_old", is_flag=True, help="Replace files that are there and differ.")
 _rejected = click.option("--accept-rejected", is_flag=True, help="Leave out rows that cannot be read, and say how many.")
-_incomplete = click.option(
-    "--allow-incomplete", is_flag=True, help="Take a data set that is far from its published size or lost over 2 % of its rows."
-)
+_incomplete = click.option("--allow-incomplete", is_flag=True,
+                           help="Take a data set that is far from its published size or lost over 2 % of rows.")  # fmt: skip
 _names = click.argument("names", nargs=-1, metavar="[NAME]...")
 _some_names = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 #: Whoever looks at data wants to see it, complete or not.

@@ -39,8 +39,8 @@ class _Group(click.Group):
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[name][0].partition(":")
-        command: click.Command = getattr(import_module(f"medsenteval.cli.{module}"), attribute)
+        module, _ = COMMANDS[name]
+        command: click.Command = getattr(import_module(f"medsenteval.cli.{module}"), name.replace("-", "_"))
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:

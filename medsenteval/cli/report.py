@@ -26,8 +26,9 @@ from medsenteval.support.atomic_files import write_atomically
               help="Show the texts of N items (default 10) on which encoders disagree, read from the data folder.")  # fmt: skip
 @click.option("-d", "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
               help="Data folder of the run; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
-@click.option("--include-restricted", is_flag=True,
-              help="Show items of data sets that are not open too, on a page for those who may see them.")  # fmt: skip
+@click.option(
+    "--include-restricted", is_flag=True, help="Show items of data sets that are not open, to those who may see them."
+)
 @shared.SUBSETS_BY
 @click.option("--rope", default=1.0, metavar="POINTS",
               help="The largest difference that does not matter, in points (correlations: hundredths); default 1.")  # fmt: skip

@@ -15,7 +15,7 @@ from medsenteval.cli.terminal import echo
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import SettingsError
-from medsenteval.report.reproduction_table import render_plan, render_reproduction
+from medsenteval.report.answer_tables import render_plan, render_reproduction
 from medsenteval.running.result_store import ResultStore
 
 
@@ -23,8 +23,7 @@ from medsenteval.running.result_store import ResultStore
 @click.argument("table", required=False)
 @click.option("--dry-run", is_flag=True, help="Show what would run and what is missing, and stop.")
 @DATA
-@click.option("-o", "--output", default="results", type=PATH, metavar="FOLDER",
-              help="Where results are stored and reused from; default results.")  # fmt: skip
+@click.option("-o", "--output", default="results", type=PATH, metavar="FOLDER", help="Where results are kept; default results.")
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="ROW=SPEC",
               help="An encoder of yours that stands in for a printed row: GloVe_840B=vectors:glove.6B.300d.txt")  # fmt: skip
 @click.option("--row", "rows", multiple=True, metavar="ROW", help="Only these printed rows.")

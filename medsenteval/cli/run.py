@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,9 +15,7 @@ from medsenteval.cli.terminal import echo
 from medsenteval.errors import SettingsError
 
 if TYPE_CHECKING:
-    from medsenteval.contracts import Task
     from medsenteval.running.suite import Suite, SuiteOutcome
-    from medsenteval.settings import Settings
 
 
 @click.command()
@@ -29,9 +27,7 @@ if TYPE_CHECKING:
               help="Tasks or groups of tasks, separated by commas: sentence,RQE; your own data: file:notes.csv,label=severity; "
                    "default sentence")  # fmt: skip
 @DATA
-@click.option(
-    "-o", "--output", metavar="FOLDER", type=PATH, help="Where results are stored, a JSON file each; default results."
-)
+@click.option("-o", "--output", metavar="FOLDER", type=PATH, help="Where results go, a JSON file each; default results.")
 @click.option("--probe", metavar="NAME", help="exact (default), sklearn, senteval (SentEval's torch loop) or mlp")
 @click.option("--grid", metavar="NAME", help="Penalties to search: senteval (default) or wide")
 @click.option("--folds", type=int, metavar="K", help="Folds of cross-validation; default 10")
@@ -48,8 +44,7 @@ if TYPE_CHECKING:
 @click.option("--batch-size", type=int, metavar="N", help="Texts handed to the encoder at once; default 128")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N",
               help="Tokens that the endpoint: encoders may use together; the run ends before it could use more.")  # fmt: skip
-@click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE",
-              help="A reading option of a task: BioASQ.snippets=all")  # fmt: skip
+@click.option("--option", "options", multiple=True, metavar="TASK.NAME=VALUE", help="A reading option: BioASQ.snippets=all")
 @click.option("-x", "--executor", metavar="WHERE",
               help="Where work runs: in-process (default), processes:N, dask://HOST:PORT; no score depends on it")  # fmt: skip
 @click.option("--only-missing", is_flag=True, help="Run jobs only that have neither a result nor a failure; the default.")
@@ -68,8 +63,7 @@ def run(
     suite: Path | None, encoders: tuple[str, ...], tasks: str | None, data: str | None, output: Path | None,
     seeds: str | None, options: tuple[str, ...], executor: str | None, only_missing: bool, force: bool, retry_failed: bool,
     plan_only: bool, allow_code: bool, no_cache: bool, common_pairs: bool, quality: bool, progress: bool, quiet: bool,
-    train_fractions: str | None, shots: str | None, few_shot: str | None, max_tokens: int | None,
-    **settings: str | int | bool | None,
+    train_fractions: str | None, shots: str | None, max_tokens: int | None, **settings: str | int | bool | None,
 ) -> None:  # fmt: skip
     """Score encoders on tasks and print a table like the paper's Table 3.
 
@@ -86,36 +80,30 @@ def run(
         raise click.UsageError(f"--only-missing excludes {'--force' if force else '--retry-failed'}")
     described = SuiteDescription() if suite is None else read_suite(suite)
     # What is given on the command line replaces what the file says, and is the user's own word.
-    described = replace(described, encoders=encoders or described.encoders, executor=executor or described.executor)
+    described = replace(
+        described, encoders=encoders or described.encoders, executor=executor or described.executor,
+        data=Path(data) if data else described.data, output=output or described.output,
+        seeds=described.seeds if seeds is None else whole_numbers_in("--seeds", seeds),
+    )  # fmt: skip
     named = what_needs_trust(described) if suite is not None and not allow_code else []
     if from_file := [name for name in named if name not in (*encoders, executor)]:
         raise SettingsError(
             f"{suite} names {', '.join(from_file)}: that runs code or hands texts and keys to another machine. Nothing was "
             "loaded. If you know what it does, repeat the command with --allow-code"
         )
-    changes = {name: value for name, value in settings.items() if value is not None}
-    task_options = {**described.settings.task_options, **_task_options(options)}
+    changes: dict[str, Any] = {name: value for name, value in settings.items() if value is not None}
+    changes["task_options"] = {**described.settings.task_options, **_task_options(options)}
     selected = registry.select_tasks(tasks if tasks is not None else described.tasks)
-    chosen = described.settings.with_changes(**changes, task_options=task_options)
-    folder = output or described.output
+    folder, store = described.output, ResultStore(described.output)
+    cache, budget = None if no_cache else EmbeddingCache(), None if max_tokens is None else TokenBudget(max_tokens)
     together = SuiteOutcome()
-    budget = None if max_tokens is None else TokenBudget(max_tokens)
-    for part in _parts_of_training(train_fractions, shots, few_shot):
+    for part in _parts_of_training(train_fractions, shots):
         to_run = Suite(
-            described.encoders,
-            selected,
-            chosen.with_changes(**part),
-            described.seeds if seeds is None else whole_numbers_in("--seeds", seeds),
-            data=data or described.data,
-            store=ResultStore(folder),
-            cache=None if no_cache else EmbeddingCache(),
-            force=force,
-            retry_failed=retry_failed,
-            executor=described.executor,
-            progress=False if quiet else progress or None,
-            budget=budget,
+            described.encoders, selected, described.settings.with_changes(**changes, **part), described.seeds,
+            data=described.data, store=store, cache=cache, force=force, retry_failed=retry_failed,
+            executor=described.executor, progress=False if quiet else progress or None, budget=budget,
             announce=announcer(quiet),
-        )
+        )  # fmt: skip
         if plan_only:
             _show_plan(to_run, folder, together)
             continue
@@ -131,25 +119,20 @@ def run(
     if together.results:
         _show_tables(together, folder)
     if quality and not plan_only:
-        _show_quality(together, {task.name: task for task in selected}, data or described.data, chosen)
+        _show_quality(together, to_run)
     _end(together, quiet or plan_only)
 
 
-def _parts_of_training(
-    train_fractions: str | None, shots: str | None, few_shot: str | None
-) -> list[dict[str, float | int | str]]:
+def _parts_of_training(train_fractions: str | None, shots: str | None) -> list[dict[str, Any]]:
     """Return the changes of settings for each point of a learning curve; one empty change without a curve."""
     if train_fractions is not None and shots is not None:
         raise SettingsError("--train-fraction and --shots exclude each other")
-    common: dict[str, float | int | str] = {} if few_shot is None else {"few_shot": few_shot}
     try:
         if shots is not None:
-            return [{"shots": int(text), **common} for text in shots.split(",")]
-        if train_fractions is not None:
-            return [{"train_fraction": float(text), **common} for text in train_fractions.split(",")]
+            return [{"shots": int(text)} for text in shots.split(",")]
+        return [{"train_fraction": float(text)} for text in train_fractions.split(",")] if train_fractions is not None else [{}]
     except ValueError as error:
         raise SettingsError(f"--train-fraction and --shots take numbers separated by commas: {error}") from error
-    return [common]
 
 
 def _show_plan(suite: Suite, folder: Path, outcome: SuiteOutcome) -> None:
@@ -177,14 +160,15 @@ def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
     echo(f"\n{len(results)} result(s) stored in {folder}{reused}")
 
 
-def _show_quality(outcome: SuiteOutcome, tasks: dict[str, Task], data: str | Path | None, settings: Settings) -> None:
+def _show_quality(outcome: SuiteOutcome, suite: Suite) -> None:
     """Print each scored data set's leaks and contradictions, read with the options that were scored."""
     from medsenteval.datasets.locate import data_root, load_dataset
     from medsenteval.datasets.quality import describe_quality, examine_quality
 
     echo()
+    tasks = {task.name: task for task in suite.tasks}
     for name in dict.fromkeys(result.task for result in outcome.results):
-        dataset = load_dataset(tasks[name], data_root(data), settings)
+        dataset = load_dataset(tasks[name], data_root(suite.data), suite.settings)
         for line in describe_quality(examine_quality(dataset)):
             echo(f"Quality: {name}: {line}")
 

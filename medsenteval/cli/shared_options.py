@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.terminal import F, echo
 from medsenteval.errors import SettingsError
 
 if TYPE_CHECKING:
     from medsenteval.contracts import Result
     from medsenteval.report.charts.drawing import Drawing
 
-F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
 
 PATH = click.Path(path_type=Path)

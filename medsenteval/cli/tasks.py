@@ -21,18 +21,17 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
     """List the tasks and whether their data is there; with NAME, say what to cite, the licence and how to get the data."""
     if name is not None:
         task = registry.task(name)
-        echo_facts(
-            {
-                "Task": f"{task.name} (version {task.version}): {task.family}, {task.protocol}, {'/'.join(task.metrics)}",
-                "Labels": ", ".join(task.labels),
-                "Published": ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items()),
-                "Options": " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items()),
-                "Cite": task.citation,
-                "Licence": task.licence,
-                "Access": task.access,
-                "To get it": task.obtain,
-            }
-        )
+        facts = {
+            "Task": f"{task.name} (version {task.version}): {task.family}, {task.protocol}, {'/'.join(task.metrics)}",
+            "Labels": ", ".join(task.labels),
+            "Published": ", ".join(f"{split} {count:,}" for split, count in task.published_counts.items()),
+            "Options": " ".join(f"{key}={'|'.join(values)}" for key, values in task.options.items()),
+            "Cite": task.citation,
+            "Licence": task.licence,
+            "Access": task.access,
+            "To get it": task.obtain,
+        }
+        echo_facts(facts)
         return
     root = data_root(data)
     rows, records = [], []
@@ -46,20 +45,12 @@ def tasks(name: str | None, data: str | None, wide: bool, as_json: bool) -> None
         shows = smallest_published(task, n)
         shown = ["/".join(task.metrics), f"{n:,}" if n else "-", shows, where]
         rows.append([task.name, task.family, task.protocol, *shown])
-        records.append(
-            {
-                "name": task.name,
-                "family": task.family,
-                "labels": task.labels,
-                "protocol": task.protocol,
-                "metrics": task.metrics,
-                "items": n or None,
-                "shows": None if shows == "-" else float(shows),
-                "options": dict(task.options),
-                "access": task.access,
-                "data": folder,
-            }
-        )
+        about = {
+            "name": task.name, "family": task.family, "labels": task.labels, "protocol": task.protocol, "metrics": task.metrics,
+            "items": n or None, "shows": None if shows == "-" else float(shows), "options": dict(task.options),
+            "access": task.access, "data": folder,
+        }  # fmt: skip
+        records.append(about)
     if as_json:
         echo_json(records)
         return

@@ -26,9 +26,7 @@ _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
 @click.option("--vectors", required=True, metavar="FILE", help="Word vectors: GloVe 840B, fastText crawl-300d-2M, ...")
 @click.option("-o", "--output", default="encoder.pkl", show_default=True, metavar="FILE", help="Where the encoder is written.")
 @click.option("--epochs", default=20, show_default=True, metavar="N", help="Passes over the training pairs at most")
-@click.option(
-    "--hidden", default=2048, show_default=True, metavar="N", help="LSTM units per direction; vectors have twice that."
-)
+@click.option("--hidden", default=2048, show_default=True, metavar="N", help="LSTM units per direction, half of a vector.")
 @click.option("--version", default="1", show_default=True, type=click.Choice(list(VERSIONS)),
               help="Boundary words of a sentence: 1 for <s> </s>, 2 for <p> </p>")  # fmt: skip
 @click.option("--boundaries", default="required", show_default=True, type=click.Choice(BOUNDARIES),

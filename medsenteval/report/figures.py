@@ -65,7 +65,7 @@ def draw_heat_map(page: Page, width: float | None = None) -> Drawing:
 
     def cell(column: Column, encoder: str) -> HeatCell | None:
         shown = page.cells[column].get(encoder)
-        return shown and HeatCell(number(shown.value, column.unit), shown.share)
+        return None if shown is None else HeatCell(number(shown.value, column.unit), shown.share)
 
     titles = [f"{column.label} {column.metric}" for column in columns]
     encoders = page.headline.order

@@ -74,14 +74,14 @@ def curve_panels(points: Sequence[CurvePoint]) -> Drawing:
     """Draw a panel for each task, a line for each encoder and protocol over the logarithm of training rows."""
     panels = []
     for task, own in grouped((point.result.task, point) for point in points).items():
-        lines: dict[str, list[Point]] = {}
+        lines = []
         for point in own:
             name, score, n = f"{point.result.encoder}, {point.protocol}", point.metric, point.result.n_train
             said = f"{name}, {n:,} rows: {number(score.value, score.unit)} {interval(score.low, score.high, score.unit)}"
-            lines.setdefault(name, []).append(Point(math.log(max(1, n)), score.value, score.low, score.high, said))
+            lines.append((name, Point(math.log(max(1, n)), score.value, score.low, score.high, said)))
         ticks = {math.log(max(1, size)): f"{size:,}" for size in sorted({point.result.n_train for point in own})}
         score = own[0].metric
         measured = axis_title(task, score.name, score.unit)
-        panels.append(Panel(task, "training rows; dashed: constant answer", measured, ticks, lines, score.baseline))
+        panels.append(Panel(task, "training rows; dashed: constant answer", measured, ticks, grouped(lines), score.baseline))
     described = f"Scores on {len(panels)} tasks by the number of training rows, with intervals. The table holds the numbers."
     return line_panels(panels, "Learning curves", described)

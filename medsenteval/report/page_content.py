@@ -152,24 +152,17 @@ class Page:
             places = [encoders.index(found.first), encoders.index(found.second)]
             return [*places, *(round(each, 5) for each in numbers), VERDICTS.index(found.verdict)]
 
+        columns = []
+        for column in self.cells:
+            judged = [pair(found) for found in pairs.get((column.label, column.metric), ())]
+            about = {"label": column.label, "metric": column.metric, "digits": _digits(column.unit)}
+            columns.append({**about, "view": self.anchors[column.key], "pairs": judged})
+        matrices = [view for view in self.views if view.confusion]
         return {
-            "confusion": {
-                view.name: {"labels": list(view.results[0].label_names), "matrices": dict(view.confusion)}
-                for view in self.views
-                if view.confusion
-            },
+            "confusion": {v.name: {"labels": list(v.results[0].label_names), "matrices": v.confusion} for v in matrices},
             "encoders": list(encoders),
             "verdicts": list(VERDICTS),
-            "columns": [
-                {
-                    "label": column.label,
-                    "metric": column.metric,
-                    "digits": _digits(column.unit),
-                    "view": self.anchors[column.key],
-                    "pairs": [pair(found) for found in pairs.get((column.label, column.metric), ())],
-                }
-                for column in self.cells
-            ],
+            "columns": columns,
             "tables": {style: render_comparison(self.comparison, style) for style in ("markdown", "latex", "csv")},
         }
 

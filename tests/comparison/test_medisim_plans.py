@@ -24,7 +24,7 @@ from medsenteval.comparison.medisim_plans import CATEGORY_TABLES, SET_TABLES, WO
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.comparison.published.numbers import published_numbers
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
-from medsenteval.report.reproduction_table import render_reproduction
+from medsenteval.report.answer_tables import render_reproduction
 from medsenteval.similarity import MEASURES
 from medsenteval.statistics import bootstrap, correlations
 from medsenteval.words.terms.sets import SetName

@@ -21,7 +21,7 @@ from medsenteval.comparison.reproduce import DERIVED, TABLES, Cell, _correlation
 from medsenteval.contracts import Metric, Result
 from medsenteval.datasets.locate import sample_root
 from medsenteval.errors import SettingsError, UnknownNameError
-from medsenteval.report.reproduction_table import render_plan, render_reproduction
+from medsenteval.report.answer_tables import render_plan, render_reproduction
 from medsenteval.running.result_store import ResultStore
 from medsenteval.words.terms.sets import set_names
 from tests.comparison.simulated import accuracy_result, correlation_result

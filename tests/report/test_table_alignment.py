@@ -17,10 +17,16 @@ from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Metric, Result
-from medsenteval.report.answer_tables import render_decisions, render_frontier, render_gaps, render_paired_gaps
+from medsenteval.report.answer_tables import (
+    render_decisions,
+    render_frontier,
+    render_gaps,
+    render_paired_gaps,
+    render_plan,
+    render_reproduction,
+)
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.learning_curve_table import CurvePoint, render_curves
-from medsenteval.report.reproduction_table import render_plan, render_reproduction
 from medsenteval.report.term_tables import (
     extremes_table,
     measure_table,

@@ -104,6 +104,7 @@ def painted(drawing: Drawing, kind: str) -> bytes:
 def _paint(axes: Any, shape: Shape, order: int, points: float) -> None:
     from matplotlib import lines, patches
 
+    look: dict[str, Any]
     if isinstance(shape, Rectangle):
         axes.add_patch(
             patches.Rectangle((shape.x, shape.y), shape.width, shape.height, color=COLOURS[shape.fill], lw=0, zorder=order)

@@ -102,7 +102,7 @@ def _of_numbers(
     items = []
     for i in (int(i) for i in np.argsort(-spread, kind="stable")[:most] if spread[i] > 0):
         answers = []
-        for end, j in (("lowest", values[:, i].argmin()), ("highest", values[:, i].argmax())):
+        for end, j in (("lowest", int(values[:, i].argmin())), ("highest", int(values[:, i].argmax()))):
             shown = f"{values[j, i]:.3f}" if gold is None else f"rank {values[j, i]:g} of {n:,}"
             answers.append(Answer(f"{end}: {shown}", (names[j],)))
         items.append(DisputedItem(str(columns[0]["id"][i]), "" if gold is None else f"{gold[i]:g}", tuple(answers)))

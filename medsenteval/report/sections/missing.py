@@ -31,22 +31,18 @@ def missing_scores(
     have = {(result.encoder, result.task) for result in results}
     tasks = list(dict.fromkeys(result.task for result in results))
     missing: list[MissingScore] = []
-    told: set[tuple[str, str]] = set()
-    for failure in failures:
-        if (failure.encoder, failure.task) in have:
-            continue
+    failed = [failure for failure in failures if (failure.encoder, failure.task) not in have]
+    for failure in failed:
         error = public_error(failure, texts_may_be_shown(failure.task, include_restricted))
         missing.append(MissingScore(failure.task, (failure.encoder,), f"failed: {error}"))
-        told.add((failure.encoder, failure.task))
+    told = have | {(failure.encoder, failure.task) for failure in failed}
     for task in tasks:
-        without = tuple(name for name in encoders if (name, task) not in have and (name, task) not in told)
-        if without:
-            missing.append(MissingScore(task, without, "no result stored: not run"))
-    failed = {task for _, task in told}
+        without = tuple(name for name in encoders if (name, task) not in told)
+        missing += [MissingScore(task, without, "no result stored: not run")] if without else []
+    mentioned = {task for _, task in told}
     for table in TASK_GROUPS.values():
         if any(task in table for task in tasks):
-            absent = [name for name in table if name not in tasks and name not in failed]
-            missing.extend(MissingScore(name, (), _why_absent(name, data)) for name in absent)
+            missing += [MissingScore(name, (), _why_absent(name, data)) for name in table if name not in mentioned]
     return missing
 
 
