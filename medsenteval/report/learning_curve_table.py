@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
-from medsenteval.contracts import Metric, Result
+from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.interval_chart import axis_title
@@ -21,24 +20,16 @@ from medsenteval.support.grouping import grouped
 _PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-shots)-(?P<size>[\d.e-]+?)-draws-(?P<draws>\d+)$")
 
 
-@dataclass(frozen=True, eq=False)
 class CurvePoint:
     """A result on a curve; ``part`` is what was taken of the training set.
 
     ``protocol`` is that of the whole set, with all that tells the result from others of its task but the part.
     """
 
-    result: Result
-    protocol: str
-    part: str
-
-    @property
-    def metric(self) -> Metric:
-        return self.result.metric(self.result.headline[0])
-
-    @property
-    def curve(self) -> tuple[str, str, str]:
-        return self.result.task, self.result.encoder, self.protocol
+    def __init__(self, result: Result, protocol: str, part: str) -> None:
+        self.result, self.protocol, self.part = result, protocol, part
+        self.metric = result.metric(result.headline[0])
+        self.curve = result.task, result.encoder, protocol
 
 
 def curve_points(results: Sequence[Result]) -> list[CurvePoint]:

@@ -92,7 +92,8 @@ class TaskView:
 class Page:
     """All that a report shows, before any mark-up; ``cells`` has the columns of the table of scores.
 
-    ``word_values`` (frequencies, for example) add subset curves; ``subsets_by`` says what they are.
+    ``word_values`` (frequencies, for example) add subset curves; ``subsets_by`` says what they are. ``anchors`` are the names
+    of views by the keys of columns.
     """
 
     version = __version__
@@ -115,9 +116,13 @@ class Page:
         first |= {column.key: column for column in comparison.headline_columns()}
         shown = [first[key] for key in dict.fromkeys(column.key for column in comparison.columns)]
         self.views = [TaskView(f"task-{i}", each, by_key[each.key], comparison, options) for i, each in enumerate(shown)]
+        self.anchors = {view.column.key: view.name for view in self.views}
         self.groups = tuple(dict.fromkeys(group_of(column.task) for column in shown))
         headlines = [column for column in comparison.columns if column.headline]
         self.cells = {column: {name: Cell(column, name, comparison) for name in column.scores} for column in headlines}
+        real = [column for column in comparison.columns if not column.synthetic]
+        told = {(column.key, encoder): said for column in real for encoder, said in column.trained_on.items()}
+        self.training = training_note(told.values()) if told else ""
         self.rank = ranking(comparison)
         self.decisions = decide(comparison, options.rope, power=False)
         self.headline = headline(comparison, self.decisions, ranks_with_intervals(comparison, seed=options.seed))
@@ -128,18 +133,6 @@ class Page:
         self.costs = encoder_costs(named, comparison.encoders)
         self.missing = missing_scores(named, comparison.encoders, failures, options.data, options.include_restricted)
         self.n_results = len(results)
-
-    @property
-    def anchors(self) -> dict[str, str]:
-        """The name of the view of each column, by the column's key."""
-        return {view.column.key: view.name for view in self.views}
-
-    @property
-    def training(self) -> str:
-        """Of how many scores it is known whether the encoder was trained on the task's data; empty for synthetic data."""
-        real = [column for column in self.comparison.columns if not column.synthetic]
-        told = {(column.key, encoder): said for column in real for encoder, said in column.trained_on.items()}
-        return training_note(told.values()) if told else ""
 
     def payload(self) -> dict[str, Any]:
         """Return what the page's script needs: confusion matrices, every pair's difference, and the table to take away."""

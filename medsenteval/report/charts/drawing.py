@@ -125,21 +125,13 @@ _MOST_LINES: Final = 6
 _BREAK_AFTER: Final = re.compile(r"(?<=[-_/ .,:@])")
 
 
-@dataclass(frozen=True)
 class Label:
     """A name in full, on as many lines as it needs."""
 
-    name: str
-    lines: tuple[str, ...]
-    size: float = 12.0
-
-    @property
-    def width(self) -> float:
-        return max(text_width(line, self.size) for line in self.lines)
-
-    @property
-    def height(self) -> float:
-        return 1.2 * self.size * len(self.lines)
+    def __init__(self, name: str, lines: Sequence[str], size: float) -> None:
+        self.name, self.lines, self.size = name, lines, size
+        self.width = max(text_width(line, size) for line in lines)
+        self.height = 1.2 * size * len(lines)
 
     def beside(self, x: float, y: float, anchor: str = "end", fill: str = "ink", *, bold: bool = False) -> list[Text]:
         """Return the lines one below the other, their middle at height y."""

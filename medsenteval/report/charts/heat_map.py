@@ -76,11 +76,10 @@ def ramp_step(share: float) -> int:
 
 
 def _cell(cell: HeatCell, x: float, y: float, width: float, height: float, where: str) -> list[Shape]:
-    worse = cell.share <= 0
     step = ramp_step(cell.share)
-    fill = "worse" if worse else f"ramp{step}"
-    said = "not above the constant answer" if worse else f"{cell.share:.0%} of the way"
-    ink = "muted" if worse else "paper" if step >= 6 else "ink"
+    fill, ink, said = f"ramp{step}", "paper" if step >= 6 else "ink", f"{cell.share:.0%} of the way"
+    if cell.share <= 0:
+        fill, ink, said = "worse", "muted", "not above the constant answer"
     return [
         Rectangle(x + 0.5, y + 0.5, width - 1, height - 1, fill, f"{where}: {cell.text} ({said})"),
         Text(x + width / 2, y + height / 2 + 4, cell.text, anchor="middle", fill=ink, size=11),
@@ -89,10 +88,11 @@ def _cell(cell: HeatCell, x: float, y: float, width: float, height: float, where
 
 def _legend(x: float, y: float) -> list[Shape]:
     step = 22.0
-    shapes: list[Shape] = [Rectangle(x + 0.5, y, step * 1.2, 10, "worse")]
     start = x + step * 1.6
-    shapes += [Rectangle(start + step * i, y, step, 10, f"ramp{i}") for i in range(N_RAMP)]
-    shapes.append(Text(x, y + 24, "≤ 0", fill="muted", size=11))
-    shapes.append(Text(start, y + 24, "0: constant answer", fill="muted", size=11))
-    shapes.append(Text(start + step * N_RAMP, y + 24, "1: perfect", anchor="end", fill="muted", size=11))
-    return shapes
+    return [
+        Rectangle(x + 0.5, y, step * 1.2, 10, "worse"),
+        *(Rectangle(start + step * i, y, step, 10, f"ramp{i}") for i in range(N_RAMP)),
+        Text(x, y + 24, "≤ 0", fill="muted", size=11),
+        Text(start, y + 24, "0: constant answer", fill="muted", size=11),
+        Text(start + step * N_RAMP, y + 24, "1: perfect", anchor="end", fill="muted", size=11),
+    ]
