@@ -56,13 +56,13 @@ class Compared:
         for (column, (first, second)), decision in zip(pairs, self.decisions, strict=True):
             found = column.difference(first, second)
             assert found is not None
-            ends = {"difference": found.interval.estimate, "low": found.interval.low, "high": found.interval.high}
-            verdict = decision.seen_from(first).verdict
-            rows.append(
-                {"task": column.label, "metric": column.metric, "first": first, "second": second, **ends}
-                | {"p": found.p_value, "corrected": found.corrected, "verdict": verdict, "test": found.test}
-                | {"n": column.n_common, "unit": column.unit}
-            )
+            row = {
+                "task": column.label, "metric": column.metric, "first": first, "second": second,
+                "difference": found.interval.estimate, "low": found.interval.low, "high": found.interval.high,
+                "p": found.p_value, "corrected": found.corrected, "verdict": decision.seen_from(first).verdict,
+                "test": found.test, "n": column.n_common, "unit": column.unit,
+            }  # fmt: skip
+            rows.append(row)
         return data_frame(rows)
 
     def __str__(self) -> str:
