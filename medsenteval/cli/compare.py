@@ -52,10 +52,24 @@ REFERENCE = "reference"
 @shared.CORRECTION
 @click.option("--seed", default=1111, metavar="N", help="Seed of the resamples; default 1111.")
 def compare(
-    what: tuple[str, ...], folder: Path, tasks: str | None, beside: tuple[str, ...], against: str, general: bool,
-    rope: float | None, style: str, metrics: str | None, output: Path | None, common_pairs: bool,
-    intervals: Literal["percentile", "bca"], resamples: int, level: float, correction: str, seed: int, **table: Any,
-) -> None:  # fmt: skip
+    what: tuple[str, ...],
+    folder: Path,
+    tasks: str | None,
+    beside: tuple[str, ...],
+    against: str,
+    general: bool,
+    rope: float | None,
+    style: str,
+    metrics: str | None,
+    output: Path | None,
+    common_pairs: bool,
+    intervals: Literal["percentile", "bca"],
+    resamples: int,
+    level: float,
+    correction: str,
+    seed: int,
+    **table: Any,
+) -> None:
     """Compare encoders: which is better, by how much, and is it real?
 
     RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Without
@@ -66,9 +80,15 @@ def compare(
     if common_pairs:
         results = on_common_pairs(results)
     comparison = compare_results(
-        results, resamples=resamples, level=level, correction=correction, seed=seed, intervals=intervals,
-        published=_numbers(beside), all_metrics=style == "csv" or metrics is not None,
-    )  # fmt: skip
+        results,
+        resamples=resamples,
+        level=level,
+        correction=correction,
+        seed=seed,
+        intervals=intervals,
+        published=_numbers(beside),
+        all_metrics=style == "csv" or metrics is not None,
+    )
     comparison = replace(comparison, notes=(*said, *comparison.notes))
     if against and against not in comparison.encoders:
         raise SettingsError(f"--against is {against!r}; the encoders are {', '.join(comparison.encoders)}")

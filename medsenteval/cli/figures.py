@@ -25,9 +25,15 @@ from medsenteval.report.page_content import PageOptions
               help="Width for a paper: column (3.3 inches), page (6.9) or a number; letters of 7 points or more.")  # fmt: skip
 @shared.LEVEL
 def figures(
-    what: tuple[str, ...], output: Path, formats: str, folder: Path, tasks: str | None, subsets_by: Path | None,
-    width: str | None, level: float,
-) -> None:  # fmt: skip
+    what: tuple[str, ...],
+    output: Path,
+    formats: str,
+    folder: Path,
+    tasks: str | None,
+    subsets_by: Path | None,
+    width: str | None,
+    level: float,
+) -> None:
     """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
     kinds = tuple(dict.fromkeys(shared.names_in(formats.casefold())))
     inches = None if width is None else _inches(width)

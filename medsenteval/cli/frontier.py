@@ -22,9 +22,14 @@ from medsenteval.report.charts.frontier_chart import frontier_panels
 @shared.FIGURE
 @shared.FORMAT
 def frontier(
-    what: tuple[str, ...], folder: Path, tasks: str | None, data: str | None, dimensions: str | None, figure: Path | None,
+    what: tuple[str, ...],
+    folder: Path,
+    tasks: str | None,
+    data: str | None,
+    dimensions: str | None,
+    figure: Path | None,
     style: str,
-) -> None:  # fmt: skip
+) -> None:
     """Show bytes per vector against score: fewer dimensions in float32, int8 and one bit, from cached vectors alone.
 
     Losses are those against all dimensions in float32, with paired 95 % intervals.

@@ -41,9 +41,15 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
               help="Correct p values for the number of tests before marking them.")  # fmt: skip
 @click.option("--level", type=float, default=0.05, show_default=True, help="p values below it are marked with *.")
 def correlate(
-    results: Path | None, published: str | None, table: Path | None, first: str | None, second: str | None, kind: Correlation,
-    correction: str, level: float,
-) -> None:  # fmt: skip
+    results: Path | None,
+    published: str | None,
+    table: Path | None,
+    first: str | None,
+    second: str | None,
+    kind: Correlation,
+    correction: str,
+    level: float,
+) -> None:
     """Correlate columns of scores over encoders: do intrinsic scores predict extrinsic ones?
 
     Every correlation is shown with n, its exact p values, interval, and the one encoder without which it changes most.

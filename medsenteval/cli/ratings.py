@@ -32,9 +32,18 @@ from medsenteval.words.ratings import Ratings, agreement, outliers, read_ratings
 @click.option("--groups", type=int, default=3, show_default=True, metavar="N", help="How many groups without --limits.")
 @click.option("-o", "--output", type=PATH, metavar="FILE", help="Write the pairs with their scores.")
 def ratings(
-    file: Path, words: str | None, raters: str | None, common: int, deviations: float, drop_outliers: bool, scale: str,
-    tables: tuple[Path, ...], limits: str | None, groups: int, output: Path | None,
-) -> None:  # fmt: skip
+    file: Path,
+    words: str | None,
+    raters: str | None,
+    common: int,
+    deviations: float,
+    drop_outliers: bool,
+    scale: str,
+    tables: tuple[Path, ...],
+    limits: str | None,
+    groups: int,
+    output: Path | None,
+) -> None:
     """Measure how far the annotators of a FILE of word pairs agree: IAA-1, IAA-2, outliers, spread by subset.
 
     FILE has a row for each pair: two words and one rating by each annotator, empty or -1 where there is none.

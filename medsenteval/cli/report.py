@@ -36,9 +36,14 @@ from medsenteval.support.atomic_files import write_atomically
 @shared.LEVEL
 @shared.CORRECTION
 def report(
-    what: tuple[str, ...], output: Path, folder: Path, tasks: str | None, beside: str | None, subsets_by: Path | None,
+    what: tuple[str, ...],
+    output: Path,
+    folder: Path,
+    tasks: str | None,
+    beside: str | None,
+    subsets_by: Path | None,
     **options: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Make one page of results that opens offline: scores, figures, cost, and every task in detail.
 
     RESULTS are folders or files that `medsenteval run` stored; ENCODER is the name of an encoder in the results folder. Texts

@@ -33,9 +33,16 @@ from medsenteval.running.result_store import ResultStore
 @click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def reproduce(
-    table: str | None, dry_run: bool, data: str | None, output: Path, encoders: tuple[str, ...], rows: tuple[str, ...],
-    tasks: str | None, quiet: bool, **settings: str | int | None,
-) -> None:  # fmt: skip
+    table: str | None,
+    dry_run: bool,
+    data: str | None,
+    output: Path,
+    encoders: tuple[str, ...],
+    rows: tuple[str, ...],
+    tasks: str | None,
+    quiet: bool,
+    **settings: str | int | None,
+) -> None:
     """Run a published TABLE again, as far as data and weights are here, and print published, ours and the difference.
 
     Without TABLE, list the tables that have a plan.

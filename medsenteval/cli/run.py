@@ -60,11 +60,29 @@ if TYPE_CHECKING:
 @click.option("--progress", is_flag=True, help="Lines of progress every few seconds where no terminal shows a bar.")
 @click.option("--quiet", is_flag=True, help="No progress: tables and notes only.")
 def run(
-    suite: Path | None, encoders: tuple[str, ...], tasks: str | None, data: str | None, output: Path | None,
-    seeds: str | None, options: tuple[str, ...], executor: str | None, only_missing: bool, force: bool, retry_failed: bool,
-    plan_only: bool, allow_code: bool, no_cache: bool, common_pairs: bool, quality: bool, progress: bool, quiet: bool,
-    train_fractions: str | None, shots: str | None, max_tokens: int | None, **settings: str | int | bool | None,
-) -> None:  # fmt: skip
+    suite: Path | None,
+    encoders: tuple[str, ...],
+    tasks: str | None,
+    data: str | None,
+    output: Path | None,
+    seeds: str | None,
+    options: tuple[str, ...],
+    executor: str | None,
+    only_missing: bool,
+    force: bool,
+    retry_failed: bool,
+    plan_only: bool,
+    allow_code: bool,
+    no_cache: bool,
+    common_pairs: bool,
+    quality: bool,
+    progress: bool,
+    quiet: bool,
+    train_fractions: str | None,
+    shots: str | None,
+    max_tokens: int | None,
+    **settings: str | int | bool | None,
+) -> None:
     """Score encoders on tasks and print a table like the paper's Table 3.
 
     Everything can stand in a SUITE.toml; options given here win over it. A rerun does only what is missing.
@@ -81,10 +99,13 @@ def run(
     described = SuiteDescription() if suite is None else read_suite(suite)
     # What is given on the command line replaces what the file says, and is the user's own word.
     described = replace(
-        described, encoders=encoders or described.encoders, executor=executor or described.executor,
-        data=Path(data) if data else described.data, output=output or described.output,
+        described,
+        encoders=encoders or described.encoders,
+        executor=executor or described.executor,
+        data=Path(data) if data else described.data,
+        output=output or described.output,
         seeds=described.seeds if seeds is None else whole_numbers_in("--seeds", seeds),
-    )  # fmt: skip
+    )
     named = what_needs_trust(described) if suite is not None and not allow_code else []
     if from_file := [name for name in named if name not in (*encoders, executor)]:
         raise SettingsError(
@@ -99,11 +120,20 @@ def run(
     together = SuiteOutcome()
     for part in _parts_of_training(train_fractions, shots):
         to_run = Suite(
-            described.encoders, selected, described.settings.with_changes(**changes, **part), described.seeds,
-            data=described.data, store=store, cache=cache, force=force, retry_failed=retry_failed,
-            executor=described.executor, progress=False if quiet else progress or None, budget=budget,
+            described.encoders,
+            selected,
+            described.settings.with_changes(**changes, **part),
+            described.seeds,
+            data=described.data,
+            store=store,
+            cache=cache,
+            force=force,
+            retry_failed=retry_failed,
+            executor=described.executor,
+            progress=False if quiet else progress or None,
+            budget=budget,
             announce=announcer(quiet),
-        )  # fmt: skip
+        )
         if plan_only:
             _show_plan(to_run, folder, together)
             continue

@@ -41,9 +41,18 @@ _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
 @click.option("--vocab", default="", metavar="FILE", help="The vocab.txt of GloVe's own binary")
 @click.option("--quiet", is_flag=True, help="Print the result only.")
 def train_infersent(
-    data: str | None, vectors: str, output: str, version: str, boundaries: str, tokenizer: str, case: str, layout: str,
-    vocab: str, quiet: bool, **options: Any,
-) -> None:  # fmt: skip
+    data: str | None,
+    vectors: str,
+    output: str,
+    version: str,
+    boundaries: str,
+    tokenizer: str,
+    case: str,
+    layout: str,
+    vocab: str,
+    quiet: bool,
+    **options: Any,
+) -> None:
     """Train InferSent on MedNLI, or on other inference data in its format, for use as infersent:ENCODER.pkl+VECTORS."""
     reading = Reading(version=version, tokenizer=tokenizer, case=case, boundaries=boundaries)
     settings = InferSentTraining(reading=reading, **options)

@@ -83,9 +83,14 @@ class Compared:
 
 
 def compare(
-    results: Given, *, rope: float = 1.0, resamples: int = 10_000, level: float = 0.05, correction: str = "holm",
+    results: Given,
+    *,
+    rope: float = 1.0,
+    resamples: int = 10_000,
+    level: float = 0.05,
+    correction: str = "holm",
     seed: int = 1111,
-) -> Compared:  # fmt: skip
+) -> Compared:
     """Compare encoders with paired tests; ``results`` are Results or the folder where they are stored.
 
     >>> results = medsenteval.evaluate(["lexical", "lexical,dimension=64"], "BIOSSES", name=["large", "small"])

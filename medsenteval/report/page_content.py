@@ -72,7 +72,7 @@ class TaskView:
 
     def __init__(
         self, name: str, column: Column, results: Sequence[Result], comparison: Comparison, options: PageOptions
-    ) -> None:  # fmt: skip
+    ) -> None:
         may_be_shown = texts_may_be_shown(column.task, options.include_restricted)
         one_seed = min(result.seed for result in results)
         chosen = {result.encoder: result for result in reversed(results)}
@@ -99,9 +99,13 @@ class Page:
     version = __version__
 
     def __init__(
-        self, results: Sequence[Result], failures: Sequence[Failure] = (), options: PageOptions | None = None,
-        word_values: Mapping[str, float] | None = None, subsets_by: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        results: Sequence[Result],
+        failures: Sequence[Failure] = (),
+        options: PageOptions | None = None,
+        word_values: Mapping[str, float] | None = None,
+        subsets_by: str = "",
+    ) -> None:
         self.options = options = options or PageOptions()
         self.comparison = comparison = compare_results(
             results, resamples=options.resamples, level=options.level, correction=options.correction, seed=options.seed

@@ -59,8 +59,15 @@ def render_page(page: Page) -> str:
     comparison = page.comparison
     last = max(len(comparison.encoders) - 1, 1)
     return environment.get_template("page.html").render(
-        page=page, comparison=comparison, headline=page.headline, letters=comparison.letters(),
-        group_of=group_of, number=number, short=short, file_name_of=file_name_of, printed_columns=_PRINTED_COLUMNS,
+        page=page,
+        comparison=comparison,
+        headline=page.headline,
+        letters=comparison.letters(),
+        group_of=group_of,
+        number=number,
+        short=short,
+        file_name_of=file_name_of,
+        printed_columns=_PRINTED_COLUMNS,
         chart=lambda name, id: Markup(inline_svg(figures[name], id)),
         friedman=page.rank if isinstance(page.rank, FriedmanOutcome) else None,
         wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
@@ -73,9 +80,11 @@ def render_page(page: Page) -> str:
         reach=max((abs(end) for each in page.headline.pair for end in _ends(each)), default=0.0) or 1.0,
         unit=_unit,
         tests=sorted({column.test for column in comparison.columns if column.test}),
-        style=Markup(style), script=Markup(script), policy=_policy(style, script),
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
         payload=Markup(embedded_json(page.payload())),
-    )  # fmt: skip
+    )
 
 
 def embedded_json(value: Mapping[str, Any]) -> str:

@@ -39,9 +39,12 @@ def heat_map(
 
 
 def _bands(
-    rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[HeatCell | None]], said: Sequence[Sequence[str]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[HeatCell | None]],
+    said: Sequence[Sequence[str]],
     width: float | None,
-) -> tuple[float, float, list[Shape]]:  # fmt: skip
+) -> tuple[float, float, list[Shape]]:
     """Return the width, height and shapes of a map whose columns stand in as many bands as the width needs."""
     names = labels_of(rows, 220 if width is None else 0.42 * width)
     left = 12 + max(name.width for name in names)

@@ -87,9 +87,7 @@ def _of_labels(
     return Disagreement(len(gold), tuple(items), all_right, all_wrong, len(gold) - all_right - all_wrong)
 
 
-def _of_numbers(
-    names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, most: int
-) -> Disagreement:  # fmt: skip
+def _of_numbers(names: Sequence[str], columns: Sequence[Mapping[str, Sequence[Any]]], field: str, most: int) -> Disagreement:
     """Name the encoders with the lowest and the highest value."""
     from scipy.stats import rankdata
 
