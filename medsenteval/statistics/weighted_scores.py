@@ -170,7 +170,8 @@ class Pearsons(Correlations):
         return np.ascontiguousarray(np.concatenate([x, x * x, x * y, [y], [y * y]]).T)
 
     def __call__(self, weights: Floats) -> Floats:
-        sums = weights @ self._moments / weights.sum(axis=1, keepdims=True)
+        # Without any item, as a subset of one item is with that left out, all sums are 0, and so is the score.
+        sums = weights @ self._moments / np.maximum(weights.sum(axis=1, keepdims=True), 1)
         k = len(self.predicted)
         x, xx, xy, y, yy = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k], sums[:, [-2]], sums[:, [-1]]
         return _ratio(xy - x * y, (xx - x * x) * (yy - y * y), 1e-12)

@@ -24,7 +24,7 @@ from medsenteval.statistics import (
     correlations,
 )
 from medsenteval.statistics.resampling import bca_terms, fisher_limits
-from medsenteval.statistics.weighted_scores import Correlation
+from medsenteval.statistics.weighted_scores import Correlation, SubsetCorrelations
 from tests.conftest import examples
 
 SCIPY: dict[str, Callable[..., tuple[float, float]]] = {
@@ -257,3 +257,19 @@ def test_no_correlation_is_beyond_one_by_rounding(kind: Correlation, sign: float
         found = correlations(kind, sign * 3 * gold + 1, gold)(weights)
         assert np.abs(found).max() <= 1.0
         assert found == pytest.approx(np.full_like(found, sign))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_subset_of_one_pair_scores_0_without_it() -> None:
+    """A pair that is left out may be all of its subset: no correlation, no division by 0, no NaN in intervals and p values."""
+    rng = np.random.default_rng(1)
+    predicted, gold = rng.normal(size=(2, 21)), rng.normal(size=21)
+    rows = [np.array([0]), np.arange(1, 21)]
+    for kind in SCIPY:
+        score = SubsetCorrelations.of(kind, predicted, gold, rows, [1.0, 1.0])  # type: ignore[arg-type]
+        drawn = bootstrap(score, resamples=200, rng=rng)
+        whole = [SCIPY[kind](row[1:], gold[1:])[0] / 2 for row in predicted]
+        assert drawn.jackknife[0] == pytest.approx(whole)
+        found = drawn.difference(0, 1, method="bca")
+        assert found.low < found.estimate < found.high
+        assert 0 < drawn.bca_test(0, 1).p_value <= 1
