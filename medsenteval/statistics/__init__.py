@@ -2,7 +2,7 @@
 
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement, rater_agreement
 from medsenteval.statistics.association import Association, associate
-from medsenteval.statistics.corrections import CORRECTIONS, benjamini_hochberg, bonferroni, correct, holm
+from medsenteval.statistics.corrections import benjamini_hochberg, bonferroni, correct, holm
 from medsenteval.statistics.intervals import (
     accuracy_difference_interval,
     accuracy_interval,

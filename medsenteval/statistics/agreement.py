@@ -55,11 +55,7 @@ def pairwise_agreement(ratings: ArrayLike, kind: Correlation = "spearman", commo
 
 def rater_agreement(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> Floats:
     """Return each annotator's mean correlation with every other who rated ``common`` of the same items; NaN without any."""
-    correlations = _pairwise(_ratings(ratings), kind, common)
-    measured = ~np.isnan(correlations)
-    sums, counts = np.where(measured, correlations, 0.0).sum(axis=1), measured.sum(axis=1)
-    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
-    return means
+    return _means_of_known(_pairwise(_ratings(ratings), kind, common), axis=1)
 
 
 def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> float:
@@ -70,14 +66,16 @@ def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman", co
     matrix = _ratings(ratings)
     together = _together(matrix) >= common
     np.fill_diagonal(together, False)
-    found = []
-    for i in range(len(matrix)):
-        others = matrix[together[i]]
-        rated = ~np.isnan(others)
-        sums, n_others = np.where(rated, others, 0.0).sum(axis=0), rated.sum(axis=0)
-        means = np.divide(sums, n_others, out=np.full(len(sums), np.nan), where=n_others > 0)
-        found.append(_common_correlation(matrix[i], means, kind))
-    return _mean(np.array(found))
+    means = [_means_of_known(matrix[others], axis=0) for others in together]
+    return _mean(np.array([_common_correlation(own, others, kind) for own, others in zip(matrix, means, strict=True)]))
+
+
+def _means_of_known(values: Floats, axis: int) -> Floats:
+    """Return means over what is not NaN; NaN where nothing is."""
+    known = ~np.isnan(values)
+    sums, counts = np.where(known, values, 0.0).sum(axis=axis), known.sum(axis=axis)
+    means: Floats = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+    return means
 
 
 def _pairwise(matrix: Floats, kind: Correlation, common: int) -> Floats:

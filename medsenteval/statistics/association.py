@@ -44,12 +44,7 @@ class Association:
 
 
 def associate(
-    x: ArrayLike,
-    y: ArrayLike,
-    kind: Correlation = "pearson",
-    *,
-    confidence: float = 0.95,
-    resamples: int = 100_000,
+    x: ArrayLike, y: ArrayLike, kind: Correlation = "pearson", *, confidence: float = 0.95, resamples: int = 100_000
 ) -> Association:
     """Correlate two columns over the same few points, with exact p, interval and the influence of every point."""
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -61,22 +56,15 @@ def associate(
         raise SettingsError(f"the correlation is {kind!r}; it can be pearson or spearman")
     n = len(first)
     coefficient, p_value = correlation(kind, first, second)
-    interval = fisher_interval(coefficient, n, confidence=confidence, kind=kind) if n >= 5 else None
+    low = high = np.nan
+    if n >= 5:
+        interval = fisher_interval(coefficient, n, confidence=confidence, kind=kind)
+        low, high = interval.low, interval.high
     complete = n <= _LARGEST_COMPLETE
     permutation_p = _permutation_p(first, second, kind, complete, resamples)
     kept = ~np.eye(n, dtype=bool)
-    without = [correlation(kind, first[rows], second[rows])[0] if n > 3 else np.nan for rows in kept]
-    return Association(
-        kind=kind,
-        coefficient=coefficient,
-        p_value=p_value,
-        permutation_p=permutation_p,
-        complete=complete,
-        low=np.nan if interval is None else interval.low,
-        high=np.nan if interval is None else interval.high,
-        n=n,
-        leave_one_out=np.array(without),
-    )
+    without = np.array([correlation(kind, first[rows], second[rows])[0] if n > 3 else np.nan for rows in kept])
+    return Association(kind, coefficient, p_value, permutation_p, complete, low, high, n, without)
 
 
 def _permutation_p(x: Floats, y: Floats, kind: Correlation, complete: bool, resamples: int) -> float:

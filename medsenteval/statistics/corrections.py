@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -46,21 +43,10 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-#: Name of a correction, as a command line gives it -> its function.
-CORRECTIONS: Final[dict[str, Callable[[ArrayLike], Floats]]] = {
-    "none": _checked,
-    "bonferroni": bonferroni,
-    "holm": holm,
-    "benjamini-hochberg": benjamini_hochberg,
-}
-
-
-_SHORT: Final = {"bh": "benjamini-hochberg"}
-
-
 def correct(p_values: ArrayLike, method: str) -> Floats:
-    """Adjust p values by the named correction."""
-    method = _SHORT.get(method, method)
-    if method not in CORRECTIONS:
-        raise SettingsError(f"the correction is {method!r}; it can be {', '.join(CORRECTIONS)}")
-    return CORRECTIONS[method](p_values)
+    """Adjust p values by the correction of this name, as a command line gives it."""
+    known = {"none": _checked, "bonferroni": bonferroni, "holm": holm, "benjamini-hochberg": benjamini_hochberg}
+    chosen = known.get("benjamini-hochberg" if method == "bh" else method)
+    if chosen is None:
+        raise SettingsError(f"the correction is {method!r}; it can be {', '.join(known)}")
+    return chosen(p_values)

@@ -9,11 +9,10 @@ Correlations have Fisher's z with the standard error of the bootstrap: ``Bootstr
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval
@@ -41,13 +40,13 @@ def share_interval(share: float, trials: float, *, confidence: float, variance: 
     return low, high
 
 
-def accuracy_interval(right: NDArray[np.integer], sizes: NDArray[np.integer], *, confidence: float) -> tuple[float, float]:
+def accuracy_interval(right: Counts, sizes: Counts, *, confidence: float) -> tuple[float, float]:
     """Return the interval of the mean accuracy over folds, from the number of right answers and of items in each."""
     return share_interval(float(np.mean(right / sizes)), _trials_of_mean(sizes), confidence=confidence)
 
 
 def accuracy_difference_interval(
-    first_only: NDArray[np.integer], second_only: NDArray[np.integer], sizes: NDArray[np.integer], *, confidence: float
+    first_only: Counts, second_only: Counts, sizes: Counts, *, confidence: float
 ) -> tuple[float, float]:
     """Return the interval of a difference of two mean accuracies over folds of the same items (Bonett and Price 2012).
 
@@ -90,22 +89,17 @@ def left_out_difference_interval(
     half = quantile * errors / (1 - observed**2)
     z = np.arctanh(observed)
     below, above = observed - np.tanh(z - half), np.tanh(z + half) - observed
-    return (
-        difference - _joint(float(below[0]), float(above[1]), agreement),
-        difference + _joint(float(above[0]), float(below[1]), agreement),
-    )
+    # How far the difference of two scores reaches down and up that reach so far each and vary together.
+    own, others = np.array([below[0], above[0]]), np.array([above[1], below[1]])
+    reach = np.sqrt(np.maximum(own**2 + others**2 - 2 * agreement * own * others, 0.0))
+    return float(difference - reach[0]), float(difference + reach[1])
 
 
-def _joint(one: float, other: float, agreement: float) -> float:
-    """Return how far the difference of two scores reaches that reach so far each and vary together."""
-    return float(np.sqrt(max(one**2 + other**2 - 2 * agreement * one * other, 0.0)))
-
-
-def f1_from_counts(counts: NDArray[np.integer | np.floating]) -> Floats:
+def f1_from_counts(counts: Counts | Floats) -> Floats:
     """Return F1 from (true positive, false positive, false negative, ...) along the last axis; 0 where undefined."""
-    true_positive, false_positive, false_negative = (counts[..., i].astype(np.float64) for i in range(3))
-    below = 2 * true_positive + false_positive + false_negative
-    return np.divide(2 * true_positive, below, out=np.zeros_like(below), where=below > 0)
+    right, *wrong = (counts[..., i].astype(np.float64) for i in range(3))
+    below = 2 * right + sum(wrong)
+    return np.divide(2 * right, below, out=np.zeros_like(below), where=below > 0)
 
 
 def f1_interval(counts: Counts, *, confidence: float) -> tuple[float, float]:
@@ -145,13 +139,13 @@ def mean_share_interval(values: Floats, *, confidence: float, clusters: Sequence
     return share_interval(mean, trials, confidence=confidence)
 
 
-def _trials_of_mean(sizes: NDArray[np.integer]) -> float:
+def _trials_of_mean(sizes: Counts) -> float:
     """Return the number of trials whose share varies as the mean of the folds' shares: all, if folds are equally large."""
     return float(len(sizes) ** 2 / np.sum(1 / sizes))
 
 
 class Correlated(NamedTuple):
-    """A coefficient and its two-sided p value, under the names that SciPy's results have."""
+    """A coefficient and its two-sided p value, under the names that SciPy's results have and had."""
 
     statistic: float
     pvalue: float
@@ -167,11 +161,7 @@ def correlation(kind: Correlation, x: Floats, y: Floats) -> Correlated:
 
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return Correlated(0.0, 1.0)
-    functions: dict[str, Callable[..., Any]] = {
-        "pearson": stats.pearsonr,
-        "spearman": stats.spearmanr,
-        "kendall": stats.kendalltau,
-    }
+    functions: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
     result = functions[kind](x, y)
     return Correlated(float(result.statistic), float(result.pvalue))
 

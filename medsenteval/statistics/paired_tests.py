@@ -8,11 +8,10 @@ from __future__ import annotations
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Significance
-from medsenteval.support.arrays import Bools, Floats
+from medsenteval.support.arrays import Bools, Counts, Floats
 
 Variant = Literal["auto", "exact", "corrected"]
 
@@ -20,7 +19,7 @@ Variant = Literal["auto", "exact", "corrected"]
 SMALLEST_CORRECTED: Final = 25
 
 
-def mcnemar_p_values(first_only: NDArray[np.integer], second_only: NDArray[np.integer], variant: Variant = "auto") -> Floats:
+def mcnemar_p_values(first_only: Counts, second_only: Counts, variant: Variant = "auto") -> Floats:
     """Return McNemar's two-sided p for arrays of counts: items that only the first, and only the second, got right.
 
     ``exact`` is the binomial test, ``corrected`` the chi-square test with continuity correction; ``auto`` takes the exact one
@@ -30,7 +29,7 @@ def mcnemar_p_values(first_only: NDArray[np.integer], second_only: NDArray[np.in
 
     if variant not in ("auto", "exact", "corrected"):
         raise SettingsError(f"McNemar's variant is {variant!r}; it can be auto, exact or corrected")
-    b, c = np.broadcast_arrays(np.asarray(first_only, dtype=np.float64), np.asarray(second_only, dtype=np.float64))
+    b, c = np.broadcast_arrays(np.asarray(first_only, np.float64), np.asarray(second_only, np.float64))
     if (b < 0).any() or (c < 0).any():
         raise SettingsError("a negative count of discordant items")
     total = b + c
@@ -61,7 +60,7 @@ def mcnemar_matrix(correct: Bools, variant: Variant = "auto") -> Floats:
     return mcnemar_p_values(only, only.T, variant)
 
 
-def _corrected_statistic(b: NDArray[np.integer | np.floating], c: NDArray[np.integer | np.floating]) -> Floats:
+def _corrected_statistic(b: Counts | Floats, c: Counts | Floats) -> Floats:
     total = np.asarray(b + c, dtype=np.float64)
     # |b - c| - 1 would be negative for b = c, and its square not 0.
     gap = np.maximum(np.abs(b - c) - 1.0, 0.0)

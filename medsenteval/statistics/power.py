@@ -57,19 +57,12 @@ def _rejection_limits(counts: Counts, level: float) -> Counts:
 
     # The corrected statistic (n - 2 m - 1)^2 / n of a smaller part m, solved for m at the quantile of the level.
     limits = np.ceil((counts - 1 - np.sqrt(chdtri(1, level) * counts)) / 2).astype(np.int64) - 1
+    # With so few discordant items that the test is exact, all parts are tried.
     few = counts < SMALLEST_CORRECTED
-    limits[few] = _exact_limits(level)[counts[few]]
+    all_of, parts = counts[few][:, None], np.arange(SMALLEST_CORRECTED // 2 + 1)
+    rejected = (mcnemar_p_values(parts, np.maximum(all_of - parts, 0)) < level) & (2 * parts <= all_of)
+    limits[few] = rejected.sum(axis=1) - 1
     return np.maximum(limits, -1)
-
-
-@cache
-def _exact_limits(level: float) -> Counts:
-    """Return the same for 0, 1, 2 ... discordant items, so few that the test is exact."""
-    counts = np.arange(SMALLEST_CORRECTED)[:, None]
-    parts = np.arange(SMALLEST_CORRECTED // 2 + 1)
-    rejected = (mcnemar_p_values(parts, np.maximum(counts - parts, 0)) < level) & (2 * parts <= counts)
-    limits: Counts = rejected.sum(axis=1) - 1
-    return limits
 
 
 def smallest_accuracy_difference(n: int, disagreement: float, *, level: float = 0.05, power: float = POWER) -> float | None:

@@ -6,15 +6,15 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval, Significance
 from medsenteval.statistics.weighted_scores import WeightedScore
-from medsenteval.support.arrays import Floats
+from medsenteval.support.arrays import Counts, Floats, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
 
 Method = Literal["bca", "fisher", "percentile"]
@@ -34,7 +34,6 @@ class Bootstrap:
 
     @cached_property
     def jackknife(self) -> Floats:
-        """The scores with one item left out, a row for each item; computed when BCa first needs it."""
         return left_out_scores(self.score)
 
     def interval(self, encoder: int = 0, *, confidence: float = 0.95, method: Method = "percentile") -> Interval:
@@ -87,12 +86,10 @@ class Bootstrap:
 
     def p_values(self, method: Method = "percentile") -> Floats:
         """Return the two-sided p values of ``test``, or of ``bca_test``, for every pair of encoders, 1 on the diagonal."""
-        k = len(self.observed)
-        found = np.ones((k, k))
+        found = np.ones((len(self.observed), len(self.observed)))
         test = self.bca_test if method == "bca" else self.test
-        for first in range(k):
-            for second in range(first + 1, k):
-                found[first, second] = found[second, first] = test(first, second).p_value
+        for first, second in combinations(range(len(found)), 2):
+            found[first, second] = found[second, first] = test(first, second).p_value
         return found
 
     def _contrast(self, first: int, second: int) -> Floats:
@@ -104,8 +101,9 @@ class Bootstrap:
     def _interval(self, contrast: Floats, confidence: float, method: Method) -> Interval:
         _check_confidence(confidence)
         if method not in ("bca", "percentile"):
-            known = "bca or percentile, or for one correlation fisher"
-            raise SettingsError(f"the interval's method is {method!r}; it can be {known}")
+            raise SettingsError(
+                f"the interval's method is {method!r}; it can be bca or percentile, or for one correlation fisher"
+            )
         estimate, values = float(self.observed @ contrast), self.values @ contrast
         levels = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
         if method == "bca":
@@ -186,7 +184,7 @@ def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator)
     values = np.empty((resamples, len(observed)))
     step = score.rows_at_once
 
-    def fill(start: int, drawn: list[NDArray[np.int64]]) -> None:
+    def fill(start: int, drawn: list[Counts]) -> None:
         values[start : start + len(drawn[0])] = score(_weights(n, folds, drawn))
 
     # Draws come from one stream in order; counting and scoring them is spread over the cores. The queue is bounded, or the
@@ -204,7 +202,7 @@ def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator)
     return Bootstrap(score, observed, values)
 
 
-def _weights(n: int, folds: tuple[NDArray[np.intp], ...], drawn: list[NDArray[np.int64]]) -> Floats:
+def _weights(n: int, folds: tuple[Rows, ...], drawn: list[Counts]) -> Floats:
     """Count how often each item was drawn in each resample."""
     weights = np.empty((len(drawn[0]), n))
     for fold, items in zip(folds, drawn, strict=True):

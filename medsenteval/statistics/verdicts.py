@@ -19,11 +19,9 @@ from medsenteval.statistics.outcomes import Interval
 from medsenteval.support.arrays import Floats
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
-#: Every verdict, and what it is from the view of the other encoder, or for a metric of which less is better.
-MIRRORED: Final[dict[Verdict, Verdict]] = {
-    "better": "worse", "worse": "better", "equivalent": "equivalent", "undecided": "undecided",
-}  # fmt: skip
-VERDICTS: Final = tuple(MIRRORED)
+VERDICTS: Final[tuple[Verdict, ...]] = ("better", "worse", "equivalent", "undecided")
+#: What a verdict is from the view of the other encoder, or for a metric of which less is better.
+MIRRORED: Final = dict(zip(VERDICTS, ("worse", "better", *VERDICTS[2:]), strict=True))
 
 
 def verdict(p_value: float, narrow: Interval, rope: float, level: float = 0.05) -> Verdict:
@@ -52,9 +50,7 @@ class RankInterval:
     best: float
 
 
-def rank_intervals(
-    observed: Sequence[Floats], resampled: Sequence[Floats], *, confidence: float = 0.95
-) -> list[RankInterval]:  # fmt: skip
+def rank_intervals(observed: Sequence[Floats], resampled: Sequence[Floats], confidence: float = 0.95) -> list[RankInterval]:
     """Rank encoders over tasks from a row of scores (higher is better) and a (resamples, encoders) matrix for each task.
 
     Scores vary more than what they estimate, and resamples of them more still, which would put every encoder's rank too surely

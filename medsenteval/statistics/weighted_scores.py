@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
-from medsenteval.support.arrays import Floats
+from medsenteval.support.arrays import Floats, Rows, Singles
 
 Correlation = Literal["pearson", "spearman", "kendall"]
 
@@ -27,12 +27,9 @@ _CACHED_WEIGHTS: Final = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class WeightedScore(ABC):
-    """One score for each of several encoders as a function of the weights of the same n items.
+    """One score for each of several encoders as a function of the weights of the same n items, resampled within ``folds``."""
 
-    ``folds`` says which items belong to which fold; items are resampled within their fold.
-    """
-
-    folds: tuple[NDArray[np.intp], ...]
+    folds: tuple[Rows, ...]
     #: Fewer resamples are not worth the start of a call.
     fewest_rows: ClassVar[int] = 64
 
@@ -50,7 +47,7 @@ class WeightedScore(ABC):
         """Turn (resamples, n) weights, which are whole numbers, into (resamples, encoders) scores."""
 
 
-def _folds(n: int, numbers: NDArray[np.intp] | None = None) -> tuple[NDArray[np.intp], ...]:
+def _folds(n: int, numbers: Rows | None = None) -> tuple[Rows, ...]:
     """Return the items of each fold, given the number of each item's; without these all are in one."""
     if numbers is None:
         return (np.arange(n, dtype=np.intp),)
@@ -74,8 +71,7 @@ def _columns(values: NDArray[np.floating | np.integer | np.bool_], n: int | None
 class _Ratios(WeightedScore):
     """A ratio of two sums over the items, the mean over folds and over each encoder's runs; 0 where it is undefined.
 
-    ``values`` (encoders and their runs, items) are summed above the fraction stroke, ``sizes`` below; these have one row where
-    they are the same for all.
+    Shapes: ``values`` (encoders and their runs, items), ``sizes`` the same, or (1, items) where they are the same for all.
     """
 
     values: Floats
@@ -101,7 +97,7 @@ class Means(_Ratios):
     """The mean over items of any per-item value, the mean of fold means where there are folds."""
 
     @classmethod
-    def of(cls, values: NDArray[np.floating | np.bool_], folds: NDArray[np.intp] | None = None) -> Means:
+    def of(cls, values: NDArray[np.floating | np.bool_], folds: Rows | None = None) -> Means:
         matrix = _columns(values)
         n = matrix.shape[1]
         return cls(_folds(n, folds), matrix, np.ones((1, n)))
@@ -129,7 +125,7 @@ class F1Scores(_Ratios):
     """F1 of the positive class, the mean over folds where there are folds; 0 where it is undefined."""
 
     @classmethod
-    def of(cls, gold: NDArray[np.bool_], predicted: NDArray[np.bool_], folds: NDArray[np.intp] | None = None) -> F1Scores:
+    def of(cls, gold: NDArray[np.bool_], predicted: NDArray[np.bool_], folds: Rows | None = None) -> F1Scores:
         truth = np.asarray(gold, dtype=np.float64)
         positive = _columns(predicted, len(truth))
         # F1 = 2 TP / (predicted positives + gold positives).
@@ -158,15 +154,11 @@ class Correlations(WeightedScore):
     gold: Floats
 
 
-@dataclass(frozen=True, eq=False)
 class Pearsons(Correlations):
-    """Pearson correlations of several encoders' predictions with the gold scores."""
-
     @cached_property
     def _moments(self) -> Floats:
         """Columns whose weighted sums give every covariance: x, x squared and x y for each encoder, y, y squared."""
-        x = _standardised(self.predicted)
-        y = _standardised(self.gold[None])[0]
+        x, y = _standardised(self.predicted), _standardised(self.gold[None])[0]
         return np.ascontiguousarray(np.concatenate([x, x * x, x * y, [y], [y * y]]).T)
 
     def __call__(self, weights: Floats) -> Floats:
@@ -177,18 +169,12 @@ class Pearsons(Correlations):
         return _ratio(xy - x * y, (xx - x * x) * (yy - y * y), 1e-12)
 
 
-@dataclass(frozen=True, eq=False)
 class _Runs:
     """Items sorted by a value, in runs of equal ones: their order, the first place of each run, and each item's run."""
 
-    order: NDArray[np.intp]
-    first: NDArray[np.intp]
-    run_of_item: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, values: Floats) -> _Runs:
-        _, run_of_item, counts = np.unique(values, return_inverse=True, return_counts=True)
-        return cls(np.argsort(values, kind="stable"), np.cumsum(counts) - counts, run_of_item)
+    def __init__(self, values: Floats) -> None:
+        _, self.run_of_item, counts = np.unique(values, return_inverse=True, return_counts=True)
+        self.order, self.first = np.argsort(values, kind="stable"), np.cumsum(counts) - counts
 
     def sizes(self, weights: Floats) -> Floats:
         """Return how much weight each run has in each resample; an item that is drawn twice is tied with itself."""
@@ -196,15 +182,14 @@ class _Runs:
         return sizes if len(self.first) == len(self.order) else np.add.reduceat(sizes, self.first, axis=1)
 
 
-@dataclass(frozen=True, eq=False)
 class Spearmans(Correlations):
-    """Spearman correlations (mid-ranks, so corrected for ties) of several encoders' predictions with the gold scores."""
+    """Spearman correlations, of mid-ranks, so corrected for ties."""
 
     fewest_rows = 16
 
     @cached_property
     def _runs(self) -> tuple[_Runs, ...]:
-        return tuple(_Runs.of(values) for values in (self.gold, *self.predicted))
+        return tuple(map(_Runs, (self.gold, *self.predicted)))
 
     def __call__(self, weights: Floats) -> Floats:
         totals = weights.sum(axis=1, keepdims=True)
@@ -230,22 +215,17 @@ class Spearmans(Correlations):
         return found
 
 
-@dataclass(frozen=True, eq=False)
 class KendallTaus(Correlations):
-    """Kendall's tau-b of several encoders' predictions with the gold scores.
-
-    Concordant minus discordant pairs are a quadratic form of the weights, so a block of resamples is one matrix product.
-    """
+    """Kendall's tau-b: concordant minus discordant pairs are a quadratic form of the weights, so one matrix product a block."""
 
     fewest_rows = 512
 
     @cached_property
-    def _gold_signs(self) -> NDArray[np.float32]:
+    def _gold_signs(self) -> Singles:
         return _signs(self.gold)
 
     def __call__(self, weights: Floats) -> Floats:
-        totals = weights.sum(axis=1)
-        pairs = totals * totals
+        pairs = weights.sum(axis=1) ** 2
         narrow = weights.astype(np.float32)
         untied_gold = pairs - _tied_pairs(weights, self.gold)
         found = np.empty((len(weights), len(self.predicted)))
@@ -283,37 +263,29 @@ def _ratio(covariance: Floats, variances: Floats, smallest: float) -> Floats:
     return np.clip(ratio, -1.0, 1.0)
 
 
-def _signs(values: Floats) -> NDArray[np.float32]:
+def _signs(values: Floats) -> Singles:
     return np.sign(values[:, None] - values[None, :]).astype(np.float32)
 
 
 def _tied_pairs(weights: Floats, values: Floats) -> Floats:
     """Return the sum of squared sizes of the runs of equal values."""
-    sizes = _Runs.of(values).sizes(weights)
+    sizes = _Runs(values).sizes(weights)
     squares: Floats = np.einsum("bi,bi->b", sizes, sizes)
     return squares
 
 
 @dataclass(frozen=True, eq=False)
 class SubsetCorrelations(WeightedScore):
-    """The mean over subsets, or their mean by ``shares``, of several encoders' correlations with the gold scores.
-
-    Items are resampled within their subset, which is what ``folds`` says.
-    """
+    """The mean by ``shares`` of correlations within subsets, which are the ``folds`` that items are resampled in."""
 
     subsets: tuple[Correlations, ...]
     shares: Floats
 
     @classmethod
     def of(
-        cls,
-        kind: Correlation,
-        predicted: Floats,
-        gold: Floats,
-        rows: Sequence[NDArray[np.intp]],
-        weights: Sequence[float] | None = None,
+        cls, kind: Correlation, predicted: Floats, gold: Floats, rows: Sequence[Rows], weights: Sequence[float] | None = None
     ) -> SubsetCorrelations:
-        """Build the score from (encoders, items) predictions; ``rows`` has the item numbers of each subset."""
+        """Build the score from (encoders, items) predictions and the item numbers of each subset, equal without ``weights``."""
         matrix = np.atleast_2d(predicted)
         shares = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
         subsets = tuple(correlations(kind, matrix[:, numbers], gold[numbers]) for numbers in rows)
