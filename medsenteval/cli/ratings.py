@@ -78,7 +78,7 @@ def ratings(
 def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str:
     """Return the mean standard deviation of ratings for each subset of pairs (Chiu et al. 2018, Tables 10 and 11)."""
     edges = numbers_in("--limits", limits)
-    subsets = pair_subsets(found.pairs, read_word_values(table), limits=edges, groups=groups, name=table.stem)
+    subsets = pair_subsets(found.pairs, read_word_values(table), edges, groups, table.stem)
     deviations, places = found.deviations, np.array(subsets.subset_of)
     means, rows = [], []
     for number in range(subsets.n_subsets):

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.significance import Column
@@ -34,25 +33,23 @@ TEXTS_PER_DIMENSION: Final = 5
 #: Directions with a smaller share of the largest variance are rounding.
 _LEAST: Final = 1e-10
 
-Vectors = NDArray[np.float32]
-
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """A matrix of vectors with its mean and principal directions, the largest first."""
+    """A matrix of vectors with its principal directions, the largest first."""
 
-    vectors: Vectors
+    vectors: Singles
 
     @cached_property
     def _directions(self) -> tuple[Floats, Floats]:
-        centred = self.vectors - self.mean
+        centred = self._centred()
         values, directions = np.linalg.eigh((centred.T @ centred) / len(centred))
         return np.maximum(values[::-1], 0.0), directions[:, ::-1]
 
-    @cached_property
-    def mean(self) -> Floats:
-        mean: Floats = self.vectors.mean(axis=0, dtype=np.float64)
-        return mean
+    def _centred(self) -> Floats:
+        """Vectors in double precision, which are made anew each time: they fill twice the memory of those in single."""
+        centred: Floats = self.vectors - self.vectors.mean(axis=0, dtype=np.float64)
+        return centred
 
     @property
     def first_share(self) -> float:
@@ -60,38 +57,38 @@ class Spectrum:
         values, _ = self._directions
         return float(values[0] / values.sum()) if values.sum() > 0 else 0.0
 
-    def unit_length(self) -> Vectors:
+    def unit_length(self) -> Singles:
         """Return vectors of length 1; those that have it but for rounding as they are."""
         norms = np.linalg.norm(self.vectors, axis=1, keepdims=True)
         if np.abs(norms - 1).max() < 1e-6:
             return self.vectors
         return _single(self.vectors / np.where(norms > 0, norms, 1))
 
-    def centred(self) -> Vectors:
-        return _single(self.vectors - self.mean)
+    def centred(self) -> Singles:
+        return _single(self._centred())
 
-    def whitened(self) -> Vectors | None:
+    def whitened(self) -> Singles | None:
         """Return vectors whose directions all have variance 1; None with too few texts for that."""
         values, directions = self._directions
         if len(self.vectors) < TEXTS_PER_DIMENSION * len(values):
             return None
         kept = values > _LEAST * values[0]
-        return _single((self.vectors - self.mean) @ (directions[:, kept] / np.sqrt(values[kept])))
+        return _single(self._centred() @ (directions[:, kept] / np.sqrt(values[kept])))
 
-    def without_top(self) -> Vectors:
+    def without_top(self) -> Singles:
         """Return centred vectors without one principal direction for each hundred dimensions, one at least."""
         top = self._directions[1][:, : max(1, round(self.vectors.shape[1] / 100))]
-        centred = self.vectors - self.mean
+        centred = self._centred()
         return _single(centred - (centred @ top) @ top.T)
 
-    def projected(self, dimension: int) -> Vectors:
+    def projected(self, dimension: int) -> Singles:
         """Return the first principal components of the centred vectors; all vectors as they are if they are no wider."""
         if dimension >= self.vectors.shape[1]:
             return self.vectors
-        return _single((self.vectors - self.mean) @ self._directions[1][:, :dimension])
+        return _single(self._centred() @ self._directions[1][:, :dimension])
 
 
-def _single(rows: Floats) -> Vectors:
+def _single(rows: Floats) -> Singles:
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
@@ -179,9 +176,8 @@ def audit_results(
         for check, scores in check_job(job, spectrum, dimension):
             scored[check].append(replace(job.result, notes=()) if scores is None else job.scored_again(scores))
     plain = compare([job.result for job in jobs])
-    columns = {
-        check: {column.key: column for column in compare(found).headline_columns()} for check, found in scored.items() if found
-    }
+    compared = {check: compare(found).headline_columns() for check, found in scored.items() if found}
+    columns = {check: {column.key: column for column in found} for check, found in compared.items()}
     conclusions = [
         _conclusion(column, winner, loser, {check: found.get(column.key) for check, found in columns.items()}, level)
         for column in plain.headline_columns()
@@ -226,19 +222,14 @@ def check_job(job: StoredJob, spectrum: Spectrum, dimension: int) -> list[tuple[
 def _conclusion(column: Column, winner: str, loser: str, checks: Mapping[str, Column | None], level: float) -> Conclusion:
     before = column.difference(winner, loser)
     assert before is not None
+    lead = before.interval.estimate
     outcomes: dict[str, Outcome] = dict.fromkeys(checks, "")
     leads = {}
-    sign = 1 if column.higher_is_better else -1
     for check, other in checks.items():
-        after = None if other is None else other.difference(winner, loser)
-        if other is None or after is None:
+        if other is None or (after := other.difference(winner, loser)) is None:
             continue
         leads[check] = after.interval.estimate
-        if loser in other.beaten_by(winner, level):
-            outcomes[check] = "holds"
-        else:
-            # A lead at least as large as before is still possible where the interval reaches it.
-            farthest = after.interval.high if sign > 0 else -after.interval.low
-            outcomes[check] = "open" if farthest >= sign * before.interval.estimate else "gone"
-    lead = before.interval.estimate
+        # A lead at least as large as before is still possible where the interval reaches it.
+        reached = after.interval.high >= lead if column.higher_is_better else after.interval.low <= lead
+        outcomes[check] = "holds" if loser in other.beaten_by(winner, level) else "open" if reached else "gone"
     return Conclusion(column.label, column.metric, column.unit, winner, loser, lead, outcomes, leads)

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from medsenteval.contracts import Metric, Result
+from medsenteval.contracts import Result
 from medsenteval.errors import DataError
 from medsenteval.running.job_results import comparability
-from medsenteval.settings import CONFIDENCE
-from medsenteval.statistics import Correlation, correlation, correlation_interval
+from medsenteval.settings import Settings
+from medsenteval.statistics import Correlation, correlation
 from medsenteval.support.grouping import grouped
+from medsenteval.tasks.similarity import correlation_metric
 
 _KINDS: Final[tuple[Correlation, ...]] = ("pearson", "spearman", "kendall")
 _FEWEST: Final = 3
@@ -38,7 +39,8 @@ def common_pairs(results: Sequence[Result], *, resamples: int = 2000) -> list[Re
     ids = [item for item in results[0].items["id"] if item in shared]
     if len(ids) < _FEWEST:
         raise DataError(f"{tasks[0]}: {len(ids)} pair(s) known to all {len(results)} encoders; at least {_FEWEST} are needed")
-    rows = [_rows(result, ids) for result in results]
+    places = ({item: row for row, item in enumerate(result.items["id"])} for result in results)
+    rows = [[row_of[item] for item in ids] for row_of in places]
     gold = [[result.items["gold"][row] for row in own] for result, own in zip(results, rows, strict=True)]
     for other in gold:
         differing = [item for item, one, two in zip(ids, gold[0], other, strict=True) if one != two]
@@ -59,11 +61,6 @@ def on_common_pairs(results: Sequence[Result], *, resamples: int = 2000) -> list
     return list(replaced.values())
 
 
-def _rows(result: Result, ids: Sequence[str]) -> list[int]:
-    row_of = {item: row for row, item in enumerate(result.items["id"])}
-    return [row_of[item] for item in ids]
-
-
 def _rescored(result: Result, rows: Sequence[int], named: str, n_encoders: int, resamples: int) -> Result:
     n_all = len(result.items["id"])
     items: dict[str, Any] = {
@@ -76,16 +73,12 @@ def _rescored(result: Result, rows: Sequence[int], named: str, n_encoders: int, 
         items["predicted"] = items[best]
         details |= {"measure": best, "measures": found}
     predicted = np.array(items["predicted"], dtype=np.float64)
-    metrics = []
-    for kind in _KINDS:
-        rng = np.random.default_rng(result.seed)
-        low, high = correlation_interval(kind, predicted, gold, resamples=resamples, confidence=CONFIDENCE, rng=rng)
-        metrics.append(Metric(kind, correlation(kind, predicted, gold)[0], low, high, 0.0, "fraction", len(rows)))
+    settings = Settings(resamples=resamples, seed=result.seed)
     before, encoder, after = result.signature.partition("|encoder=")
     pairs = details.get("pairs", n_all)
     return replace(
         result,
-        metrics=tuple(metrics),
+        metrics=tuple(correlation_metric(kind, predicted, gold, settings) for kind in _KINDS),
         n_test=len(rows),
         items=items,
         details={**details, "pairs_scored": len(rows)},

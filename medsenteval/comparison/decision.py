@@ -85,18 +85,10 @@ def _decide(column: Column, first: str, second: str, rope: float, level: float, 
     assert narrow is not None
     said = verdict(wide.corrected, _careful(column, first, second, narrow.interval), rope * column.scale / 100, level)
     smallest, items = _power(column, first, second, level) if power else (None, None)
-    return Decision(
-        column.label,
-        column.metric,
-        column.unit,
-        first,
-        second,
-        wide.interval,
-        said if column.higher_is_better else MIRRORED[said],
-        None if smallest is None else smallest * column.scale,
-        items if said == "undecided" else None,
-        wide.corrected,
-    )
+    seen = said if column.higher_is_better else MIRRORED[said]
+    items = items if said == "undecided" else None
+    place = column.label, column.metric, column.unit
+    return Decision(*place, first, second, wide.interval, seen, smallest, items, wide.corrected)
 
 
 def _careful(column: Column, first: str, second: str, narrow: Interval) -> Interval:
@@ -123,12 +115,13 @@ def _power(column: Column, first: str, second: str, level: float) -> tuple[float
         right = np.asarray(score.values)[[i, j]] > 0.5  # type: ignore[attr-defined]
         only = float(np.mean(right[0] & ~right[1])), float(np.mean(~right[0] & right[1]))
         items = items_for_accuracy(*only, level=level) if only[0] != only[1] else None
-        return smallest_accuracy_difference(score.n, sum(only), level=level), items
+        smallest = smallest_accuracy_difference(score.n, sum(only), level=level)
+        return None if smallest is None else smallest * column.scale, items
     error = difference_error(column.left_out, i, j)
     if error < ROUNDING:
         return None, None
     items = items_for_difference(float(column.observed[i] - column.observed[j]), error, score.n, level=level)
-    return smallest_difference(error, level=level), items
+    return smallest_difference(error, level=level) * column.scale, items
 
 
 def items_to_decide(column: Column, first: str, second: str, level: float) -> int | None:
@@ -143,17 +136,17 @@ def smallest_shown(column: Column, level: float) -> float | None:
     One that gives the same answers as the best, but for rounding, is passed over.
     """
     names = [name for name, _ in column.best_first() if name in column.tested]
-    places = [column.tested.index(name) for name in names]
-    others = [j for j in places[1:] if difference_error(column.left_out, places[0], j) >= ROUNDING]
-    if not others:
-        return None
-    smallest, _ = _power(column, names[0], column.tested[others[0]], level)
-    return None if smallest is None else smallest * column.scale
+    for other in names[1:]:
+        if difference_error(column.left_out, *map(column.tested.index, (names[0], other))) >= ROUNDING:
+            return _power(column, names[0], other, level)[0]
+    return None
 
 
 def ranks_with_intervals(comparison: Comparison, *, resamples: int = 2_000, seed: int = 1111) -> Mapping[str, RankInterval]:
     """Return each encoder's mean rank over the tasks on which all were tested, with its interval over other items."""
     complete = [column for column in comparison.headline_columns() if set(column.tested) == set(comparison.encoders)]
+    if not complete or len(comparison.encoders) < 2:
+        return {}
     observed, resampled = [], []
     for number, column in enumerate(complete):
         assert column.weighted is not None
@@ -162,8 +155,6 @@ def ranks_with_intervals(comparison: Comparison, *, resamples: int = 2_000, seed
         sign = 1.0 if column.higher_is_better else -1.0
         observed.append(sign * column.resolved_where_tested()[order])
         resampled.append(sign * drawn.values[:, order])
-    if not complete or len(comparison.encoders) < 2:
-        return {}
     return dict(zip(comparison.encoders, rank_intervals(observed, resampled), strict=True))
 
 
@@ -179,10 +170,9 @@ def smallest_published(task: Task, n: int) -> str:
     printed = [each for each in published_numbers() if (each.task, each.metric) == (task.name, metric) and not each.suspect]
     if not printed or not n:
         return "-"
-    unit = printed[0].unit
-    scale = 100 if unit == "percent" else 1
+    scale = 100 if printed[0].unit == "percent" else 1
     found = smallest_expected(metric, median(each.value for each in printed) / scale, n)
-    return as_points(None if found is None else found * scale, unit)
+    return as_points(None if found is None else found * scale, printed[0].unit)
 
 
 def shown_differences(results: Sequence[Result], level: float = 0.05) -> dict[tuple[str, str], str]:
@@ -191,9 +181,8 @@ def shown_differences(results: Sequence[Result], level: float = 0.05) -> dict[tu
     if len({result.encoder for result in real}) < 2:
         return {}
     # Few resamples: nothing is tested here.
-    columns = compare_results(real, resamples=100, level=level).columns
-    found = {(column.key, column.metric): (smallest_shown(column, level), column.unit) for column in columns if column.tested}
-    return {place: as_points(value, unit) for place, (value, unit) in found.items()}
+    tested = [column for column in compare_results(real, resamples=100, level=level).columns if column.tested]
+    return {(each.key, each.metric): as_points(smallest_shown(each, level), each.unit) for each in tested}
 
 
 def planned_differences(tasks: Mapping[str, tuple[Task, int]], earlier: Sequence[Result]) -> dict[str, str]:

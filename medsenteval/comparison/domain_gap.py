@@ -42,6 +42,10 @@ class Share:
     high: float
     protocol: str
 
+    @property
+    def half(self) -> float:
+        return (self.high - self.low) / 2
+
 
 @dataclass(frozen=True)
 class DomainGap:
@@ -109,15 +113,14 @@ def domain_gaps(results: Sequence[Result]) -> list[DomainGap]:
 
 def paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str) -> list[PairedGap]:
     """Compare the gaps of a general and an in-domain encoder, task by task."""
-    known = list(dict.fromkeys(gap.encoder for gap in gaps))
+    known = dict.fromkeys(gap.encoder for gap in gaps)
     for name in (general, in_domain):
         if name not in known:
             raise SettingsError(f"no encoder {name!r} with a domain gap; there are {', '.join(known)}")
     found = {(gap.encoder, gap.biomedical.task): gap for gap in gaps}
     pairs = []
     for task in COUNTERPARTS:
-        first, second = found.get((general, task)), found.get((in_domain, task))
-        if first is not None and second is not None:
+        if (first := found.get((general, task))) and (second := found.get((in_domain, task))):
             half = math.hypot((first.high - first.low) / 2, (second.high - second.low) / 2)
             closed = first.gap - second.gap
             pairs.append(PairedGap(first, second, closed, closed - half, closed + half))
@@ -127,20 +130,16 @@ def paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str) -> list
 def _gap(encoder: str, biomedical: Result, general: Sequence[Result], wanted: Sequence[str]) -> DomainGap:
     ours, *shares = map(_share, (biomedical, *general))
     notes = []
-    missing = [name for name in wanted if name not in {share.task for share in shares}]
-    if missing:
+    if missing := [name for name in wanted if name not in {share.task for share in shares}]:
         notes.append(f"without {', '.join(missing)}")
-    kinds = {share.protocol.split("-")[0] for share in (*shares, ours)}
-    if len(kinds) > 1:
+    if len(kinds := {share.protocol.split("-")[0] for share in (*shares, ours)}) > 1:
         notes.append(f"protocols {', '.join(sorted(kinds))}")
     if any(result.synthetic != biomedical.synthetic for result in general):
         notes.append("synthetic beside real data")
     notes += [f"{result.task}: {caution}" for result in (biomedical, *general) for caution in result.cautions]
     gap = fmean(share.value for share in shares) - ours.value
     # The mean of k independent scores has 1/k of the sum of squares under the root.
-    half = math.hypot(
-        (ours.high - ours.low) / 2, math.sqrt(sum(((share.high - share.low) / 2) ** 2 for share in shares)) / len(shares)
-    )
+    half = math.hypot(ours.half, math.sqrt(sum(share.half**2 for share in shares)) / len(shares))
     return DomainGap(encoder, ours, tuple(shares), gap, gap - half, gap + half, tuple(notes))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -60,9 +61,8 @@ def compression_frontier(
     """Score every dimension at every precision for each result; also say which results could not be scored from the cache."""
     rounded = [each for each in results if each.input.get("precision", "float32") != "float32"]
     jobs, left_out = reopen([each for each in results if each not in rounded], root, EmbeddingCache())
-    left_out += [
-        f"{each.encoder}, {each.task}: its vectors are rounded to {each.input['precision']} already" for each in rounded
-    ]
+    already = [(each, each.input["precision"]) for each in rounded]
+    left_out += [f"{each.encoder}, {each.task}: its vectors are rounded to {precision} already" for each, precision in already]
     if not jobs:
         raise DataMissingError(f"no result can be scored again from the cache: {'; '.join(left_out[:3])}")
     return [_frontier(job, dimensions, resamples) for job in jobs], left_out
@@ -74,21 +74,20 @@ def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int) -> Fron
         raise SettingsError(f"{job.result.encoder} has {width} dimensions; {wrong[0]} cannot be kept")
     variants: dict[str, tuple[int, str, int]] = {}
     scored: list[Result] = []
-    for dimension in sorted({width, *(dimensions or halved(width))}, reverse=True):
-        for precision in PRECISIONS:
-            changed = DerivedEncoder(CachedEncoder("", ""), None if dimension == width else dimension, precision=precision)
-            scores = job.score(replace(job.embeddings, matrix=changed.derive(np.asarray(matrix))))
-            name = f"{dimension} {precision}"
-            variants[name] = (dimension, precision, changed.bytes_per_vector(dimension))
-            scored.append(job.scored_again(scores, encoder=name, encoder_identity=name, synthetic=False))
+    for dimension, precision in product(sorted({width, *(dimensions or halved(width))}, reverse=True), PRECISIONS):
+        changed = DerivedEncoder(CachedEncoder("", ""), None if dimension == width else dimension, precision=precision)
+        scores = job.score(replace(job.embeddings, matrix=changed.derive(np.asarray(matrix))))
+        name = f"{dimension} {precision}"
+        variants[name] = (dimension, precision, changed.bytes_per_vector(dimension))
+        scored.append(job.scored_again(scores, encoder=name, encoder_identity=name, synthetic=False))
     (column, *_) = compare_results(scored, resamples=resamples).headline_columns()
     points = []
-    for name, (dimension, precision, size) in variants.items():
+    for name, variant in variants.items():
         found = column.difference(scored[0].encoder, name)
         if found is None:
             raise DataMissingError(f"{job.result.task}: {column.untested}, so that no loss can be tested")
         loss = found.interval
-        points.append(FrontierPoint(dimension, precision, size, column.scores[name].value, loss.estimate, loss.low, loss.high))
+        points.append(FrontierPoint(*variant, column.scores[name].value, loss.estimate, loss.low, loss.high))
     points.sort(key=lambda point: (-point.size, -point.score))
     kept = [replace(point, kept=not any(_beats(other, point) for other in points)) for point in points]
     return Frontier(column.label, job.result.encoder, column.metric, column.unit, column.n_common, tuple(kept))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -82,8 +83,9 @@ def _measure(number: PublishedNumber) -> str:
     return _MEASURES.get(printed, printed)
 
 
-def _filled(cell: Cell, result: Result) -> Cell:
+def _filled(cell: Cell, result: Result, made: str, source: str = "") -> Cell:
     """Add our number to a cell: a score, or how many of the row's other measures one is better or worse than."""
+    cell = replace(cell, made=made, remark=f"{cell.remark}; ours built from {source}" if source else cell.remark)
     if cell.metric not in _COUNTED.values():
         return filled(cell, result)
     found = result.details["measures"].get(_measure(cell.number))
@@ -92,41 +94,33 @@ def _filled(cell: Cell, result: Result) -> Cell:
     return replace(cell, ours=float(found[cell.metric]), n=result.n_test)
 
 
-def share_pairs(plan: Reproduction, found: Mapping[Key, Result]) -> Reproduction:
+def share_pairs(plan: Reproduction, found: Mapping[Key, Result], failures: Sequence[str]) -> Reproduction:
     """Score word similarity results again on the pairs that all rows know, and compare the rows of each task."""
     groups = grouped(((key[1], tuple(option for option in key[2] if option[0] != "measure")), key) for key in found)
-    shared: dict[Key, Result] = {}
-    counts: dict[Key, str] = {}
-    failures = list(plan.failures)
+    counted = _counts_measures(plan.cells)
+    made: dict[Key, Callable[[Cell], Cell]] = {}
+    failed = list(failures)
     for (task, _), keys in groups.items():
         try:
             rescored = common_pairs([found[key] for key in keys], resamples=plan.settings.resamples)
         except MedSentEvalError as error:
-            failures.append(f"{task}: {error}")
+            failed.append(f"{task}: {error}")
             continue
-        if any(cell.metric in _COUNTED.values() for cell in plan.cells):
-            rescored = [_with_counts(result) for result in rescored]
-        else:
-            counts |= dict(zip(keys, _superscripts(rescored), strict=True))
-        shared |= dict(zip(keys, rescored, strict=True))
-    done = []
-    for cell in plan.cells:
-        result = shared.get(cell.key)
-        if result is None:
-            done.append(cell)
-            continue
-        details = result.details
-        pairs = f"{details['pairs_scored']:,} of {details['pairs']:,} pairs"
-        made = f"{details['measure']}, {pairs}{counts[cell.key]}" if cell.key in counts else pairs
-        done.append(replace(_filled(cell, result), made=made))
-    synthetic = any(result.synthetic for result in shared.values())
-    return replace(plan, cells=tuple(done), failures=tuple(failures), synthetic=synthetic)
+        for key, result, compared in zip(keys, rescored, _superscripts(rescored, counted), strict=True):
+            said = f"{result.details['pairs_scored']:,} of {result.details['pairs']:,} pairs"
+            said = said if counted else f"{result.details['measure']}, {said}{compared}"
+            made[key] = partial(_filled, result=_with_counts(result) if counted else result, made=said)
+    return plan.with_made(made, failed, any(found[key].synthetic for key in made))
 
 
-def _superscripts(results: Sequence[Result]) -> list[str]:
-    """Say of how many others each result is significantly better and worse."""
+def _counts_measures(cells: Sequence[Cell]) -> bool:
+    return any(cell.metric in _COUNTED.values() for cell in cells)
+
+
+def _superscripts(results: Sequence[Result], counted: bool) -> list[str]:
+    """Say of how many others each result is significantly better and worse, where encoders are compared and not measures."""
     n = len(results)
-    if n < 2 or any(result.synthetic for result in results):
+    if counted or n < 2 or any(result.synthetic for result in results):
         return [""] * n
     predicted = [result.items["predicted"] for result in results]
     return [_compared(*counts, n) for counts in _wins(predicted, results[0].items["gold"], results[0].seed)]
@@ -173,19 +167,19 @@ def run_sets(
         return replace(plan, failures=tuple(failures))
     folder = locate(task_for(_set_name(ready[0].number)), root)
     synthetic = is_synthetic(folder) or is_synthetic(root)
-    counted = any(cell.metric in _COUNTED.values() for cell in ready)
-    made: dict[tuple[str, str], tuple[Result, str]] = {}
-    absent: dict[str, str] = {}
+    source, counted = source_of(folder), _counts_measures(ready)
+    made: dict[Key, Callable[[Cell], Cell]] = {}
     for name in dict.fromkeys(_set_name(cell.number) for cell in ready):
         task = task_for(name).name
         term_set = read_set(folder, name)
         if term_set is None:
-            absent[task] = f"{folder} holds no file {name.file}; {task_for(name).obtain}"
+            reason = f"{folder} holds no file {name.file}; {task_for(name).obtain}"
+            made |= dict.fromkeys((cell.key for cell in ready if cell.task == task), partial(replace, missing=(reason,)))
             continue
         try:
             [outcome] = evaluate_sets(
                 [term_set], list(encoders.values()), plan.settings, measure=PAPER_MEASURE, all_measures=counted,
-                synthetic=synthetic, source=source_of(folder), store=store, cache=cache, announce=announce,
+                synthetic=synthetic, source=source, store=store, cache=cache, announce=announce,
             )  # fmt: skip
         except MedSentEvalError as error:
             failures.append(f"{task}: {error}")
@@ -195,18 +189,9 @@ def run_sets(
             if not counted:
                 said = f"{result.details['measure']}, {said}"
                 said += "" if synthetic else _compared(found.better, found.worse, len(encoders))
-            made[specification, task] = result, said
-    done = []
-    for cell in plan.cells:
-        result_and_said = made.get((cell.specification, cell.task))
-        if not cell.missing and cell.task in absent:
-            done.append(replace(cell, missing=(absent[cell.task],)))
-        elif cell.missing or result_and_said is None:
-            done.append(cell)
-        else:
-            remark = f"{cell.remark}; ours built from {source_of(folder) or 'an unnamed source'}"
-            done.append(replace(_filled(cell, result_and_said[0]), made=result_and_said[1], remark=remark))
-    return replace(plan, cells=tuple(done), failures=tuple(failures), synthetic=synthetic and bool(made))
+            built = source or "an unnamed source"
+            made[specification, task, ()] = partial(_filled, result=result, made=said, source=built)
+    return plan.with_made(made, failures, synthetic)
 
 
 def _set_name(number: PublishedNumber) -> SetName:
@@ -227,7 +212,7 @@ def run_categories(
     except MedSentEvalError as error:
         return replace(plan, failures=(*failures, f"categories: {error}"))
     categories = sampled(found, plan.settings.limit, plan.settings.seed)
-    extremes: dict[str, dict[str, EncoderSeparation]] = {}
+    made: dict[Key, Callable[[Cell], Cell]] = {}
     for specification, encoder in encoders.items():
         announce(f"{encoder.name}: separating {', '.join(f'{len(terms):,}' for terms in categories.values())} terms")
         try:
@@ -235,18 +220,14 @@ def run_categories(
         except MedSentEvalError as error:
             failures.append(f"{specification}: {error}")
             continue
-        by_overlap = sorted(rows, key=lambda row: row.separation.overlap)
-        extremes[specification] = {"best": by_overlap[0], "worst": by_overlap[-1]}
-    synthetic = is_synthetic(folder) or is_synthetic(root)
-    done = [cell if cell.missing or cell.specification not in extremes else _separated(cell, extremes[cell.specification])
-            for cell in plan.cells]  # fmt: skip
-    return replace(plan, cells=tuple(done), failures=tuple(failures), synthetic=synthetic and bool(extremes))
+        made[specification, _SNOMED, ()] = partial(_separated, rows=sorted(rows, key=lambda row: row.separation.overlap))
+    return plan.with_made(made, failures, is_synthetic(folder) or is_synthetic(root))
 
 
-def _separated(cell: Cell, extremes: Mapping[str, EncoderSeparation]) -> Cell:
-    """Take O, or a mean similarity, under our best or worst measure."""
+def _separated(cell: Cell, rows: Sequence[EncoderSeparation]) -> Cell:
+    """Take O, or a mean similarity, under our best or worst measure, which stand first and last."""
     what, _, which = cell.metric.rpartition("_")
-    row = extremes[which]
+    row = rows[0 if which == "best" else -1]
     means = row.separation.means
     names = list(means)
     # Three categories: the pairs of them stand first, then each alone.

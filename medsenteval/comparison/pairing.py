@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from medsenteval import registry
 from medsenteval.contracts import Result
+from medsenteval.errors import UnknownNameError
 from medsenteval.statistics import Accuracies, ClusteredMeans, CountedF1, F1Scores, Means, WeightedScore, correlations
 from medsenteval.statistics.weighted_scores import SubsetCorrelations
 from medsenteval.support.arrays import Floats
@@ -18,17 +20,16 @@ def align_items(results: Mapping[str, Result]) -> tuple[list[dict[str, list[Any]
     ids = [list(result.items.get("id", ())) for result in results.values()]
     if not all(ids):
         return "a result has no per-item predictions"
-    orders: list[list[int]]
-    if all(each == ids[0] for each in ids):
-        orders = [list(range(len(each))) for each in ids]
-    else:
+    orders = [list(range(len(each))) for each in ids]
+    if any(each != ids[0] for each in ids):
         if any(len(set(each)) != len(each) for each in ids):
             return "item names repeat and come in different orders"
         common = set.intersection(*map(set, ids))
         kept = [name for name in ids[0] if name in common]
         if len(kept) < 2:
             return "the encoders were scored on different items"
-        orders = [[place[name] for name in kept] for place in ({name: i for i, name in enumerate(each)} for each in ids)]
+        places = (dict(zip(each, order, strict=True)) for each, order in zip(ids, orders, strict=True))
+        orders = [[place[name] for name in kept] for place in places]
     columns = [
         {name: [values[i] for i in order] for name, values in result.items.items() if len(values) == len(result.items["id"])}
         for result, order in zip(results.values(), orders, strict=True)
@@ -45,9 +46,9 @@ def weighted_score(metric: str, result: Result, items: Sequence[Mapping[str, Seq
     same_folds = "fold" in first and all(item.get("fold") == first["fold"] for item in items)
     folds = np.asarray(first["fold"], dtype=np.intp) if same_folds else None
     if all(metric in item for item in items):
-        if "concept" in first:  # the queries for one concept are not independent of each other
-            return ClusteredMeans.of(np.array([item[metric] for item in items], dtype=np.float64), first["concept"])
         values = np.array([item[metric] for item in items], dtype=np.float64)
+        if "concept" in first:  # the queries for one concept are not independent of each other
+            return ClusteredMeans.of(values, first["concept"])
         return _relation_means(values, first["relation"]) if "relation" in first else Means.of(values, folds)
     if metric == "f1" and all("tp_1" in item for item in items):
         return _entity_f1(items)
@@ -93,9 +94,6 @@ def _entity_f1(items: Sequence[Mapping[str, Sequence[Any]]]) -> WeightedScore | 
 
 
 def _positive_label(result: Result) -> int | None:
-    from medsenteval import registry
-    from medsenteval.errors import UnknownNameError
-
     name = result.details.get("positive_label")
     if name is None:  # results of earlier versions do not say it
         try:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from medsenteval.comparison.published import TABLES, read_table
+from medsenteval.comparison.published import read_table
 from medsenteval.comparison.significance import NOISE_DECIMALS
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, UnknownNameError
@@ -26,7 +27,7 @@ class Columns:
     """``values[column][encoder]`` is a score; ``shown`` are the columns to use where none are named."""
 
     values: dict[str, dict[str, float]]
-    shown: tuple[str, ...] = field(default=())
+    shown: tuple[str, ...] = ()
     synthetic: bool = False
 
     def column(self, name: str) -> dict[str, float]:
@@ -52,10 +53,9 @@ def columns_of_results(results: Iterable[Result]) -> Columns:
                 f"({result.encoder}); keep those of one kind"
             )
         shown[result.task] = None
-        headline = result.headline[0]
         for metric in result.metrics:
-            names = [f"{result.task}.{metric.name}", *([result.task] if metric.name == headline else [])]
-            for name in names:
+            plain = [result.task] if metric.name == result.headline[0] else []
+            for name in (f"{result.task}.{metric.name}", *plain):
                 collected.setdefault(name, {}).setdefault(result.encoder, []).append(metric.value)
     if not collected:
         raise DataError("no results found; name a folder that `medsenteval run` wrote")
@@ -66,20 +66,18 @@ def columns_of_results(results: Iterable[Result]) -> Columns:
 def read_published_columns(name: str) -> Columns:
     """Return the columns of a published table, named ``FILE`` or ``FILE:NUMBER`` (``biosim_tables:5``)."""
     file, _, number = name.partition(":")
-    if file not in TABLES:
-        raise UnknownNameError(f"no published table is called {file!r}; known: {', '.join(TABLES)}")
+    rows = read_table(file)
     values: dict[str, dict[str, float]] = {}
-    for row in read_table(file):
+    for row in rows:
         if number and row.get("table") != number:
             continue
         encoder = row.get("row") or row.get("encoder") or row.get("embedding") or ""
         column = row.get("column") or row.get("task") or row.get("dataset") or ""
-        names = [column, f"{column}.{row['metric']}"] if "column" not in row else [column]
-        for each in names:
+        for each in [column] if "column" in row else [column, f"{column}.{row['metric']}"]:
             # The first of several metrics is the column of the plain name.
             values.setdefault(each, {}).setdefault(encoder, float(row["value"]))
     if not values:
-        known = sorted({row["table"] for row in read_table(file) if "table" in row}, key=lambda text: (len(text), text))
+        known = sorted({row["table"] for row in rows if "table" in row}, key=lambda text: (len(text), text))
         raise UnknownNameError(f"{file} has no table {number!r}; it has {', '.join(known)}")
     return Columns(values, tuple(column for column in values if "." not in column))
 
@@ -138,25 +136,21 @@ class Cell:
 
 
 def correlate_columns(
-    columns: Columns, first: Sequence[str], second: Sequence[str], kind: Correlation = "pearson", *, confidence: float = 0.95
-) -> list[Cell]:
+    columns: Columns, first: Sequence[str], second: Sequence[str], kind: Correlation = "pearson"
+) -> list[Cell]:  # fmt: skip
     """Correlate every column of the first list with every one of the second."""
     cells = []
-    for one in first:
-        for other in second:
-            left, right = columns.column(one), columns.column(other)
-            if left is right:
-                continue
-            encoders = tuple(encoder for encoder in left if encoder in right)
-            if len(encoders) < 3:
-                listed = ", ".join(encoders) or "none"
-                raise DataError(
-                    f"{one} and {other} have {len(encoders)} encoder(s) in common ({listed}); at least 3 are needed"
-                )
-            x, y = ([column[encoder] for encoder in encoders] for column in (left, right))
-            if kind == "spearman":
-                # One model through two loaders differs by rounding: that is a tie, and no order.
-                x, y = ([round(score, NOISE_DECIMALS) for score in side] for side in (x, y))
-            found = associate(x, y, kind, confidence=confidence)
-            cells.append(Cell(one, other, encoders, found))
+    for one, other in product(first, second):
+        left, right = columns.column(one), columns.column(other)
+        if left is right:
+            continue
+        encoders = tuple(encoder for encoder in left if encoder in right)
+        if len(encoders) < 3:
+            listed = ", ".join(encoders) or "none"
+            raise DataError(f"{one} and {other} have {len(encoders)} encoder(s) in common ({listed}); at least 3 are needed")
+        x, y = ([column[encoder] for encoder in encoders] for column in (left, right))
+        if kind == "spearman":
+            # One model through two loaders differs by rounding: that is a tie, and no order.
+            x, y = ([round(score, NOISE_DECIMALS) for score in side] for side in (x, y))
+        cells.append(Cell(one, other, encoders, associate(x, y, kind)))
     return cells

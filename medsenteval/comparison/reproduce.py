@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache as cache_calls
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,8 +39,6 @@ from medsenteval.running.suite import Suite
 from medsenteval.running.term_sets import task_for
 from medsenteval.settings import Settings
 from medsenteval.words.terms.sets import set_names
-
-__all__ = ["TABLES", "Cell", "Reproduction", "plan_table", "run_plan"]
 
 #: Table -> (CSV file of its recipes' rows, how the paper trained probes).
 TABLES: Final[dict[str, tuple[str, Settings]]] = {
@@ -112,15 +111,12 @@ def run_plan(
             failures.append(f"{specification}: {error}")
             continue
         failures += [f"{specification}, {task}: {error}" for error in outcome.failed.values()]
-        for result in outcome.results:
-            found[key] = result
+        found.update((key, result) for result in outcome.results)
     if plan.table in WORD_TABLES:
-        return share_pairs(replace(plan, failures=tuple(failures)), found)
-    cells = [filled(cell, found[cell.key]) if cell.key in found else cell for cell in plan.cells]
-    synthetic = any(result.synthetic for result in found.values())
-    if plan.table in DERIVED:
-        cells = _correlations(plan.table, cells)
-    return replace(plan, cells=tuple(cells), failures=tuple(failures), synthetic=synthetic)
+        return share_pairs(plan, found, failures)
+    made = {key: partial(filled, result=result) for key, result in found.items()}
+    done = plan.with_made(made, failures, any(result.synthetic for result in found.values()))
+    return replace(done, cells=tuple(_correlations(plan.table, done.cells))) if plan.table in DERIVED else done
 
 
 def _source_numbers(table: str) -> list[PublishedNumber]:
@@ -128,17 +124,13 @@ def _source_numbers(table: str) -> list[PublishedNumber]:
     if table != DERIVED["biosim-9"]:
         return [number for number in published_numbers() if number.table == table]
     printed = [number for number in published_numbers() if number.table == "biosim-9"]
-    columns = {n.encoder: ("spearman", "fraction", "cosine") for n in printed} | {
-        n.task: ("f1", "percent", "ner") for n in printed
-    }
-    rows = [entry for recipe in recipes().values() for entry in recipe.rows]
     unknown = replace(printed[0], table=table, value=np.nan, printed="nan")
-    return [
-        replace(unknown, encoder=entry.row, task=task, metric=metric, unit=unit, protocol=protocol)
-        for entry in rows
-        if (entry.file, entry.table) == ("biosim_tables", "9")
-        for task, (metric, unit, protocol) in columns.items()
-    ]
+    intrinsic = replace(unknown, metric="spearman", unit="fraction", protocol="cosine")
+    extrinsic = replace(unknown, metric="f1", unit="percent", protocol="ner")
+    columns = {number.encoder: intrinsic for number in printed} | {number.task: extrinsic for number in printed}
+    entries = [entry for recipe in recipes().values() for entry in recipe.rows]
+    rows = [entry.row for entry in entries if (entry.file, entry.table) == ("biosim_tables", "9")]
+    return [replace(column, encoder=row, task=task) for row in rows for task, column in columns.items()]
 
 
 def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> tuple[str, tuple[str, ...], str]:
@@ -209,12 +201,11 @@ def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
     """Spell option values as the task spells them: "Multi-Answer" may be "multi"."""
     chosen = {}
     for name, value in wanted.items():
-        for allowed in task.options.get(name, ()):
-            if registry.name_key(value).startswith(registry.name_key(allowed)):
-                chosen[name] = allowed
-                break
-        else:
+        allowed = task.options.get(name, ())
+        spelled = [each for each in allowed if registry.name_key(value).startswith(registry.name_key(each))]
+        if not spelled:
             raise SettingsError(f"{task.name} has no reading option {name}={value}; the plan of its table is out of date")
+        chosen[name] = spelled[0]
     return chosen
 
 

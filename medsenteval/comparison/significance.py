@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count, product
+from string import ascii_lowercase
 from typing import Final
 
 import numpy as np
@@ -39,10 +42,9 @@ class Column:
     """One metric of one task under one protocol: the score of every encoder that has it, and the tests of every pair.
 
     ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
-    ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test, and is
-    empty where there is one; ``note`` is what is to be said of it below a table. Scores on synthetic data are neither tested
-    nor called best. ``marks`` stand behind scores that are to be read with care, ``trained_on`` says whether encoders declare
-    to know the data from training.
+    ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test; ``note``
+    is what is to be said of it below a table. ``marks`` stand behind scores that are to be read with care, ``trained_on``
+    says whether encoders declare to know the data from training.
     """
 
     task: str
@@ -127,13 +129,9 @@ class Column:
         """Return the encoders that this one is significantly better than."""
         if encoder not in self.tested:
             return []
-        i = self.tested.index(encoder)
-        sign = 1 if self.higher_is_better else -1
-        return [
-            other
-            for j, other in enumerate(self.tested)
-            if j != i and self.corrected[i, j] < level and sign * (self.observed[i] - self.observed[j]) > 0
-        ]
+        i, sign = self.tested.index(encoder), 1 if self.higher_is_better else -1
+        beaten = (self.corrected[i] < level) & (sign * (self.observed[i] - self.observed) > 0)
+        return [other for other, worse in zip(self.tested, beaten, strict=True) if worse]
 
     def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference | None:
         """Return the difference of two tested encoders with its interval, or None where there is no test."""
@@ -165,7 +163,7 @@ class Comparison:
 
     def letters(self) -> dict[str, str]:
         """Return a letter for each encoder, by which cells name whom they beat."""
-        return {encoder: _letter(i) for i, encoder in enumerate(self.encoders)}
+        return dict(zip(self.encoders, _letters(), strict=False))
 
     def headline_columns(self) -> list[Column]:
         """Return the first headline metric of each task and protocol: what is ranked and counted."""
@@ -177,26 +175,21 @@ class Comparison:
 
     def wins_ties_losses(self) -> dict[str, tuple[int, int, int]]:
         """Count, over headline columns and opponents, significant wins, ties (no significant difference) and losses."""
-        counted = {encoder: [0, 0, 0] for encoder in self.encoders}
+        wins, losses, opponents = Counter[str](), Counter[str](), Counter[str]()
         for column in self.headline_columns():
-            beaten = {encoder: set(column.beaten_by(encoder, self.level)) for encoder in column.tested}
             for encoder in column.tested:
-                for other in column.tested:
-                    if other != encoder:
-                        place = 0 if other in beaten[encoder] else 2 if encoder in beaten[other] else 1
-                        counted[encoder][place] += 1
-        return {encoder: (w, t, x) for encoder, (w, t, x) in counted.items()}
+                beaten = column.beaten_by(encoder, self.level)
+                wins[encoder] += len(beaten)
+                losses.update(beaten)
+                opponents[encoder] += len(column.tested) - 1
+        return {each: (wins[each], opponents[each] - wins[each] - losses[each], losses[each]) for each in self.encoders}
 
 
 def _is_correlation(metric: str) -> bool:
     return metric.partition("_")[0] in ("pearson", "spearman", "kendall")
 
 
-def _letter(number: int) -> str:
-    """Return a, b, ..., z, aa, ab, ..."""
-    name = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        name = chr(ord("a") + rest) + name
-    return name
+def _letters() -> Iterator[str]:
+    """Yield a, b, ..., z, aa, ab, ..."""
+    for size in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=size))

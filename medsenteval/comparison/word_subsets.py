@@ -15,6 +15,7 @@ import numpy as np
 
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
+from medsenteval.settings import CONFIDENCE
 from medsenteval.statistics import Correlation, correlation, correlation_interval
 
 #: A correlation of fewer pairs is not shown.
@@ -113,7 +114,6 @@ def subset_scores(
     groups: int = 3,
     metric: Correlation = "spearman",
     resamples: int = 2000,
-    confidence: float = 0.95,
     seed: int = 1111,
 ) -> Subsets:
     """Score each encoder's stored predictions on subsets of the pairs.
@@ -129,7 +129,7 @@ def subset_scores(
     pairs: dict[str, tuple[str, str]] = {}
     for result in results:
         pairs |= zip(result.items["id"], zip(result.items["first"], result.items["second"], strict=True), strict=True)
-    found = pair_subsets(list(pairs.values()), values, limits=limits, groups=groups, name=tasks[0])
+    found = pair_subsets(list(pairs.values()), values, limits, groups, tasks[0])
     subset_of = dict(zip(pairs, found.subset_of, strict=True))
     scores = []
     for result in results:
@@ -139,26 +139,16 @@ def subset_scores(
             rows = subsets == subset
             value = low = high = math.nan
             if rows.sum() >= _FEWEST_PAIRS:
-                value, _ = correlation(metric, predicted[rows], gold[rows])
-                low, high = correlation_interval(
-                    metric,
-                    predicted[rows],
-                    gold[rows],
-                    resamples=resamples,
-                    confidence=confidence,
-                    rng=np.random.default_rng(seed),
-                )
+                pairs_of = predicted[rows], gold[rows]
+                value, _ = correlation(metric, *pairs_of)
+                rng = np.random.default_rng(seed)
+                low, high = correlation_interval(metric, *pairs_of, resamples=resamples, confidence=CONFIDENCE, rng=rng)
             scores.append(SubsetScore(result.encoder, subset, int(rows.sum()), value, low, high))
     return Subsets(**vars(found), task=tasks[0], metric=metric, scores=tuple(scores))
 
 
 def pair_subsets(
-    pairs: Sequence[tuple[str, str]],
-    values: Mapping[str, float],
-    *,
-    limits: Sequence[float] = (),
-    groups: int = 3,
-    name: str = "",
+    pairs: Sequence[tuple[str, str]], values: Mapping[str, float], limits: Sequence[float], groups: int, name: str
 ) -> PairSubsets:
     """Put pairs into subsets by the values of their words; ``name`` is what errors call the data set."""
     known = [value for word in {word for pair in pairs for word in pair} if (value := _value(word, values)) is not None]

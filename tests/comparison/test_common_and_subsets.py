@@ -68,7 +68,7 @@ def test_the_best_measure_is_chosen_anew_on_the_common_pairs() -> None:
     best = replace(
         best, items=measured, details={**best.details, "measure": "avg_cos", "measures": {"avg_cos": 0, "pair_tau": 0}}
     )
-    found, _ = common_pairs([best, word_result("T", "two", rows[20:])], resamples=50)
+    found, _ = common_pairs([best, word_result("T", "two", rows[20:])], resamples=100)
     assert found.details["measure"] == "pair_tau"
     assert found.metric("spearman").value == pytest.approx(1.0)
     assert {name: each["spearman"] for name, each in found.details["measures"].items()} == pytest.approx(
@@ -279,6 +279,6 @@ def test_the_fewest_pairs_and_groups_that_there_may_be() -> None:
     with pytest.raises(SettingsError, match="groups is 1; at least 2"):
         subset_scores([word_result("T", "one", rows)], values, groups=1)
     three = [word_result("T", name, rows[:3]) for name in ("one", "two")]
-    assert [result.n_test for result in common_pairs(three, resamples=50)] == [3, 3]
+    assert [result.n_test for result in common_pairs(three, resamples=100)] == [3, 3]
     with pytest.raises(DataError, match="at least 3 are needed"):
-        common_pairs([three[0], word_result("T", "two", rows[:3], unknown=["0"])], resamples=50)
+        common_pairs([three[0], word_result("T", "two", rows[:3], unknown=["0"])], resamples=100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from importlib.resources import files
 
-__all__ = ["TABLES", "read_table"]
+from medsenteval.errors import UnknownNameError
 
 #: File -> what it holds.
 TABLES = {
@@ -21,8 +21,6 @@ TABLES = {
 def read_table(name: str) -> list[dict[str, str]]:
     """Return the rows of a published table as printed, one dictionary a number."""
     if name not in TABLES:
-        from medsenteval.errors import UnknownNameError
-
         raise UnknownNameError(f"no published table is called {name!r}; known: {', '.join(TABLES)}")
     with files(__name__).joinpath(f"{name}.csv").open("r", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from medsenteval.comparison.published.numbers import PublishedNumber
@@ -59,6 +59,12 @@ class Reproduction:
     cells: tuple[Cell, ...]
     failures: tuple[str, ...] = ()
     synthetic: bool = False
+
+    def with_made(self, made: Mapping[Key, Callable[[Cell], Cell]], failures: Sequence[str], synthetic: bool) -> Reproduction:
+        """Return the table with our numbers, which ``made`` puts into the cells of each key."""
+        cells = tuple(cell if cell.key not in made else made[cell.key](cell) for cell in self.cells)
+        shown = any(cell.ours is not None for cell in cells)
+        return replace(self, cells=cells, failures=tuple(failures), synthetic=synthetic and shown)
 
 
 def filled(cell: Cell, result: Result) -> Cell:
