@@ -27,10 +27,8 @@ def model_card_block(results: Sequence[Result]) -> str:
         raise SettingsError("scores on synthetic sample data say nothing of a model; a card needs results on real data")
     if parts := [result.task for result in results if result.on_a_part]:
         raise SettingsError(f"{', '.join(parts)}: scored on a part of the data; a card needs results on whole data sets")
-    lines = ["---", "model-index:", f"- name: {_text(encoders[0])}", "  results:"]
-    for result in results:
-        lines.extend(f"  {line}" for line in _entry(result))
-    return "\n".join([*lines, "---", ""])
+    entries = [f"  {line}" for result in results for line in _entry(result)]
+    return "\n".join(["---", "model-index:", f"- name: {_text(encoders[0])}", "  results:", *entries, "---", ""])
 
 
 def _entry(result: Result) -> Iterator[str]:

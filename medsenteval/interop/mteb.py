@@ -28,8 +28,6 @@ from medsenteval.interop.mteb_results import metric_in_mteb, mteb_scores, name_i
 from medsenteval.settings import Settings
 from medsenteval.tasks.similarity import concatenate_splits
 
-__all__ = ["MtebEncoder", "as_mteb_model", "as_mteb_task"]
-
 
 def _metadata(task: Task, kind: str, main_score: str, dataset: Dataset, *, same: bool = False) -> Any:
     """Describe a task to mteb, by mteb's own name only if the score means the ``same``; the revision hashes what was read."""
@@ -51,14 +49,8 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
     if getattr(ours, "sees", {}).get("precision") == "int8":
         raise EncoderError(f"{ours.name}: precision=int8 counts steps over all texts of a task, which mteb gives in parts")
     label = (name or ours.name).replace("/", "__")
-    meta = ModelMeta.create_empty(
-        overwrites={
-            "name": f"medsenteval/{label}",
-            "revision": ours.identity or NO_IDENTITY,
-            "similarity_fn_name": ScoringFunction.COSINE,
-            "languages": [LANGUAGE],
-        }
-    )
+    known = {"name": f"medsenteval/{label}", "revision": ours.identity or NO_IDENTITY, "languages": [LANGUAGE]}
+    meta = ModelMeta.create_empty(overwrites={**known, "similarity_fn_name": ScoringFunction.COSINE})
 
     class Model:
         """An encoder of MedSentEval's behind mteb's interface."""
@@ -152,9 +144,7 @@ def _classification_task(task: Task, dataset: Dataset) -> Any:
     import datasets
     from mteb.abstasks import AbsTaskClassification
 
-    parts = {}
-    for name in ("train", "test"):
-        split = dataset.splits[name]
-        assert split.labels is not None
-        parts[name] = datasets.Dataset.from_dict({"text": list(split.texts), "label": split.labels.tolist()})
-    return _bridged(AbsTaskClassification, _metadata(task, "Classification", "accuracy", dataset), datasets.DatasetDict(parts))
+    splits = {name: dataset.splits[name] for name in ("train", "test")}
+    columns = {name: {"text": list(each.texts), "label": np.asarray(each.labels).tolist()} for name, each in splits.items()}
+    parts = datasets.DatasetDict({name: datasets.Dataset.from_dict(each) for name, each in columns.items()})
+    return _bridged(AbsTaskClassification, _metadata(task, "Classification", "accuracy", dataset), parts)

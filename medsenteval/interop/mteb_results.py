@@ -27,16 +27,10 @@ _WRITTEN_AS: Final = "2.0.0"
 _OLD_NAMES: Final = {"cos_sim": "cosine", "dot": "dot", "euclidean": "euclidean", "manhattan": "manhattan", "max": "max"}
 
 #: What mteb's loader asks of a model_meta.json and results do not tell.
-_UNKNOWN_TO_US: Final[dict[str, Any]] = {
-    **dict.fromkeys(
-        (
-            "loader", "release_date", "languages", "n_parameters", "memory_usage_mb", "max_tokens", "license", "open_weights",
-            "public_training_code", "public_training_data", "use_instructions", "training_datasets",
-        )
-    ),
-    "framework": [],
-    "similarity_fn_name": "cosine",
-}  # fmt: skip
+_UNKNOWN_TO_US: Final = (
+    "loader", "release_date", "languages", "n_parameters", "memory_usage_mb", "max_tokens", "license", "open_weights",
+    "public_training_code", "public_training_data", "use_instructions", "training_datasets",
+)  # fmt: skip
 
 #: Before the names of ours that mteb gives to something else: tasks, and metrics.
 _OUR_TASK: Final = "MedSentEval-"
@@ -67,11 +61,14 @@ _COUNTERPARTS: Final = {
 }
 
 
+#: The names of mteb's tasks by those of ours, and of which of our metrics mteb's are.
+_THEIRS: Final = {each.task: (name, each.ending) for name, each in _COUNTERPARTS.items()}
+
+
 def name_in_mteb(task: str, *, same: bool) -> str:
     """Return the name that a task of ours has in mteb: mteb's own only where the score means the ``same`` there."""
-    theirs = next((name for name, counterpart in _COUNTERPARTS.items() if counterpart.task == task), "")
-    if same and theirs:
-        return theirs
+    if same and task in _THEIRS:
+        return _THEIRS[task][0]
     return f"{_OUR_TASK}{task}" if task in _COUNTERPARTS else task
 
 
@@ -79,10 +76,9 @@ def metric_in_mteb(task: str, protocol: str, metric: str) -> str:
     """Return mteb's name of a metric of ours; one that mteb computes otherwise (its F1 is a macro mean) is marked as ours."""
     if metric == "acc":
         return "accuracy"
-    ending = next((each.ending for each in _COUNTERPARTS.values() if each.task == task), "")
-    kind = metric.removesuffix(ending)
-    if protocol == "cosine" and kind in ("pearson", "spearman") and metric == kind + ending:
-        return f"cosine_{kind}"
+    _, ending = _THEIRS.get(task, ("", ""))
+    if protocol == "cosine" and metric in (f"pearson{ending}", f"spearman{ending}"):
+        return f"cosine_{metric.removesuffix(ending)}"
     return f"{_OUR_METRIC}{metric}"
 
 
@@ -113,28 +109,18 @@ def mteb_scores(result: Result) -> dict[str, Any]:
     return {**scores, "main_score": scores.get("cosine_spearman", scores[first])}
 
 
-def _same_in_mteb(result: Result) -> bool:
-    """Whether a score is what mteb computes: by the cosine, of the whole of real data."""
-    whole = not result.on_a_part
-    return result.protocol == "cosine" and not result.synthetic and whole
-
-
 def to_mteb(result: Result) -> dict[str, Any]:
     """Return a result as the content of an mteb result file."""
     data = re.search(r"\|(?:data|synthetic)=(\w+)", result.signature)
-    scores = {
-        **mteb_scores(result),
-        "hf_subset": "default",
-        "languages": ["eng-Latn"],
-        "mteb_version": _WRITTEN_AS,
-        # mteb keeps what it does not know: the way back to how the score was made.
-        "medsenteval_signature": result.signature,
-    }
+    # What mteb computes is by the cosine, of the whole of real data.
+    same = result.protocol == "cosine" and not result.synthetic and not result.on_a_part
+    # mteb keeps what it does not know: the way back to how the score was made.
+    about = {"mteb_version": _WRITTEN_AS, "medsenteval_signature": result.signature}
     return {
         "dataset_revision": data[1] if data else "unknown",
-        "task_name": name_in_mteb(result.task, same=_same_in_mteb(result)),
+        "task_name": name_in_mteb(result.task, same=same),
         "mteb_version": _WRITTEN_AS,
-        "scores": {"test": [scores]},
+        "scores": {"test": [{**mteb_scores(result), "hf_subset": "default", "languages": ["eng-Latn"], **about}]},
         "evaluation_time": sum(result.timings.values()),
         "kg_co2_emissions": None,
     }
@@ -150,13 +136,14 @@ def export_results(results: Iterable[Result], folder: Path) -> list[Path]:
     for result in sorted(results, key=lambda result: (bool(result.on_a_part), result.seed)):
         name, revision = file_name_of(result.encoder), file_name_of(result.encoder_identity or "no-identity")
         content = to_mteb(result)
-        file = f"{file_name_of(content['task_name'])}.json"
-        path = folder / f"medsenteval__{name}" / revision / file
-        if path.is_file() and any(_job(score.signature) != _job(result.signature) for score in read_mteb_result(path)):
-            revision = file_name_of(f"{revision} {_job(result.signature)}")
-            path = folder / f"medsenteval__{name}" / revision / file
+        model, file = folder / f"medsenteval__{name}", f"{file_name_of(content['task_name'])}.json"
+        path, job = model / revision / file, _job(result.signature)
+        if path.is_file() and any(_job(score.signature) != job for score in read_mteb_result(path)):
+            revision = file_name_of(f"{revision} {job}")
+            path = model / revision / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        meta = {**_UNKNOWN_TO_US, "name": f"medsenteval/{name}", "revision": revision, "embed_dim": result.dimension}
+        known = {"name": f"medsenteval/{name}", "revision": revision, "embed_dim": result.dimension}
+        meta = {**dict.fromkeys(_UNKNOWN_TO_US), "framework": [], "similarity_fn_name": "cosine", **known}
         write_atomically(path.parent / "model_meta.json", json.dumps(meta, indent=2))
         write_atomically(path, json.dumps(content, indent=2, allow_nan=False))
         written.append(path)
@@ -181,21 +168,13 @@ def read_mteb_result(path: Path) -> list[MtebScore]:
         raise DataError(f"{path}: neither task_name nor mteb_dataset_name: not an mteb result")
     model, revision = path.parent.parent.name.replace("__", "/"), path.parent.name
     entries = _current_entries(content["scores"], path) if "scores" in content else _old_entries(content)
-    found = [
-        MtebScore(
-            task=name,
-            model=model,
-            revision=revision,
-            split=split,
-            subset=subset,
-            main_score=_number(scores.get("main_score")),
-            scores=dict(_flat(scores)),
-            mteb_version=str(scores.get("mteb_version") or content.get("mteb_version") or "unknown"),
-            dataset_revision=str(content.get("dataset_revision") or "unknown"),
-            signature=str(scores.get("medsenteval_signature") or ""),
-        )
-        for split, subset, scores in entries
-    ]
+    data = str(content.get("dataset_revision") or "unknown")
+    found = []
+    for split, subset, scores in entries:
+        version = str(scores.get("mteb_version") or content.get("mteb_version") or "unknown")
+        main_score, signature = _number(scores.get("main_score")), str(scores.get("medsenteval_signature") or "")
+        place = name, model, revision, split, subset
+        found.append(MtebScore(*place, main_score, dict(_flat(scores)), version, data, signature))
     if not found:
         raise DataError(f"{path}: an mteb result without a single score")
     return found
@@ -207,18 +186,15 @@ def _current_entries(scores: Any, path: Path) -> Iterator[tuple[str, str, Mappin
     ):
         raise DataError(f"{path}: 'scores' is not {{split: [subset, ...]}}")
     for split, entries in scores.items():
-        for entry in entries:
-            yield split, str(entry.get("hf_subset", "default")), entry
+        yield from ((split, str(entry.get("hf_subset", "default")), entry) for entry in entries)
 
 
 def _old_entries(content: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield the subsets of a file from before 1.11, in which every further key with an object is a split."""
     for split, scores in content.items():
-        if not isinstance(scores, dict):
-            continue
-        subsets = {key: value for key, value in scores.items() if isinstance(value, dict) and key not in _OLD_NAMES}
-        for subset, inner in (subsets or {"default": scores}).items():
-            yield split, subset, inner
+        if isinstance(scores, dict):
+            subsets = {key: value for key, value in scores.items() if isinstance(value, dict) and key not in _OLD_NAMES}
+            yield from ((split, subset, inner) for subset, inner in (subsets or {"default": scores}).items())
 
 
 def _flat(scores: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float]]:
@@ -237,13 +213,8 @@ def _number(value: Any) -> float | None:
 
 def read_mteb_folder(folder: Path) -> list[PublishedNumber]:
     """Read all result files below a folder as numbers to stand beside ours; tasks that share our data get our names."""
-    numbers: list[PublishedNumber] = []
-    for path in sorted(folder.rglob("*.json")):
-        if path.name == "model_meta.json" or path.name.startswith("."):
-            continue
-        for score in read_mteb_result(path):
-            numbers.extend(_as_published(score, path))
-    return numbers
+    files = [path for path in sorted(folder.rglob("*.json")) if path.name != "model_meta.json" and path.name[0] != "."]
+    return [number for path in files for score in read_mteb_result(path) for number in _as_published(score, path)]
 
 
 def _as_published(score: MtebScore, path: Path) -> Iterator[PublishedNumber]:
@@ -255,9 +226,8 @@ def _as_published(score: MtebScore, path: Path) -> Iterator[PublishedNumber]:
         "f1": "f1_macro",
     }
     for name, value in score.scores.items():
-        if name not in ours:
+        if (metric := ours.get(name)) is None:
             continue
-        metric = ours[name]
         percent = metric in ("acc", "f1", "f1_macro")
         yield PublishedNumber(
             table="mteb",

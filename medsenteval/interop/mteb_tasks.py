@@ -77,7 +77,8 @@ def as_task(inner: Any) -> Task:
         family=f"mteb {about.type}",
         protocol="mteb",
         uses_probe=False,
-        metrics=(_metric_name(about.main_score),),
+        # Correlations of cosines are what our similarity tasks are scored by.
+        metrics=(about.main_score.removeprefix("cosine_"),),
         folders=(),
         read=read,
         evaluate=_evaluate,
@@ -86,11 +87,6 @@ def as_task(inner: Any) -> Task:
         access="unknown",
         obtain="mteb downloads it; `pip install 'medsenteval[mteb]'`",
     )
-
-
-def _metric_name(main_score: str) -> str:
-    """Return our name of mteb's main score: correlations of cosines are what our similarity tasks are scored by."""
-    return main_score.removeprefix("cosine_")
 
 
 def _parts(inner: Any) -> Iterator[tuple[str, str, Any]]:
@@ -135,9 +131,9 @@ def _evaluate(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Se
     finally:
         if original is not None:
             del inner.task_specific_scores
-    main = inner.metadata.main_score
-    parts = [scores for split in found.scores.values() for scores in split]
-    value, name = float(np.mean([scores["main_score"] for scores in parts])), task.metrics[0]
+    main, name = inner.metadata.main_score, task.metrics[0]
+    parts = [scores["main_score"] for split in found.scores.values() for scores in split]
+    value = float(np.mean(parts))
     items, score = _items(main, name, by_query, pairs)
     notes: tuple[str, ...] = ()
     # Nothing is known of how far the score could move, so all that it could be is the interval.
@@ -183,12 +179,10 @@ def _best_constant(inner: Any) -> float:
     kind, name = inner.metadata.main_score.rpartition("_")[2], getattr(inner, "label_column_name", "label")
     if kind not in ("accuracy", "ap"):
         return 0.0
-    shares = []
-    for _, _, data in _parts(inner):
-        if name in getattr(data, "column_names", ()):
-            # Some older sets of pairs have one row, with all labels in it.
-            counts = Counter(each for row in data[name] for each in (row if isinstance(row, list) else [row]))
-            shares.append((counts[1] if kind == "ap" else max(counts.values())) / counts.total())
+    columns = [data[name] for _, _, data in _parts(inner) if name in getattr(data, "column_names", ())]
+    # Some older sets of pairs have one row, with all labels in it.
+    counted = [Counter(each for row in column for each in (row if isinstance(row, list) else [row])) for column in columns]
+    shares = [(counts[1] if kind == "ap" else max(counts.values())) / counts.total() for counts in counted]
     return float(np.mean(shares)) if shares else 0.0
 
 
@@ -206,10 +200,8 @@ def _items(
         items: dict[str, list[Any]] = {"id": list(by_query), name: values, "fold": folds}
         return items, Means.of(np.array([values]), np.array(folds, dtype=np.intp))
     if pairs is not None and name in ("pearson", "spearman"):
-        predicted, gold = pairs
-        ids = [str(number) for number in range(len(gold))]
-        score = correlations(name, np.array(predicted), np.array(gold))  # type: ignore[arg-type]
-        return {"id": ids, "gold": gold, "predicted": predicted}, score
+        score = correlations(name, *map(np.array, pairs))  # type: ignore[arg-type]
+        return {"id": [str(number) for number in range(score.n)], "gold": pairs[1], "predicted": pairs[0]}, score
     return {}, None
 
 
@@ -219,8 +211,9 @@ def _pairs(inner: Any, folder: Path) -> tuple[list[float], list[float]] | None:
         return None
     (file,) = folder.rglob(f"*{inner.metadata.name}*predictions.json")
     stored = json.loads(file.read_text("utf-8"))
-    cosines, gold = [], []
+    cosines: list[float] = []
+    gold: list[float] = []
     for subset, split, data in _parts(inner):
-        cosines += [float(value) for value in stored[subset][split]["cosine_scores"]]
-        gold += [float(value) for value in data["score"]]
+        cosines.extend(map(float, stored[subset][split]["cosine_scores"]))
+        gold.extend(map(float, data["score"]))
     return cosines, gold
