@@ -9,7 +9,8 @@ are corrected within a column (Holm), so that the chance of any false mark in a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from statistics import fmean
 from typing import Final
@@ -31,15 +32,16 @@ from medsenteval.statistics import (
     Significance,
     accuracy_difference_interval,
     bootstrap,
-    correct,
+    correct_pairs,
     friedman,
     mcnemar_matrix,
-    smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
+from medsenteval.statistics.tests_over_tasks import smallest_wilcoxon_p
 from medsenteval.support.grouping import grouped
 from medsenteval.tasks.probe_rows import UNSEEN
 
+_Test = Callable[[Column, Mapping[str, Result]], str]
 #: How intervals of differences are read from the resamples -> what the test is called.
 BOOTSTRAPS: Final[dict[Method, str]] = {"percentile": "paired bootstrap", "bca": "BCa bootstrap"}
 
@@ -72,17 +74,16 @@ def compare_results(
     place = {name: number for number, name in enumerate(registry.task_names())}
     for task, found in sorted(by_task.items(), key=lambda item: place.get(item[0], len(place))):
         groups = grouped((comparability(result), result) for result in found)
-        notes.extend(_differences_between_groups(task, groups))
+        if len(groups) > 1:
+            notes.append(f"{task}: not one protocol, so not compared across: {'; '.join(_what_differs(groups))}")
         for number, (key, group) in enumerate(groups.items(), start=1):
             label = task if len(groups) == 1 else f"{task} [{number}]"
-            columns.extend(_columns(task, label, key, group, notes, test, all_metrics))
+            columns.extend(_columns(label, key, group, notes, test, all_metrics))
     encoders = tuple(dict.fromkeys(result.encoder for result in results))
-    resampled = [len(column.tested) for column in columns if column.test in BOOTSTRAPS.values()]
     # One resample in R + 1, for BCa two, is the smallest p value that there can be, and what corrections by the number of
     # tests multiply.
-    tests = (
-        max((n * (n - 1) // 2 for n in resampled), default=0) if correction in ("holm", "bonferroni") else len(resampled[:1])
-    )
+    resampled = [math.comb(len(column.tested), 2) for column in columns if column.test in BOOTSTRAPS.values()]
+    tests = max(resampled, default=0) if correction in ("holm", "bonferroni") else len(resampled[:1])
     sides = 2 if intervals == "bca" else 1
     if sides * tests / (resamples + 1) >= level:
         enough = math.floor(sides * tests / level + 1e-9)
@@ -101,27 +102,17 @@ def compare_results(
     )
 
 
-def _differences_between_groups(task: str, groups: Mapping[str, list[Result]]) -> list[str]:
-    """Say what keeps a task's results apart."""
-    if len(groups) == 1:
-        return []
+def _what_differs(groups: Mapping[str, list[Result]]) -> Iterator[str]:
+    """Yield for each group of a task's results what keeps it apart from the others."""
     firsts = [group[0] for group in groups.values()]
-    described = []
-    for number, (first, group) in enumerate(zip(firsts, groups.values(), strict=True), start=1):
+    for number, group in enumerate(groups.values(), start=1):
         who = ", ".join(dict.fromkeys(result.encoder for result in group))
-        described.append(f"[{number}] {who}: {' '.join(what_differs(first, firsts))}")
-    return [f"{task}: not one protocol, so not compared across: {'; '.join(described)}"]
+        yield f"[{number}] {who}: {' '.join(what_differs(group[0], firsts))}"
 
 
 def _columns(
-    task: str,
-    label: str,
-    key: str,
-    group: Sequence[Result],
-    notes: list[str],
-    test: Callable[[Column, Mapping[str, Result]], None],
-    all_metrics: bool,
-) -> list[Column]:
+    label: str, key: str, group: Sequence[Result], notes: list[str], test: _Test, all_metrics: bool
+) -> list[Column]:  # fmt: skip
     """Return a column for each metric of results that compare; ``notes`` gets what is to be said of them."""
     by_encoder = grouped((result.encoder, result) for result in group)
     versions = {tuple(sorted((k, v) for k, v in result.versions.items() if k != "python")) for result in group}
@@ -141,16 +132,19 @@ def _columns(
         notes.append(f"{label}: the encoders share no seed, so nothing is tested")
     columns = []
     for metric in first.metrics:
-        scores = {name: _mean_metric(found, metric.name) for name, found in by_encoder.items()}
+        values = {
+            name: [m for result in found for m in result.metrics if m.name == metric.name] for name, found in by_encoder.items()
+        }
+        scores = {name: _mean_metric(of_seeds) for name, of_seeds in values.items() if of_seeds}
         column = Column(
-            task=task,
+            task=first.task,
             metric=metric.name,
             unit=metric.unit,
             protocol=first.protocol if first.probe == "none" else f"{first.protocol}, {first.probe}",
             key=key,
             baseline=metric.baseline,
             headline=metric.name in first.headline,
-            scores={name: found for name, found in scores.items() if found is not None},
+            scores=scores,
             label=label,
             synthetic=any(result.synthetic for result in group),
             marks={name: joined_marks(found) for name, found in by_encoder.items()},
@@ -163,56 +157,46 @@ def _columns(
         elif not (column.headline or all_metrics):
             column.untested = "no headline metric"
         else:
-            test(column, tested)
-            if column.untested and column.headline:
-                column.note = f"{label}, {metric.name}: not tested: {column.untested}"
-            elif not column.untested and column.n_common < max(len(r.items["id"]) for r in tested.values()):
-                column.note = (
-                    f"{label}, {metric.name}: tested on the {column.n_common:,} items that all encoders were scored on"
-                )
+            column.untested = test(column, tested)
+            said = f"not tested: {column.untested}" if column.untested and column.headline else ""
+            if not column.untested and column.n_common < max(len(result.items["id"]) for result in tested.values()):
+                said = f"tested on the {column.n_common:,} items that all encoders were scored on"
+            column.note = f"{label}, {metric.name}: {said}" if said else ""
         columns.append(column)
     return columns
 
 
-def _mean_metric(results: Sequence[Result], name: str) -> Metric | None:
-    found = [metric for result in results for metric in result.metrics if metric.name == name]
-    if not found:
-        return None
+def _mean_metric(found: Sequence[Metric]) -> Metric:
+    """Return the mean of one metric over seeds."""
     means = {each: fmean(getattr(metric, each) for metric in found) for each in ("value", "low", "high", "baseline")}
-    return Metric(name, means["value"], means["low"], means["high"], means["baseline"], found[0].unit, found[0].n)
+    return replace(found[0], **means)
 
 
 def _test(
     column: Column, results: Mapping[str, Result], *, resamples: int, correction: str, seed: int, intervals: Method
-) -> None:  # fmt: skip
-    """Fill in the p values of every pair of encoders, or say why there are none."""
+) -> str:  # fmt: skip
+    """Fill in the p values of every pair of encoders, or return why there are none."""
     if len(results) < 2:
-        column.untested = "no seed that two encoders share"
-        return
+        return "no seed that two encoders share"
     aligned = align_items(results)
     if isinstance(aligned, str):
-        column.untested = aligned
-        return
+        return aligned
     items, n = aligned
     score = weighted_score(column.metric, next(iter(results.values())), items)
     if isinstance(score, str):
-        column.untested = score
-        return
+        return score
     column.weighted = score
     # Few-shot results have the share of draws in which an item was right instead of right or wrong: no McNemar then.
     if column.metric == "acc" and isinstance(score, Means) and bool(np.isin(score.values, (0, 1)).all()):
-        right = score
         column.p_values, column.test = mcnemar_matrix(score.values > 0.5), "McNemar"
-        column._interval = lambda i, j, confidence: _accuracy_difference(right, i, j, confidence)
+        column._interval = partial(_accuracy_difference, score)
     else:
         drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed))
         column.p_values, column.test = drawn.p_values(intervals), BOOTSTRAPS[intervals]
         column._interval = lambda i, j, confidence: drawn.difference(i, j, confidence=confidence, method=intervals)
     column.tested, column.n_common = list(results), n
-    upper = np.triu_indices(len(results), 1)
-    column.corrected = np.ones_like(column.p_values)
-    column.corrected[upper] = correct(column.p_values[upper], correction)
-    column.corrected = np.minimum(column.corrected, column.corrected.T)
+    column.corrected = correct_pairs(column.p_values, correction)
+    return ""
 
 
 def _accuracy_difference(right: Means, i: int, j: int, confidence: float) -> Interval:
@@ -237,11 +221,9 @@ def ranking(comparison: Comparison) -> FriedmanOutcome | Significance | str:
     if len(comparison.encoders) < 2 or len(complete) < 2:
         return f"ranks need two encoders and two tasks that all of them have, and {len(complete)} task(s) are such"
     # Accuracies become fractions like correlations: Wilcoxon's test ranks the differences of tasks among each other.
-    sign = [
-        (1 if column.higher_is_better else -1) * (0.01 if column.unit == "percent" else 1.0) for column in complete
-    ]  # fmt: skip
     values = [column.resolved() for column in complete]
-    matrix = np.array([[s * value[name] for name in comparison.encoders] for s, value in zip(sign, values, strict=True)])
+    units = [(1 if each.higher_is_better else -1) * (0.01 if each.unit == "percent" else 1.0) for each in complete]
+    matrix = np.array([[value[name] for name in comparison.encoders] for value in values]) * np.array(units)[:, None]
     if len(comparison.encoders) == 2:
         return wilcoxon_over_tasks(matrix[:, 0], matrix[:, 1])
     return friedman(matrix, comparison.level)

@@ -15,18 +15,11 @@ from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Result, Task
 from medsenteval.running.job_results import comparability
 from medsenteval.running.score_table import as_points
-from medsenteval.statistics import Correlations, bootstrap
+from medsenteval.statistics import bootstrap, power
 from medsenteval.statistics.intervals import ROUNDING, left_out_difference_interval
 from medsenteval.statistics.outcomes import Interval
-from medsenteval.statistics.power import (
-    difference_error,
-    items_for_accuracy,
-    items_for_difference,
-    smallest_accuracy_difference,
-    smallest_difference,
-    smallest_expected,
-)
 from medsenteval.statistics.verdicts import MIRRORED, RankInterval, Verdict, rank_intervals, verdict
+from medsenteval.statistics.weighted_scores import Correlations
 
 
 @dataclass(frozen=True)
@@ -94,12 +87,8 @@ def _decide(column: Column, first: str, second: str, rope: float, level: float, 
 def _careful(column: Column, first: str, second: str, narrow: Interval) -> Interval:
     """Return an interval that holds with few items, too: Student's in place of the bootstrap's, for accuracy the wider ends."""
     pair = [column.tested.index(first), column.tested.index(second)]
-    ends = left_out_difference_interval(
-        column.observed[pair],
-        column.left_out[:, pair],
-        confidence=narrow.confidence,
-        correlated=isinstance(column.weighted, Correlations),
-    )
+    scores, correlated = (column.observed[pair], column.left_out[:, pair]), isinstance(column.weighted, Correlations)
+    ends = left_out_difference_interval(*scores, confidence=narrow.confidence, correlated=correlated)
     low, high = (column.scale * end for end in ends)
     if column.test == "McNemar":
         low, high = min(low, narrow.low), max(high, narrow.high)
@@ -114,14 +103,14 @@ def _power(column: Column, first: str, second: str, level: float) -> tuple[float
     if column.test == "McNemar":
         right = np.asarray(score.values)[[i, j]] > 0.5  # type: ignore[attr-defined]
         only = float(np.mean(right[0] & ~right[1])), float(np.mean(~right[0] & right[1]))
-        items = items_for_accuracy(*only, level=level) if only[0] != only[1] else None
-        smallest = smallest_accuracy_difference(score.n, sum(only), level=level)
+        items = power.items_for_accuracy(*only, level=level) if only[0] != only[1] else None
+        smallest = power.smallest_accuracy_difference(score.n, sum(only), level=level)
         return None if smallest is None else smallest * column.scale, items
-    error = difference_error(column.left_out, i, j)
+    error = power.difference_error(column.left_out, i, j)
     if error < ROUNDING:
         return None, None
-    items = items_for_difference(float(column.observed[i] - column.observed[j]), error, score.n, level=level)
-    return smallest_difference(error, level=level) * column.scale, items
+    items = power.items_for_difference(float(column.observed[i] - column.observed[j]), error, score.n, level=level)
+    return power.smallest_difference(error, level=level) * column.scale, items
 
 
 def items_to_decide(column: Column, first: str, second: str, level: float) -> int | None:
@@ -137,7 +126,7 @@ def smallest_shown(column: Column, level: float) -> float | None:
     """
     names = [name for name, _ in column.best_first() if name in column.tested]
     for other in names[1:]:
-        if difference_error(column.left_out, *map(column.tested.index, (names[0], other))) >= ROUNDING:
+        if power.difference_error(column.left_out, *map(column.tested.index, (names[0], other))) >= ROUNDING:
             return _power(column, names[0], other, level)[0]
     return None
 
@@ -171,7 +160,7 @@ def smallest_published(task: Task, n: int) -> str:
     if not printed or not n:
         return "-"
     scale = 100 if printed[0].unit == "percent" else 1
-    found = smallest_expected(metric, median(each.value for each in printed) / scale, n)
+    found = power.smallest_expected(metric, median(each.value for each in printed) / scale, n)
     return as_points(None if found is None else found * scale, printed[0].unit)
 
 

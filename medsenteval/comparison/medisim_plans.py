@@ -8,6 +8,7 @@ Bonferroni's correction. Tables B.2 to B.5 and C.4 to C.8 count so the measures 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +29,7 @@ from medsenteval.errors import MedSentEvalError
 from medsenteval.running.category_separation import ALL_MEASURES, EncoderSeparation, separate_encoders
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.term_sets import ALPHA, evaluate_sets, task_for
-from medsenteval.statistics import bonferroni, bootstrap, correlations
+from medsenteval.statistics import bootstrap, correct_pairs, correlations
 from medsenteval.support.grouping import grouped
 from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
@@ -37,6 +38,7 @@ from medsenteval.words.terms.sets import SetName, is_synthetic, read_set, source
 WORD_TABLES: Final = ("medisim-4", *(f"medisim-b.{number}" for number in range(1, 6)))
 SET_TABLES: Final = ("medisim-5", *(f"medisim-c.{number}" for number in range(1, 9)))
 CATEGORY_TABLES: Final = ("medisim-6", "medisim-d.1")
+TABLES: Final = (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)
 
 #: Printed names of measures that are not ours; those without a prefix are of encoders that give one vector a term.
 _MEASURES: Final = {
@@ -130,27 +132,18 @@ def _with_counts(result: Result) -> Result:
     """Compare a result's measures with each other."""
     measures = result.details["measures"]
     counts = _wins([result.items[name] for name in measures], result.items["gold"], result.seed)
-    named = {
-        name: {**measures[name], "better": better, "worse": worse}
-        for name, (better, worse) in zip(measures, counts, strict=True)
-    }
-    return replace(result, details={**result.details, "measures": named})
+    counted = [{**found, "better": n[0], "worse": n[1]} for found, n in zip(measures.values(), counts, strict=True)]
+    return replace(result, details={**result.details, "measures": dict(zip(measures, counted, strict=True))})
 
 
 def _wins(predicted: Sequence[Sequence[float]], gold: Sequence[float], seed: int) -> list[tuple[int, int]]:
     """Count of how many other rows each is significantly better and worse: BCa intervals, Bonferroni's correction."""
-    n = len(predicted)
-    first, second = np.triu_indices(n, 1)
     score = correlations("spearman", np.array(predicted, dtype=np.float64), np.array(gold, dtype=np.float64))
-    resamples = max(_RESAMPLES, round(4 * len(first) / ALPHA))
+    resamples = max(_RESAMPLES, round(4 * math.comb(len(predicted), 2) / ALPHA))
     drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed))
-    counts = np.zeros((n, 2), dtype=int)
-    for i, j, p in zip(first, second, bonferroni(drawn.p_values("bca")[first, second]), strict=True):
-        if p < ALPHA:
-            winner, loser = (i, j) if drawn.observed[i] > drawn.observed[j] else (j, i)
-            counts[winner, 0] += 1
-            counts[loser, 1] += 1
-    return [(int(better), int(worse)) for better, worse in counts]
+    significant = correct_pairs(drawn.p_values("bca"), "bonferroni") < ALPHA
+    better = significant & (drawn.observed[:, None] > drawn.observed)
+    return list(zip(better.sum(axis=1).tolist(), better.sum(axis=0).tolist(), strict=True))
 
 
 def _compared(better: int, worse: int, n: int) -> str:
@@ -186,11 +179,9 @@ def run_sets(
             continue
         for specification, result, found in zip(encoders, outcome.results, outcome.comparisons, strict=True):
             said = f"{outcome.n_common:,} of {outcome.n_pairs:,} pairs"
-            if not counted:
-                said = f"{result.details['measure']}, {said}"
-                said += "" if synthetic else _compared(found.better, found.worse, len(encoders))
-            built = source or "an unnamed source"
-            made[specification, task, ()] = partial(_filled, result=result, made=said, source=built)
+            compared = "" if synthetic else _compared(found.better, found.worse, len(encoders))
+            said = said if counted else f"{result.details['measure']}, {said}{compared}"
+            made[specification, task, ()] = partial(_filled, result=result, made=said, source=source or "an unnamed source")
     return plan.with_made(made, failures, synthetic)
 
 
@@ -201,7 +192,7 @@ def _set_name(number: PublishedNumber) -> SetName:
 
 def run_categories(
     plan: Reproduction, root: Path, cache: EmbeddingCache | None, announce: Callable[[str], None]
-) -> Reproduction:  # fmt: skip
+) -> Reproduction:
     """Separate diagnostic procedures, therapeutic procedures and organisms under every measure, as ``terms separate`` does."""
     encoders, failures = _load([cell for cell in plan.cells if not cell.missing])
     if not encoders:
@@ -229,9 +220,8 @@ def _separated(cell: Cell, rows: Sequence[EncoderSeparation]) -> Cell:
     what, _, which = cell.metric.rpartition("_")
     row = rows[0 if which == "best" else -1]
     means = row.separation.means
-    names = list(means)
     # Three categories: the pairs of them stand first, then each alone.
-    single = dict(zip(_CATEGORIES, names[3:], strict=True))
+    single = dict(zip(_CATEGORIES, list(means)[3:], strict=True))
     if match := re.fullmatch(r"mean_sim\((\w+)-(\w+)\)", what):
         one, other = (single[name] for name in match.groups())
         ours = means[one] if one == other else means[f"{one} / {other}"]

@@ -10,8 +10,8 @@ import numpy as np
 from medsenteval import registry
 from medsenteval.contracts import Result
 from medsenteval.errors import UnknownNameError
-from medsenteval.statistics import Accuracies, ClusteredMeans, CountedF1, F1Scores, Means, WeightedScore, correlations
-from medsenteval.statistics.weighted_scores import SubsetCorrelations
+from medsenteval.statistics import Accuracies, F1Scores, Means, WeightedScore, correlations
+from medsenteval.statistics.weighted_scores import ClusteredMeans, CountedF1, SubsetCorrelations
 from medsenteval.support.arrays import Floats
 
 

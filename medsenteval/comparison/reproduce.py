@@ -18,15 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from medsenteval import registry
-from medsenteval.comparison.medisim_plans import (
-    CATEGORY_TABLES,
-    SET_TABLES,
-    WORD_TABLES,
-    medisim_cell,
-    run_categories,
-    run_sets,
-    share_pairs,
-)
+from medsenteval.comparison import medisim_plans as medisim
 from medsenteval.comparison.published.differences import Cell, Key, Reproduction, filled
 from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers
 from medsenteval.contracts import Result, Task
@@ -45,7 +37,7 @@ TABLES: Final[dict[str, tuple[str, Settings]]] = {
     "medsenteval-3": ("medsenteval_table3", Settings(probe="senteval")),
     **{f"biosim-{number}": ("biosim_tables", Settings()) for number in (5, 6, 7, 8, 9)},
     **{f"bmass-{number}": ("bmass_tables", Settings()) for number in (3, 4, 5)},
-    **{table: ("medisim_tables", Settings()) for table in (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)},
+    **{table: ("medisim_tables", Settings()) for table in medisim.TABLES},
 }
 #: Tables of correlations between two kinds of column of another table, over its models; that under Table 9 was not printed.
 DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7", "biosim-9": "biosim-9-scores"}
@@ -75,10 +67,9 @@ def plan_table(
     # Looked up once for each task: a table has hundreds of cells and a dozen tasks.
     missing_data = cache_calls(lambda task: _missing_data(task, root))
     cells = []
-    for number in numbers:
-        cell = _cell(number)
-        specification, missing_weights, doubt = weights[number.encoder]
-        remark = "; ".join(filter(None, (cell.remark, doubt, number.differs)))
+    for cell in map(_cell, numbers):
+        specification, missing_weights, doubt = weights[cell.number.encoder]
+        remark = "; ".join(filter(None, (cell.remark, doubt, cell.number.differs)))
         missing = (*(cell.missing or missing_data(cell.task)), *missing_weights)
         cells.append(replace(cell, specification=specification, missing=missing, remark=remark))
     return Reproduction(name, TABLES[name][1].with_changes(**changes), tuple(cells))
@@ -94,10 +85,10 @@ def run_plan(
 ) -> Reproduction:
     """Run what can be run and return the plan with our numbers; for a table of correlations, those computed from them."""
     root = data_root(data)
-    if plan.table in SET_TABLES:
-        return run_sets(plan, root, store, cache, announce)
-    if plan.table in CATEGORY_TABLES:
-        return run_categories(plan, root, cache, announce)
+    if plan.table in medisim.SET_TABLES:
+        return medisim.run_sets(plan, root, store, cache, announce)
+    if plan.table in medisim.CATEGORY_TABLES:
+        return medisim.run_categories(plan, root, cache, announce)
     found: dict[Key, Result] = {}
     failures: list[str] = []
     for key in dict.fromkeys(cell.key for cell in plan.cells if not cell.missing):
@@ -112,8 +103,8 @@ def run_plan(
             continue
         failures += [f"{specification}, {task}: {error}" for error in outcome.failed.values()]
         found.update((key, result) for result in outcome.results)
-    if plan.table in WORD_TABLES:
-        return share_pairs(plan, found, failures)
+    if plan.table in medisim.WORD_TABLES:
+        return medisim.share_pairs(plan, found, failures)
     made = {key: partial(filled, result=result) for key, result in found.items()}
     done = plan.with_made(made, failures, any(result.synthetic for result in found.values()))
     return replace(done, cells=tuple(_correlations(plan.table, done.cells))) if plan.table in DERIVED else done
@@ -168,14 +159,11 @@ def _cell(number: PublishedNumber) -> Cell:
     """Say which of our tasks, options and metrics a printed number corresponds to."""
     paper = number.table.split("-")[0]
     if paper == "medisim":
-        return medisim_cell(number)
-    task, options, relation, remark = number.task, {}, "", ""
-    metric = number.metric
-    if paper == "biosim" and number.metric == "spearman":
+        return medisim.medisim_cell(number)
+    task, metric, options, relation, remark = number.task, number.metric, {}, "", ""
+    if paper == "biosim":
         task = {"SimLex": "SimLex-999", "SimVerb": "SimVerb-3500"}.get(task, task)
-        options = {"multiword": "skip"}
-    elif paper == "biosim" and number.metric == "f1":
-        options = {"preset": "paper"}
+        options = {"multiword": "skip"} if metric == "spearman" else {"preset": "paper"} if metric == "f1" else {}
     elif paper == "bmass":
         task, metric = "BMASS", {"Acc_R": "acc", "MAP": "map", "MRR": "mrr"}.get(metric, metric)
         # As the authors ran it: b among All-Info's candidates, Single-Answer's unanswerable questions wrong. Their words are of
@@ -211,18 +199,15 @@ def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
 
 def _correlations(table: str, cells: Sequence[Cell]) -> list[Cell]:
     """Return the cells of a table of correlations between intrinsic sets and NER corpora, over the models that have both."""
-    ours: dict[str, dict[str, float]] = {}
-    for cell in cells:
-        if cell.ours is not None:
-            ours.setdefault(cell.number.task, {})[cell.number.encoder] = cell.ours
+    ours = {(cell.number.task, cell.number.encoder): cell.ours for cell in cells if cell.ours is not None}
     derived = []
     for number in (each for each in published_numbers() if each.table == table):
-        first, second = ours.get(number.encoder, {}), ours.get(number.task, {})
-        common = [model for model in first if model in second]
-        if len(common) < 3:
-            why = f"needs three models with {number.encoder} and {number.task}, there are {len(common)}"
-            derived.append(Cell(number, number.task, number.metric, missing=(why,)))
-            continue
-        r = float(np.corrcoef([first[model] for model in common], [second[model] for model in common])[0, 1])
-        derived.append(Cell(number, number.task, number.metric, ours=r, remark=f"over {len(common)} models"))
+        x, y = number.encoder, number.task
+        common = [(value, ours[y, model]) for (task, model), value in ours.items() if task == x and (y, model) in ours]
+        cell = Cell(number, y, number.metric, remark=f"over {len(common)} models")
+        if len(common) >= 3:
+            derived.append(replace(cell, ours=float(np.corrcoef(*zip(*common, strict=True))[0, 1])))
+        else:
+            why = f"needs three models with {x} and {y}, there are {len(common)}"
+            derived.append(replace(cell, remark="", missing=(why,)))
     return derived

@@ -2,7 +2,7 @@
 
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement, rater_agreement
 from medsenteval.statistics.association import Association, associate
-from medsenteval.statistics.corrections import benjamini_hochberg, bonferroni, correct, holm
+from medsenteval.statistics.corrections import benjamini_hochberg, bonferroni, correct, correct_pairs, holm
 from medsenteval.statistics.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
@@ -18,21 +18,5 @@ from medsenteval.statistics.intervals import (
 from medsenteval.statistics.outcomes import Interval, Significance
 from medsenteval.statistics.paired_tests import mcnemar, mcnemar_matrix, mcnemar_p_values
 from medsenteval.statistics.resampling import Bootstrap, Method, bootstrap
-from medsenteval.statistics.tests_over_tasks import (
-    FriedmanOutcome,
-    critical_difference,
-    friedman,
-    smallest_wilcoxon_p,
-    wilcoxon_over_tasks,
-)
-from medsenteval.statistics.weighted_scores import (
-    Accuracies,
-    ClusteredMeans,
-    Correlation,
-    Correlations,
-    CountedF1,
-    F1Scores,
-    Means,
-    WeightedScore,
-    correlations,
-)
+from medsenteval.statistics.tests_over_tasks import FriedmanOutcome, critical_difference, friedman, wilcoxon_over_tasks
+from medsenteval.statistics.weighted_scores import Accuracies, Correlation, F1Scores, Means, WeightedScore, correlations

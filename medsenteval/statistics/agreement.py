@@ -27,20 +27,18 @@ def krippendorff_alpha(ratings: ArrayLike, level: Level = "nominal") -> float:
     matrix = _ratings(ratings)
     if level not in ("nominal", "ordinal", "interval"):
         raise SettingsError(f"the level of measurement is {level!r}; it can be nominal, ordinal or interval")
-    values, coded = np.unique(matrix[~np.isnan(matrix)], return_inverse=True)
-    rated = np.nonzero(~np.isnan(matrix))
-    counts = np.zeros((matrix.shape[1], len(values)))
-    np.add.at(counts, (rated[1], coded), 1.0)
-    per_item = counts.sum(axis=1)
-    counts = counts[per_item >= 2]
-    per_item = per_item[per_item >= 2]
+    values = np.unique(matrix[~np.isnan(matrix)])
+    counts = (matrix[:, :, None] == values).sum(axis=0)
+    counts = counts[counts.sum(axis=1) >= 2].astype(np.float64)
     if not len(counts):
         raise SettingsError("no item has two ratings: agreement cannot be measured")
     # Pairs of values within items, each item counting as many times as it has ratings.
-    scaled = counts / (per_item - 1)[:, None]
+    scaled = counts / (counts.sum(axis=1, keepdims=True) - 1)
     coincidences = counts.T @ scaled - np.diag(scaled.sum(axis=0))
     totals = coincidences.sum(axis=0)
-    distance = _distances(values, totals, level)
+    # Ordinal values are as far apart as the ratings between their middles.
+    places = np.cumsum(totals) - totals / 2 if level == "ordinal" else values
+    distance = 1.0 - np.eye(len(values)) if level == "nominal" else (places[:, None] - places[None, :]) ** 2
     expected = float((np.outer(totals, totals) * distance).sum()) / float(totals.sum() - 1)
     if expected == 0:
         raise SettingsError("all ratings are the same: agreement beyond chance is undefined")
@@ -64,8 +62,7 @@ def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman", co
     The others are those with ``common`` items or more in common, which is how groups that rated other items stay apart.
     """
     matrix = _ratings(ratings)
-    together = _together(matrix) >= common
-    np.fill_diagonal(together, False)
+    together = (_together(matrix) >= common) & ~np.eye(len(matrix), dtype=bool)
     means = [_means_of_known(matrix[others], axis=0) for others in together]
     return _mean(np.array([_common_correlation(own, others, kind) for own, others in zip(matrix, means, strict=True)]))
 
@@ -99,15 +96,6 @@ def _ratings(ratings: ArrayLike) -> Floats:
     if np.isinf(matrix).any():
         raise SettingsError("a rating is infinite; NaN marks a missing one")
     return matrix
-
-
-def _distances(values: Floats, totals: Floats, level: Level) -> Floats:
-    if level == "nominal":
-        return 1.0 - np.eye(len(values))
-    # Ordinal values are as far apart as the ratings between their middles.
-    places = np.cumsum(totals) - totals / 2 if level == "ordinal" else values
-    squares: Floats = (places[:, None] - places[None, :]) ** 2
-    return squares
 
 
 def _common_correlation(first: Floats, second: Floats, kind: Correlation) -> float:

@@ -50,3 +50,11 @@ def correct(p_values: ArrayLike, method: str) -> Floats:
     if chosen is None:
         raise SettingsError(f"the correction is {method!r}; it can be {', '.join(known)}")
     return chosen(p_values)
+
+
+def correct_pairs(p_values: Floats, method: str) -> Floats:
+    """Adjust a symmetric matrix of p values by the number of its pairs; 1 on the diagonal."""
+    pairs = np.triu_indices(len(p_values), 1)
+    corrected = np.ones_like(p_values)
+    corrected[pairs] = correct(p_values[pairs], method)
+    return np.minimum(corrected, corrected.T)

@@ -9,6 +9,7 @@ difference of two scores is asymptotically normal with the standard error that t
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 from typing import Final
@@ -108,9 +109,7 @@ def smallest_difference(error: float, *, level: float = 0.05, power: float = POW
     return float(ndtri(1 - level / 2) + ndtri(power)) * error
 
 
-def items_for_difference(
-    difference: float, error: float, n: int, *, level: float = 0.05, power: float = POWER
-) -> int | None:  # fmt: skip
+def items_for_difference(difference: float, error: float, n: int, level: float = 0.05, power: float = POWER) -> int | None:
     """Return how many items would show a difference whose standard error on ``n`` items is ``error``."""
     if difference == 0:
         return None
@@ -123,11 +122,7 @@ def _fewest(enough: Callable[[int], bool]) -> int | None:
         high *= 2
         if high > _MOST_ITEMS:
             return None
-    low = high // 2
-    while low + 1 < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=enough)
 
 
 def typical_accuracy_disagreement(accuracy: float, agreement: float = TYPICAL_AGREEMENT) -> float:
@@ -154,10 +149,8 @@ def smallest_expected(metric: str, score: float, n: int) -> float | None:
     and where no difference could be shown.
     """
     kind = metric.partition("_")[0]
-    if n > _MOST_ITEMS:  # as a stranger's result may say
-        return None
-    if kind == "acc":
-        return smallest_accuracy_difference(n, typical_accuracy_disagreement(score)) if 0 < score < 1 else None
-    if kind in ("pearson", "spearman") and n > 3:
-        return smallest_difference(typical_correlation_error(score, n))
-    return None
+    possible = n <= _MOST_ITEMS  # a stranger's result may say anything
+    if kind == "acc" and 0 < score < 1 and possible:
+        return smallest_accuracy_difference(n, typical_accuracy_disagreement(score))
+    correlates = kind in ("pearson", "spearman") and n > 3 and possible
+    return smallest_difference(typical_correlation_error(score, n)) if correlates else None

@@ -38,12 +38,11 @@ class Bootstrap:
 
     def interval(self, encoder: int = 0, *, confidence: float = 0.95, method: Method = "percentile") -> Interval:
         """Return the interval of one encoder's score; ``fisher`` is for correlations and holds with few items, too."""
-        if method == "fisher":
-            _check_confidence(confidence)
-            observed, error = float(self.observed[encoder]), float(self.values[:, encoder].std())
-            low, high = fisher_limits(observed, error, self.n, confidence)
-            return Interval(observed, low, high, confidence, method, self.n)
-        return self._interval(np.eye(len(self.observed))[encoder], confidence, method)
+        if method != "fisher":
+            return self._interval(np.eye(len(self.observed))[encoder], confidence, method)
+        _check_confidence(confidence)
+        observed, error = float(self.observed[encoder]), float(self.values[:, encoder].std())
+        return Interval(observed, *fisher_limits(observed, error, self.n, confidence), confidence, method, self.n)
 
     def difference(self, first: int, second: int, *, confidence: float = 0.95, method: Method = "bca") -> Interval:
         """Return the interval of the first encoder's score minus the second's, both on the same resamples."""
@@ -108,8 +107,8 @@ class Bootstrap:
         levels = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
         if method == "bca":
             levels = bca_levels(levels, estimate, values, self.jackknife @ contrast)
-        low, high = np.quantile(values, levels)
-        return Interval(estimate, float(low), float(high), confidence, method, self.n)
+        low, high = np.quantile(values, levels).tolist()
+        return Interval(estimate, low, high, confidence, method, self.n)
 
 
 def left_out_scores(score: WeightedScore, groups: int | None = None) -> Floats:
@@ -149,11 +148,8 @@ def bca_levels(levels: Floats, estimate: float, values: Floats, jackknife: Float
     from scipy.special import ndtr, ndtri
 
     bias, acceleration = bca_terms(estimate, values, jackknife)
-    if bias == acceleration == 0:
-        return levels
     moved = bias + ndtri(levels)
-    corrected: Floats = ndtr(bias + moved / (1 - acceleration * moved))
-    return corrected
+    return levels if bias == acceleration == 0 else np.asarray(ndtr(bias + moved / (1 - acceleration * moved)))
 
 
 def bca_terms(estimate: float, values: Floats, jackknife: Floats) -> tuple[float, float]:

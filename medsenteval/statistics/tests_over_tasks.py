@@ -88,9 +88,7 @@ def friedman(scores: ArrayLike, level: float = 0.05) -> FriedmanOutcome:
     n_tasks, k = matrix.shape
     ranks = stats.rankdata(-matrix, axis=1)
     mean_ranks: Floats = ranks.mean(axis=0)
-    if np.all(ranks == ranks[:, :1]):
-        statistic, p_value = 0.0, 1.0
-    else:
-        found = stats.friedmanchisquare(*matrix.T)
-        statistic, p_value = float(found.statistic), float(found.pvalue)
+    statistic, p_value = 0.0, 1.0
+    if np.any(ranks != ranks[:, :1]):
+        statistic, p_value = map(float, stats.friedmanchisquare(*matrix.T))
     return FriedmanOutcome(statistic, p_value, mean_ranks, critical_difference(k, n_tasks, level), level, n_tasks, k)

@@ -82,12 +82,10 @@ def _drawn_together(observed: Floats, resampled: Floats) -> Floats:
     together: Floats = share**0.5 * centred + noise
     # Two encoders whose resamples differ by rounding are tied in all of them.
     for j in range(1, k):
-        for i in range(j):
-            if np.abs(together[:, i] - together[:, j]).max() < ROUNDING:
-                together[:, j] = together[:, i]
-                break
-    rounded: Floats = np.round(together, 12)
-    return rounded
+        same = np.abs(together[:, :j] - together[:, [j]]).max(axis=0) < ROUNDING
+        if same.any():
+            together[:, j] = together[:, np.argmax(same)]
+    return np.asarray(np.round(together, 12))
 
 
 def _middle(ranks: Floats, confidence: float) -> tuple[float, float]:

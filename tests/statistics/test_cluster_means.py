@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import ClusteredMeans, Means, bootstrap
+from medsenteval.statistics import Means, bootstrap
+from medsenteval.statistics.weighted_scores import ClusteredMeans
 
 
 def test_weights_of_clusters_are_weights_of_all_their_items() -> None:

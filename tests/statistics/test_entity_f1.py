@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from medsenteval.comparison.pairing import weighted_score
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import CountedF1, bootstrap
+from medsenteval.statistics import bootstrap
+from medsenteval.statistics.weighted_scores import CountedF1
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -19,9 +19,9 @@ from medsenteval.statistics import (
     critical_difference,
     friedman,
     holm,
-    smallest_wilcoxon_p,
     wilcoxon_over_tasks,
 )
+from medsenteval.statistics.tests_over_tasks import smallest_wilcoxon_p
 from tests.conftest import examples
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)

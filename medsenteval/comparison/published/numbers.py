@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,8 +9,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from medsenteval import registry
 from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.comparison.published import read_table
+from medsenteval.errors import UnknownNameError
+from medsenteval.support.grouping import grouped
 from medsenteval.support.toml_files import parse_toml
 
 
@@ -62,22 +64,12 @@ _GENERAL_TABLES: Final = {
     "facebookresearch/SentEval PR #62": "senteval-pr-62",
 }
 _PROTOCOL_OF_FAMILY: Final = {
-    "binary-nested-cv": "nested",
-    "kfold+test": "kfold",
-    "pair-kfold+test": "kfold",
-    "split": "split",
-    "pair-split": "split",
-    "probing": "split",
-    "relatedness": "relatedness",
-    "sts": "cosine",
+    **dict.fromkeys(("kfold+test", "pair-kfold+test"), "kfold"),
+    **dict.fromkeys(("split", "pair-split", "probing"), "split"),
+    **{"binary-nested-cv": "nested", "relatedness": "relatedness", "sts": "cosine"},
 }
-_METRIC_NAMES: Final = {
-    "pearson_mean": "pearson",
-    "spearman_mean": "spearman",
-    "pearson_wmean": "pearson_weighted",
-    "spearman_wmean": "spearman_weighted",
-    "spearman_all": "spearman_pooled",
-}
+#: Endings of metrics as SentEval's dictionaries and ours have them.
+_ENDINGS: Final = {"_wmean": "_weighted", "_mean": "", "_all": "_pooled"}
 _MEDSENTEVAL_PROTOCOLS: Final = {
     **dict.fromkeys(("MedNLI", "PubMed20K", "PICO"), "split"),
     **dict.fromkeys(("RQE", "BioASQ"), "kfold-10"),
@@ -90,23 +82,15 @@ _MEDSENTEVAL_PROTOCOLS: Final = {
 def published_numbers() -> tuple[PublishedNumber, ...]:
     """Return every number of every published table."""
     about = parse_toml(files("medsenteval.comparison.published").joinpath("about.toml").read_text("utf-8"))
-    return tuple(
-        _annotate(row, about)
-        for read in (_medsenteval, _diagnostics, _senteval, _biosim, _bmass, _medisim)
-        for row in read()
-    )  # fmt: skip
+    readers = (_medsenteval, _diagnostics, _senteval, _biosim, _bmass, _medisim)
+    return tuple(_annotate(row, about) for read in readers for row in read())
 
 
-def select_numbers(
-    *, table: str = "", task: str = "", encoder: str = "", suspect: bool = False
-) -> list[PublishedNumber]:  # fmt: skip
+def select_numbers(*, table: str = "", task: str = "", encoder: str = "", suspect: bool = False) -> list[PublishedNumber]:
     """Return the numbers of a table, task or encoder; names match in any case, an encoder also by a part of its name.
 
     A task may be any spelling that the registry knows. ``table`` may be a whole paper: "medisim" for "medisim-4".
     """
-    from medsenteval import registry
-    from medsenteval.errors import UnknownNameError
-
     wanted_tasks = {task.casefold()}
     if task:
         try:
@@ -177,26 +161,24 @@ def _senteval() -> Iterator[dict[str, str]]:
     for row in read_table("senteval_general"):
         table = next(name for start, name in _GENERAL_TABLES.items() if row["source"].startswith(start))
         task, metric, protocol = row["task"], row["metric"], _PROTOCOL_OF_FAMILY[row["family"]]
-        cosine = "cosine" in row["protocol"]
-        if "10-fold" in row["protocol"] and protocol in ("nested", "kfold"):
-            protocol += "-10"
-        if cosine:
+        for printed, ours in _ENDINGS.items():
+            metric = metric.removesuffix(printed) + ours if metric.endswith(printed) else metric
+        if "cosine" in row["protocol"]:
             protocol = "cosine"
-        if task in ("STSB", "SICK-R") and cosine:
-            task = f"{_GENERAL_NAMES[task]}Cosine"
-        elif task.startswith("STS1") and table == "sbert-1":
+            task = f"{_GENERAL_NAMES[task]}Cosine" if task in ("STSB", "SICK-R") else task
+        elif "10-fold" in row["protocol"] and protocol in ("nested", "kfold"):
+            protocol += "-10"
+        if task.startswith("STS1") and table == "sbert-1":
             metric = "spearman_pooled"
-        if task == "AVG":
-            protocol = ""
         yield row | {
             "table": table,
             "domain": "general",
             "dimension": row["dim"],
             "task": _GENERAL_NAMES.get(task, task),
-            "metric": _METRIC_NAMES.get(metric, metric),
+            "metric": metric,
             "scale": "100" if row["unit"] == "x100" else "1",
             "unit": "percent" if row["unit"] == "percent" else "fraction",
-            "protocol": protocol,
+            "protocol": "" if task == "AVG" else protocol,
         }
 
 
@@ -204,10 +186,9 @@ def _biosim() -> Iterator[dict[str, str]]:
     metrics = {"spearman_rho": ("spearman", "cosine"), "F": ("f1", "ner")}
     for row in read_table("biosim_tables"):
         metric, protocol = metrics.get(row["metric"], (row["metric"], ""))
-        encoder = f"window {row['row']}" if row["row_kind"] == "window" else row["row"]
         yield row | {
             "table": f"biosim-{row['table']}",
-            "encoder": encoder,
+            "encoder": f"window {row['row']}" if row["row_kind"] == "window" else row["row"],
             "domain": "biomedical",
             "task": row["column"],
             "metric": metric,
@@ -223,7 +204,7 @@ def _bmass() -> Iterator[dict[str, str]]:
             "table": f"bmass-{row['table']}",
             "encoder": row["embedding_or_category"],
             "domain": "biomedical",
-            "task": " ".join(part for part in (row["relation_id"], row["relation"]) if part),
+            "task": f"{row['relation_id']} {row['relation']}".strip(),
             "unit": "fraction",
             "protocol": "analogy",
         }
@@ -243,19 +224,16 @@ _TABLES_OF_MEASURES: Final = {
 
 def _medisim() -> Iterator[dict[str, str]]:
     rows = read_table("medisim_tables")
-    filled: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
-    for row in rows:
-        filled[row["table"], row["embedding"]].add((row["dataset"], row["split"]))
+    filled = grouped(((row["table"], row["embedding"]), (row["dataset"], row["split"])) for row in rows)
     for row in rows:
         paper = "medisim" if row["version"] == "arxiv" else "medisim-aaai"
-        setting = ", ".join(part for part in (row["split"], row["neg_sampling"], row["similarity"]) if part)
-        significance = [
-            f"significantly {word} than {row[column]} others"
-            for column, word in (("n_sig_better", "better"), ("n_sig_worse", "worse"))
-            if row[column]
+        notes = [
+            f"significantly {word} than {row[f'n_sig_{word}']} others" for word in ("better", "worse") if row[f"n_sig_{word}"]
         ]
-        if len(filled[row["table"], row["embedding"]]) < _TABLES_OF_MEASURES.get(row["table"], 0):
-            significance.append("column as in a copy of the paper in which empty cells may have moved")
+        if len(set(filled[row["table"], row["embedding"]])) < _TABLES_OF_MEASURES.get(row["table"], 0):
+            notes.append("column as in a copy of the paper in which empty cells may have moved")
+        if row["subset_size"]:
+            notes.append(f"pairs used {row['subset_size']}")
         percent = row["metric"].startswith(("accuracy", "relative_overlap", "pct"))
         yield row | {
             "table": f"{paper}-{row['table'].lower()}",
@@ -263,8 +241,8 @@ def _medisim() -> Iterator[dict[str, str]]:
             "task": row["dataset"],
             "unit": "percent" if percent else _COUNTS.get(row["metric"], "fraction"),
             "protocol": _MEASURE_PROTOCOLS.get(row["similarity"], "") if row["metric"] == "spearman" else "",
-            "setting": setting,
-            "note": "; ".join([*significance, *([f"pairs used {row['subset_size']}"] if row["subset_size"] else [])]),
+            "setting": ", ".join(filter(None, (row["split"], row["neg_sampling"], row["similarity"]))),
+            "note": "; ".join(notes),
         }
 
 
