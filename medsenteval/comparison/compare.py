@@ -1,9 +1,7 @@
 """Which encoder is better, by how much, and is it real?
 
-Results of one task are set side by side only if their signatures differ in nothing but the encoder: another protocol, probe,
-reading option or other data makes another column, and a note says what differs. Within a column every pair of encoders is
-tested on the items that all were scored on: McNemar's test for accuracy, a paired bootstrap for F1 and correlations. P values
-are corrected within a column (Holm), so that the chance of any false mark in a column stays below the level.
+Results of one task stand in one column only if their signatures differ in nothing but the encoder. Within a column every pair
+of encoders is tested on the items that all were scored on: McNemar's test for accuracy, a paired bootstrap for all else.
 """
 
 from __future__ import annotations

@@ -27,8 +27,7 @@ class Decision:
     """One pair of encoders on one metric; numbers are in the metric's unit, points for percentages.
 
     ``smallest`` is the difference that these items would show in four of five experiments, None where none could be shown;
-    ``items`` are how many would show the difference that was seen, given only where the pair is undecided; ``corrected`` is
-    the p value.
+    ``items`` are how many would show the difference that was seen, of an undecided pair; ``corrected`` is the p value.
     """
 
     task: str
@@ -64,15 +63,12 @@ def decide(comparison: Comparison, rope: float, *, power: bool = True) -> list[D
     Tests are corrected as the comparison's are; equivalence is judged at its level for each pair by itself. Without
     ``power`` decisions say neither what the items could show nor how many would decide.
     """
-    found = []
-    for column in comparison.columns:
-        for pair in combinations(column.tested, 2):
-            better, worse = sorted(pair, key=lambda name: -column.scores[name].value)
-            found.append(_decide(column, better, worse, rope, comparison.level, power))
-    return found
+    pairs = [(column, pair) for column in comparison.columns for pair in combinations(column.tested, 2)]
+    return [_decide(column, pair, rope, comparison.level, power) for column, pair in pairs]
 
 
-def _decide(column: Column, first: str, second: str, rope: float, level: float, power: bool) -> Decision:
+def _decide(column: Column, pair: Sequence[str], rope: float, level: float, power: bool) -> Decision:
+    first, second = sorted(pair, key=lambda name: -column.scores[name].value)
     wide, narrow = (column.difference(first, second, 1 - share) for share in (level, 2 * level))
     assert wide is not None
     assert narrow is not None

@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from statistics import fmean
 from typing import Final
 
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
-from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.running.job_results import one_for_each_job
+from medsenteval.support.grouping import grouped
 
 #: Biomedical task -> its general counterparts: the same kind of question under the same kind of protocol.
 COUNTERPARTS: Final[dict[str, tuple[str, ...]]] = {
@@ -81,30 +83,23 @@ class PairedGap:
 def share_of_way(value: float, baseline: float, unit: str) -> float:
     """Return how much of the way from the best constant answer (0) to a perfect one (1) a score has gone."""
     perfect = 100.0 if unit == "percent" else 1.0
-    if baseline >= perfect:
-        # One answer is always right, so that there is no way to go.
-        return 0.0
-    return (value - baseline) / (perfect - baseline)
+    # Where one answer is always right there is no way to go.
+    return (value - baseline) / (perfect - baseline) if baseline < perfect else 0.0
 
 
 def domain_gaps(results: Sequence[Result]) -> list[DomainGap]:
     """Return the gap of every encoder on every biomedical task that has a result and at least one counterpart's."""
-    by_encoder: dict[str, dict[str, Result]] = {}
-    ways: dict[tuple[str, str], set[str]] = {}
-    for result in one_for_each_job(results)[0]:
-        # Scores of probes that saw a part of the training rows belong on learning curves.
-        if "draws" not in result.protocol:
-            by_encoder.setdefault(result.encoder, {}).setdefault(result.task, result)
-            ways.setdefault((result.encoder, result.task), set()).add(f"{comparability(result)}|seed={result.seed}")
+    # Scores of probes that saw a part of the training rows belong on learning curves.
+    whole = [result for result in one_for_each_job(results)[0] if "draws" not in result.protocol]
+    found = grouped(((result.encoder, result.task), result) for result in whole)
     gaps = []
-    for encoder, found in by_encoder.items():
-        for task, counterparts in COUNTERPARTS.items():
-            present = [name for name in counterparts if name in found]
-            if task in found and present:
-                gap = _gap(encoder, found[task], [found[name] for name in present], counterparts)
-                several = [found[name] for name in (task, *present) if len(ways[encoder, name]) > 1]
-                notes = [f"{r.task} under {r.protocol}, {r.probe}, seed {r.seed}, the first of several" for r in several]
-                gaps.append(replace(gap, notes=(*gap.notes, *notes)))
+    for encoder, (task, counterparts) in product(dict.fromkeys(name for name, _ in found), COUNTERPARTS.items()):
+        ours, *general = [found.get((encoder, name), []) for name in (task, *counterparts)]
+        if ours and any(general):
+            firsts, several = [each[0] for each in general if each], [each[0] for each in (ours, *general) if len(each) > 1]
+            gap = _gap(encoder, ours[0], firsts, counterparts)
+            notes = [f"{r.task} under {r.protocol}, {r.probe}, seed {r.seed}, the first of several" for r in several]
+            gaps.append(replace(gap, notes=(*gap.notes, *notes)))
     if not gaps:
         wanted = "; ".join(f"{task} - {', '.join(general)}" for task, general in COUNTERPARTS.items())
         raise SettingsError(f"no encoder has results of a biomedical task and of a general counterpart ({wanted})")

@@ -1,9 +1,8 @@
 """The tables of Schulz and Juric 2020 as plans: existing word sets (4, B), term sets (5, C), categories (6, D.1).
 
-Each goes through the evaluation that the commands use: word tasks with the paper's measures, scored again on the pairs that all
-rows run here know; ``terms evaluate``; and ``terms separate`` under every measure. Where the paper counts encoders that a row
-is significantly better and worse than, so do we: BCa intervals for correlations, McNemar's test for accuracies, both with
-Bonferroni's correction. Tables B.2 to B.5 and C.4 to C.8 count so the measures of one row.
+Where the paper counts encoders that a row is significantly better and worse than, so do we: BCa intervals for correlations,
+McNemar's test for accuracies, both with Bonferroni's correction. Tables B.2 to B.5 and C.4 to C.8 count so the measures of one
+row.
 """
 
 from __future__ import annotations

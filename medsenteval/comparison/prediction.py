@@ -1,12 +1,8 @@
-"""Do intrinsic scores predict extrinsic ones? Correlations over encoders between columns of scores.
-
-Columns come from stored results, published tables, or a user's own table.
-"""
+"""Do intrinsic scores predict extrinsic ones? Correlations over encoders between columns of stored or published scores."""
 
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -15,11 +11,13 @@ from statistics import fmean
 
 from medsenteval.comparison.published import read_table
 from medsenteval.comparison.significance import NOISE_DECIMALS
+from medsenteval.comparison.word_subsets import filled_lines
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.registry import same_names
 from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.statistics import Association, Correlation, associate
+from medsenteval.tasks.reading.builder import finite_number
 
 
 @dataclass(frozen=True)
@@ -43,16 +41,12 @@ def columns_of_results(results: Iterable[Result]) -> Columns:
     """
     collected: dict[str, dict[str, list[float]]] = {}
     ways: dict[str, tuple[str, str]] = {}
-    shown: dict[str, None] = {}
     settled, _ = one_for_each_job(list(results))
     for result in settled:
         encoder, way = ways.setdefault(result.task, (result.encoder, comparability(result)))
         if way != comparability(result):
-            raise DataError(
-                f"{result.task}: scores that do not compare, {way} ({encoder}) and {comparability(result)} "
-                f"({result.encoder}); keep those of one kind"
-            )
-        shown[result.task] = None
+            both = f"{way} ({encoder}) and {comparability(result)} ({result.encoder})"
+            raise DataError(f"{result.task}: scores that do not compare, {both}; keep those of one kind")
         for metric in result.metrics:
             plain = [result.task] if metric.name == result.headline[0] else []
             for name in (f"{result.task}.{metric.name}", *plain):
@@ -60,7 +54,7 @@ def columns_of_results(results: Iterable[Result]) -> Columns:
     if not collected:
         raise DataError("no results found; name a folder that `medsenteval run` wrote")
     means = {name: {encoder: fmean(scores) for encoder, scores in column.items()} for name, column in collected.items()}
-    return Columns(means, tuple(shown), any(result.synthetic for result in settled))
+    return Columns(means, tuple(ways), any(result.synthetic for result in settled))
 
 
 def read_published_columns(name: str) -> Columns:
@@ -84,11 +78,7 @@ def read_published_columns(name: str) -> Columns:
 
 def read_score_table(path: Path) -> Columns:
     """Read a CSV or tab-separated table: encoders in the first column, a column of scores under each other heading."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    lines = filled_lines(path)
     if len(lines) < 2:
         raise DataError(f"{path}: a line of column names and at least one encoder are expected")
     separator = "\t" if "\t" in lines[0][1] else ","
@@ -103,18 +93,11 @@ def read_score_table(path: Path) -> Columns:
                 continue
             if encoder in values[name]:
                 raise DataError(f"{path}:{number}: {encoder!r} is there twice")
-            values[name][encoder] = _score(path, number, name, cell)
+            if (value := finite_number(cell)) is None:
+                said = f"{cell!r} under {name!r} is no finite number; leave the cell empty if there is none"
+                raise DataError(f"{path}:{number}: {said}")
+            values[name][encoder] = value
     return Columns(values, tuple(names))
-
-
-def _score(path: Path, number: int, name: str, cell: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"{path}:{number}: {cell!r} under {name!r} is no finite number; leave the cell empty if there is none")
-    return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,7 @@
 """A published table as a runnable plan: encoder recipes by tasks under the paper's protocol, ours beside the printed numbers.
 
-A cell is run if this version has the task, its data is in the data folder and the recipe's weights are there; otherwise the
-plan says what is missing and how to get it. The tolerance of a cell is what its items allow: half the 95 % interval of our
-score, plus half a unit of the last printed digit. A difference beyond it is not explained by the choice of items; one within
-it proves no agreement, only that so many items cannot tell the two apart. Scores on synthetic data are not judged.
+The tolerance of a cell is what its items allow: half the 95 % interval of our score, plus half a unit of the last printed
+digit. A difference within it proves no agreement, only that so many items cannot tell the two apart.
 """
 
 from __future__ import annotations

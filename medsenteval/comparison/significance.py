@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, product
 from string import ascii_lowercase
@@ -114,8 +114,9 @@ class Column:
     def _resolved(self, scores: Mapping[str, tuple[float, int]]) -> dict[str, float]:
         values: dict[str, float] = {}
         top = math.inf
+        correlates = self.metric.partition("_")[0] in ("pearson", "spearman", "kendall")
         for encoder, (value, n) in sorted(scores.items(), key=lambda pair: pair[1][0], reverse=self.higher_is_better):
-            whole = 100.0 if self.unit == "percent" else 1 - top * top if _is_correlation(self.metric) else 1.0
+            whole = 100.0 if self.unit == "percent" else 1 - top * top if correlates else 1.0
             if abs(value - top) > max(0.5 * whole / max(n, 1), 10.0**-NOISE_DECIMALS):
                 top = value
             values[encoder] = top
@@ -135,13 +136,12 @@ class Column:
 
     def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference | None:
         """Return the difference of two tested encoders with its interval, or None where there is no test."""
-        if self._interval is None or first not in self.tested or second not in self.tested:
+        if self._interval is None or not {first, second} <= set(self.tested):
             return None
         i, j = self.tested.index(first), self.tested.index(second)
         found = self._interval(i, j, confidence)
-        estimate, low, high = (self.scale * end for end in (found.estimate, found.low, found.high))
-        interval = Interval(estimate, low, high, confidence, found.method, found.n)
-        return Difference(interval, float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
+        ends = {name: self.scale * getattr(found, name) for name in ("estimate", "low", "high")}
+        return Difference(replace(found, **ends), float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,10 +183,6 @@ class Comparison:
                 losses.update(beaten)
                 opponents[encoder] += len(column.tested) - 1
         return {each: (wins[each], opponents[each] - wins[each] - losses[each], losses[each]) for each in self.encoders}
-
-
-def _is_correlation(metric: str) -> bool:
-    return metric.partition("_")[0] in ("pearson", "spearman", "kendall")
 
 
 def _letters() -> Iterator[str]:

@@ -17,6 +17,7 @@ from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.settings import CONFIDENCE
 from medsenteval.statistics import Correlation, correlation, correlation_interval
+from medsenteval.tasks.reading.builder import finite_number
 
 #: A correlation of fewer pairs is not shown.
 _FEWEST_PAIRS = 5
@@ -75,18 +76,12 @@ class Subsets(PairSubsets):
 
 def read_word_values(path: Path) -> dict[str, float]:
     """Read a table of words and numbers, separated by a tab or a comma; a first line that holds no number is a header."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
     values: dict[str, float] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
+    for number, line in filled_lines(path):
         fields = line.split("\t") if "\t" in line else next(csv.reader([line]))
         if len(fields) < 2:
             raise DataError(f"{path}:{number}: one column where a word and its value are expected, separated by a tab or comma")
-        word, value = fields[0].strip(), _number(fields[1])
+        word, value = fields[0].strip(), finite_number(fields[1])
         if value is None:
             if number == 1:
                 continue
@@ -98,12 +93,13 @@ def read_word_values(path: Path) -> dict[str, float]:
     return values
 
 
-def _number(text: str) -> float | None:
+def filled_lines(path: Path) -> list[tuple[int, str]]:
+    """Return the numbers and texts of a file's lines that are not blank."""
     try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+    return [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
 
 
 def subset_scores(
@@ -116,10 +112,9 @@ def subset_scores(
     resamples: int = 2000,
     seed: int = 1111,
 ) -> Subsets:
-    """Score each encoder's stored predictions on subsets of the pairs.
+    """Score each encoder's stored predictions on subsets of the pairs, without ``limits`` ``groups`` of equally many words.
 
-    Without ``limits`` the words of the pairs are cut into ``groups`` of equally many words. A word is looked up as written,
-    then in lower case.
+    A word is looked up as written, then in lower case.
     """
     tasks = sorted({result.task for result in results})
     if len(tasks) != 1:
@@ -151,21 +146,14 @@ def pair_subsets(
     pairs: Sequence[tuple[str, str]], values: Mapping[str, float], limits: Sequence[float], groups: int, name: str
 ) -> PairSubsets:
     """Put pairs into subsets by the values of their words; ``name`` is what errors call the data set."""
-    known = [value for word in {word for pair in pairs for word in pair} if (value := _value(word, values)) is not None]
-    edges = _limits(known, limits, groups, name)
-    subset_of, mixed, without = [], 0, 0
-    for pair in pairs:
-        found = [value for word in pair if (value := _value(word, values)) is not None]
-        places = set(np.searchsorted(edges, found, side="left").tolist()) if len(found) == 2 else set()
-        without += len(found) < 2
-        mixed += len(places) == 2
-        subset_of.append(places.pop() if len(places) == 1 else -1)
-    return PairSubsets(tuple(edges), tuple(subset_of), mixed, without)
-
-
-def _value(word: str, values: Mapping[str, float]) -> float | None:
-    found = values.get(word)
-    return values.get(word.lower()) if found is None else found
+    words = dict.fromkeys(word for pair in pairs for word in pair)
+    known = {word: value for word in words if (value := values.get(word, values.get(word.lower()))) is not None}
+    edges = _limits(list(known.values()), limits, groups, name)
+    place = dict(zip(known, np.searchsorted(edges, list(known.values()), side="left").tolist(), strict=True))
+    places = [(place.get(first), place.get(second)) for first, second in pairs]
+    subset_of = tuple(one if one is not None and one == other else -1 for one, other in places)
+    without = sum(None in both for both in places)
+    return PairSubsets(tuple(edges), subset_of, subset_of.count(-1) - without, without)
 
 
 def _limits(known: list[float], limits: Sequence[float], groups: int, task: str) -> list[float]:

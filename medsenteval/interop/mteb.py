@@ -1,12 +1,4 @@
-"""Encoders and tasks in both directions between this toolkit and mteb 2 (extra ``mteb``).
-
-    medsenteval run --encoder mteb:sentence-transformers/all-MiniLM-L6-v2      an encoder of mteb's, here
-
-    from medsenteval.interop.mteb import as_mteb_model, as_mteb_task
-    mteb.evaluate(as_mteb_model("biobert"), [as_mteb_task("BIOSSES", data="path/to/data")])    ours, there
-
-Result files are in ``medsenteval.interop.mteb_results``, which does not need mteb.
-"""
+"""Encoders and tasks of ours in mteb 2: ``mteb.evaluate(as_mteb_model("biobert"), [as_mteb_task("BIOSSES")])``."""
 
 from __future__ import annotations
 
@@ -36,10 +28,7 @@ def _metadata(task: Task, kind: str, main_score: str, dataset: Dataset, *, same:
 
 
 def as_mteb_model(encoder: Any, name: str = "") -> Any:
-    """Give mteb anything that this toolkit can encode with; the model's name there is ``medsenteval/NAME``.
-
-    An encoder with prompts for queries, documents or single tasks hears of mteb's ``prompt_type`` and the task's name.
-    """
+    """Give mteb anything that this toolkit can encode with; the model's name there is ``medsenteval/NAME``."""
     import_mteb()
     import torch
     from mteb.models import ModelMeta
@@ -59,6 +48,7 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
 
         def encode(self, inputs: Any, **options: Any) -> NDArray[np.float32]:
             texts = [text for batch in inputs for text in batch["text"]]
+            # For encoders with prompts for queries, documents or single tasks.
             kind = getattr(options.get("prompt_type"), "value", options.get("prompt_type")) or ""
             task = getattr(options.get("task_metadata"), "name", "")
             used = ours.for_use(task, kind) if hasattr(ours, "for_use") else ours

@@ -129,8 +129,8 @@ def to_mteb(result: Result) -> dict[str, Any]:
 def export_results(results: Iterable[Result], folder: Path) -> list[Path]:
     """Write results as mteb lays them out: MODEL/REVISION/TASK.json and a model_meta.json beside them.
 
-    mteb has one file for a task. Another seed, protocol or option of the same task goes to a revision of its own, so that no
-    result replaces another, except by the same job's with other versions of libraries.
+    mteb has one file for a task: another seed, protocol or option goes to a revision of its own, so that no result replaces
+    another but that of the same job.
     """
     written: list[Path] = []
     for result in sorted(results, key=lambda result: (bool(result.on_a_part), result.seed)):

@@ -1,8 +1,4 @@
-"""Scores while a sentence-transformers model is trained.
-
-evaluator = MedSentEvaluator(tasks=["BIOSSES", "RQE"], data="path/to/data")
-SentenceTransformerTrainer(model=model, evaluator=evaluator, ...).train();  model.evaluate(evaluator)
-"""
+"""Scores while a sentence-transformers model is trained: the ``evaluator`` of a SentenceTransformerTrainer."""
 
 from __future__ import annotations
 

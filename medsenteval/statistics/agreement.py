@@ -21,8 +21,7 @@ Level = Literal["nominal", "ordinal", "interval"]
 def krippendorff_alpha(ratings: ArrayLike, level: Level = "nominal") -> float:
     """Return Krippendorff's alpha: 1 for full agreement, 0 for agreement by chance.
 
-    Items with fewer than two ratings say nothing and are left out. If every rating is the same, there was nothing to agree on
-    and alpha is undefined: that is an error, not a 1.
+    Items with fewer than two ratings are left out. Where every rating is the same, alpha is undefined: an error, not a 1.
     """
     matrix = _ratings(ratings)
     if level not in ("nominal", "ordinal", "interval"):

@@ -20,11 +20,10 @@ _BLOCK_ROWS: Final = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Association:
-    """A correlation over few points.
+    """A correlation over few points; ``low`` and ``high`` are Fisher's interval, NaN below five points.
 
     ``p_value`` is the usual two-sided one (Student's t for Pearson), ``permutation_p`` the share of orders of one column that
     correlate at least as strongly, over all orders if ``complete``. ``leave_one_out`` has the correlation without each point.
-    ``low`` and ``high`` are Fisher's interval, NaN below five points.
     """
 
     kind: Correlation

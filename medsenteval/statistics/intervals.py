@@ -191,11 +191,7 @@ def fisher_interval(r: float, n: int, *, confidence: float = 0.95, kind: Correla
 def correlation_interval(
     kind: Correlation, x: Floats, y: Floats, *, resamples: int, confidence: float, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the interval of a correlation, pairs resampled together.
-
-    Ranks are taken anew within each resample, because resampling makes ties. A resample in which one side is constant has no
-    correlation and counts as 0, like the score itself.
-    """
+    """Return the interval of a correlation, pairs resampled together; without variation on one side a resample counts as 0."""
     drawn = bootstrap(correlations(kind, x, y), resamples=resamples, rng=rng)
     found = drawn.interval(confidence=confidence, method="fisher")
     return found.low, found.high

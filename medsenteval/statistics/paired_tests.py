@@ -1,7 +1,4 @@
-"""Are two encoders that were scored on the same items really different? McNemar's test of their accuracies.
-
-The paired bootstrap, for any score, is ``bootstrap(...).test(first, second)``.
-"""
+"""Do two encoders that answered the same items differ in accuracy? McNemar's test."""
 
 from __future__ import annotations
 

@@ -67,10 +67,7 @@ def _rejection_limits(counts: Counts, level: float) -> Counts:
 
 
 def smallest_accuracy_difference(n: int, disagreement: float, *, level: float = 0.05, power: float = POWER) -> float | None:
-    """Return the smallest difference of accuracies (a share) that would be found, or None if none could be.
-
-    ``disagreement`` is the share of items on which exactly one of the two encoders is right.
-    """
+    """Return the smallest difference of accuracies that would be found where exactly one is right on a share of items."""
     if mcnemar_power(n, disagreement, 0.0, level) < power:
         return None
     low, high = 0.0, disagreement
@@ -143,10 +140,9 @@ def typical_correlation_error(correlation: float, n: int, agreement: float = 0.7
 
 @cache
 def smallest_expected(metric: str, score: float, n: int) -> float | None:
-    """Return the smallest difference that n items would show between two encoders that both score about ``score``.
+    """Return the smallest difference that n items would show between two encoders that both score about ``score``, or None.
 
-    For accuracies and correlations as fractions, with the typical agreement between encoders; None for all other metrics,
-    and where no difference could be shown.
+    Known for accuracies and correlations, as fractions, with the typical agreement between encoders.
     """
     kind = metric.partition("_")[0]
     possible = n <= _MOST_ITEMS  # a stranger's result may say anything

@@ -53,10 +53,8 @@ class RankInterval:
 def rank_intervals(observed: Sequence[Floats], resampled: Sequence[Floats], confidence: float = 0.95) -> list[RankInterval]:
     """Rank encoders over tasks from a row of scores (higher is better) and a (resamples, encoders) matrix for each task.
 
-    Scores vary more than what they estimate, and resamples of them more still, which would put every encoder's rank too surely
-    in the middle; so the spread of the observed scores is reduced by the share that noise accounts for. Ranks are discrete:
-    an end of the interval is the outermost rank beyond which, with half of its own weight, lies enough of the distribution.
-    Items are drawn anew, tasks are taken as they are.
+    Ranks are discrete: an end of the interval is the outermost rank beyond which, with half of its own weight, lies enough of
+    the distribution. Items are drawn anew, tasks are taken as they are.
     """
     from scipy.stats import rankdata
 
@@ -72,7 +70,10 @@ def rank_intervals(observed: Sequence[Floats], resampled: Sequence[Floats], conf
 
 
 def _drawn_together(observed: Floats, resampled: Floats) -> Floats:
-    """Return resamples around observed scores whose spread is what it would be without noise, in units of the noise."""
+    """Return resamples around observed scores whose spread is what it would be without noise, in units of the noise.
+
+    Scores vary more than what they estimate, and resamples of them more still: ranks would be too surely in the middle.
+    """
     k = len(observed)
     centred, noise = observed - observed.mean(), resampled - observed
     # What moves all encoders alike changes no rank.

@@ -158,6 +158,7 @@ def test_tables_of_words_are_read_strictly(tmp_path: Path) -> None:
     for text, message in {
         "gene\n": r"table\.tsv:1: one column",
         "gene\t1\ncell\tmany\n": r"table\.tsv:2: 'many' is no finite number",
+        "gene\t1\ncell\t1_000\n": r"table\.tsv:2: '1_000' is no finite number",
         "gene\t1\ngene\t2\n": r"table\.tsv:2: 'gene' has two values, 1 and 2",
         "word\tvalue\n": "no word with a value",
     }.items():

@@ -125,6 +125,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         "encoder,x\n": "a line of column names and at least one encoder",
         "encoder,x\na,1,2\n": r"scores\.csv:2: 2 score\(s\) where 1",
         "encoder,x\na,high\n": r"scores\.csv:2: 'high' under 'x' is no finite number",
+        "encoder,x\na,0_9\n": r"scores\.csv:2: '0_9' under 'x' is no finite number",
         "encoder\tx\na\t1\na\t2\n": r"scores\.csv:3: 'a' is there twice",
     }.items():
         path.write_text(text, "utf-8")

@@ -91,28 +91,21 @@ def select_numbers(*, table: str = "", task: str = "", encoder: str = "", suspec
 
     A task may be any spelling that the registry knows. ``table`` may be a whole paper: "medisim" for "medisim-4".
     """
-    wanted_tasks = {task.casefold()}
+    start = f"{table.casefold()}-" if table else ""
+    found = [number for number in published_numbers() if f"{number.table}-".startswith(start)]
+    if not found:
+        known = sorted({number.table for number in published_numbers()})
+        raise UnknownNameError(f"no published table is called {table!r}; known: {', '.join(known)}")
     if task:
+        names = {task.casefold()}
         try:
-            wanted_tasks.add(registry.canonical_task_name(task).casefold())
+            names.add(registry.canonical_task_name(task).casefold())
         except UnknownNameError:
-            if not any(number.task.casefold() == task.casefold() for number in published_numbers()):
+            if not any(number.task.casefold() in names for number in published_numbers()):
                 raise
-    tables = {number.table for number in published_numbers()}
-    if table and not any(_in_table(name, table) for name in tables):
-        raise UnknownNameError(f"no published table is called {table!r}; known: {', '.join(sorted(tables))}")
-    return [
-        number
-        for number in published_numbers()
-        if (not table or _in_table(number.table, table))
-        and (not task or number.task.casefold() in wanted_tasks)
-        and (not encoder or encoder.casefold() in number.encoder.casefold())
-        and (not suspect or number.suspect)
-    ]
-
-
-def _in_table(name: str, wanted: str) -> bool:
-    return name == wanted.casefold() or name.startswith(f"{wanted.casefold()}-")
+        found = [number for number in found if number.task.casefold() in names]
+    found = [number for number in found if encoder.casefold() in number.encoder.casefold()]
+    return [number for number in found if number.suspect or not suspect]
 
 
 def _annotate(row: dict[str, str], about: Mapping[str, Any]) -> PublishedNumber:
