@@ -166,8 +166,9 @@ def _columns(
 
 def _mean_metric(found: Sequence[Metric]) -> Metric:
     """Return the mean of one metric over seeds."""
-    means = {each: fmean(getattr(metric, each) for metric in found) for each in ("value", "low", "high", "baseline")}
-    return replace(found[0], **means)
+    ends = ("value", "low", "high", "baseline")
+    value, low, high, baseline = (fmean(getattr(metric, each) for metric in found) for each in ends)
+    return replace(found[0], value=value, low=low, high=high, baseline=baseline)
 
 
 def _test(

@@ -204,7 +204,8 @@ def _correlations(table: str, cells: Sequence[Cell]) -> list[Cell]:
         common = [(value, ours[y, model]) for (task, model), value in ours.items() if task == x and (y, model) in ours]
         cell = Cell(number, y, number.metric, remark=f"over {len(common)} models")
         if len(common) >= 3:
-            derived.append(replace(cell, ours=float(np.corrcoef(*zip(*common, strict=True))[0, 1])))
+            first, second = map(list, zip(*common, strict=True))
+            derived.append(replace(cell, ours=float(np.corrcoef(first, second)[0, 1])))
         else:
             why = f"needs three models with {x} and {y}, there are {len(common)}"
             derived.append(replace(cell, remark="", missing=(why,)))
