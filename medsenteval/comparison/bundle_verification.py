@@ -68,21 +68,18 @@ def _entity_rate(items: Mapping[str, Sequence[Any]], name: str) -> float | None:
 def verify_bundle(path: Path) -> Verification:
     """Check every hash of a bundle and compute every score again; a difference is an error that names the score."""
     results = read_bundle(path)
-    beyond: list[str] = []
-    recomputed = 0
-    for result in results:
-        for metric in result.metrics:
-            value = recomputed_score(result, metric)
-            if value is None:
-                beyond.append(f"{result.encoder}, {result.task}, {metric.name}")
-            elif abs(value - metric.value) > _TOLERANCE * max(1.0, abs(metric.value)):
-                raise DataError(
-                    f"{path}: {result.encoder}, {result.task}: {metric.name} is {metric.value!r}, but the items give "
-                    f"{value!r}; do not trust this bundle"
-                )
-            else:
-                recomputed += 1
-    return Verification(tuple(results), recomputed, tuple(beyond))
+    scores = [(result, metric) for result in results for metric in result.metrics]
+    beyond = []
+    for result, metric in scores:
+        value = recomputed_score(result, metric)
+        if value is None:
+            beyond.append(f"{result.encoder}, {result.task}, {metric.name}")
+        elif abs(value - metric.value) > _TOLERANCE * max(1.0, abs(metric.value)):
+            raise DataError(
+                f"{path}: {result.encoder}, {result.task}: {metric.name} is {metric.value!r}, but the items give {value!r}; "
+                "do not trust this bundle"
+            )
+    return Verification(tuple(results), len(scores) - len(beyond), tuple(beyond))
 
 
 def conflicts(new: Sequence[Result], known: Sequence[Result]) -> list[str]:
@@ -90,7 +87,7 @@ def conflicts(new: Sequence[Result], known: Sequence[Result]) -> list[str]:
     scores = {(each.encoder_identity or each.encoder, each.signature): each for each in known}
     found = []
     for result in new:
-        other = scores.get((result.encoder_identity or result.encoder, result.signature))
-        if other is not None and [m.value for m in other.metrics] != [m.value for m in result.metrics]:
+        other = scores.get((result.encoder_identity or result.encoder, result.signature), result)
+        if [metric.value for metric in other.metrics] != [metric.value for metric in result.metrics]:
             found.append(f"{result.encoder}, {result.task}")
     return found

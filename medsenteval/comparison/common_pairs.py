@@ -22,10 +22,7 @@ _FEWEST: Final = 3
 
 
 def common_pairs(results: Sequence[Result], *, resamples: int = 2000) -> list[Result]:
-    """Return results of one word similarity task as they are on the pairs whose words every encoder knows.
-
-    Of a result under ``measure=best`` the best measure is chosen anew on these pairs. Signatures name the pairs.
-    """
+    """Return results of one word similarity task on the pairs whose words every encoder knows; signatures name the pairs."""
     if not results:
         raise DataError("no results to compare")
     tasks = sorted({result.task for result in results})
@@ -68,6 +65,7 @@ def _rescored(result: Result, rows: Sequence[int], named: str, n_encoders: int, 
     }
     gold, details = np.array(items["gold"], dtype=np.float64), dict(result.details)
     if "measures" in details:
+        # Under measure=best that is the one that is best on these pairs.
         found = {name: {"spearman": correlation("spearman", np.array(items[name]), gold)[0]} for name in details["measures"]}
         best = max(found, key=lambda name: found[name]["spearman"])
         items["predicted"] = items[best]

@@ -77,7 +77,6 @@ def compare_results(
         for number, (key, group) in enumerate(groups.items(), start=1):
             label = task if len(groups) == 1 else f"{task} [{number}]"
             columns.extend(_columns(label, key, group, notes, test, all_metrics))
-    encoders = tuple(dict.fromkeys(result.encoder for result in results))
     # One resample in R + 1, for BCa two, is the smallest p value that there can be, and what corrections by the number of
     # tests multiply.
     resampled = [math.comb(len(column.tested), 2) for column in columns if column.test in BOOTSTRAPS.values()]
@@ -89,7 +88,7 @@ def compare_results(
     if any(column.synthetic for column in columns):
         notes.append("scores on synthetic sample data are not tested, not ranked, and none is called best")
     return Comparison(
-        encoders=encoders,
+        encoders=tuple(dict.fromkeys(result.encoder for result in results)),
         sizes={result.encoder: result.dimension for result in results},
         columns=tuple(columns),
         notes=tuple(dict.fromkeys(notes)),
@@ -120,14 +119,12 @@ def _columns(
     notes.extend(f"{label}: {result.on_a_part}" for result in group if result.on_a_part)
     first = group[0]
     shared_seeds = set.intersection(*({result.seed for result in found} for found in by_encoder.values()))
-    tested: dict[str, Result] = {}
-    if shared_seeds:
-        chosen = min(shared_seeds)
-        tested = {name: next(r for r in found if r.seed == chosen) for name, found in by_encoder.items()}
-        if any(len(found) > 1 for found in by_encoder.values()):
-            notes.append(f"{label}: scores are means over seeds, tests are of seed {chosen}")
-    else:
+    chosen = min(shared_seeds, default=None)
+    tested = {name: result for name, found in by_encoder.items() for result in found if result.seed == chosen}
+    if chosen is None:
         notes.append(f"{label}: the encoders share no seed, so nothing is tested")
+    elif any(len(found) > 1 for found in by_encoder.values()):
+        notes.append(f"{label}: scores are means over seeds, tests are of seed {chosen}")
     columns = []
     for metric in first.metrics:
         values = {
@@ -235,6 +232,6 @@ def without_hope(outcome: FriedmanOutcome | Significance | str, level: float) ->
             f"With {outcome.n_tasks} tasks and {outcome.n_encoders} encoders no difference of mean ranks could be significant: "
             f"{outcome.critical_difference:.2f} would be needed, and they lie at most {outcome.n_encoders - 1} apart."
         )
-    if isinstance(outcome, Significance) and smallest_wilcoxon_p(outcome.n) >= level:
-        return f"With {outcome.n} tasks no difference could be significant: p is {smallest_wilcoxon_p(outcome.n):.4g} or more."
+    if isinstance(outcome, Significance) and (least := smallest_wilcoxon_p(outcome.n)) >= level:
+        return f"With {outcome.n} tasks no difference could be significant: p is {least:.4g} or more."
     return ""

@@ -116,12 +116,10 @@ def items_to_decide(column: Column, first: str, second: str, level: float) -> in
 
 
 def smallest_shown(column: Column, level: float) -> float | None:
-    """Return the difference between its two best encoders that a task's items would show in four of five experiments.
-
-    One that gives the same answers as the best, but for rounding, is passed over.
-    """
+    """Return the difference between its two best encoders that a task's items would show in four of five experiments."""
     names = [name for name, _ in column.best_first() if name in column.tested]
     for other in names[1:]:
+        # One that gives the same answers as the best, but for rounding, is passed over.
         if power.difference_error(column.left_out, *map(column.tested.index, (names[0], other))) >= ROUNDING:
             return _power(column, names[0], other, level)[0]
     return None
@@ -172,9 +170,7 @@ def shown_differences(results: Sequence[Result], level: float = 0.05) -> dict[tu
 
 def planned_differences(tasks: Mapping[str, tuple[Task, int]], earlier: Sequence[Result]) -> dict[str, str]:
     """Return what each task with so many items would show: by earlier results of two encoders, else by published scores."""
-    known: dict[str, str] = {}
     by_key = {comparability(result): result for result in earlier}
-    for (key, metric), shown in shown_differences(earlier).items():
-        if metric == by_key[key].headline[0]:
-            known[by_key[key].task] = shown
+    differences = shown_differences(earlier).items()
+    known = {by_key[key].task: shown for (key, metric), shown in differences if metric == by_key[key].headline[0]}
     return {name: known.get(name) or smallest_published(task, n) for name, (task, n) in tasks.items()}

@@ -51,10 +51,7 @@ class Share:
 
 @dataclass(frozen=True)
 class DomainGap:
-    """One encoder on one biomedical task and its counterparts; ``gap`` above 0 means that the general tasks go better.
-
-    ``low`` and ``high`` take the scores' own intervals as symmetric and independent: different tasks share no items.
-    """
+    """One encoder on one biomedical task and its counterparts; ``gap`` above 0 means that the general tasks go better."""
 
     encoder: str
     biomedical: Share
@@ -133,7 +130,8 @@ def _gap(encoder: str, biomedical: Result, general: Sequence[Result], wanted: Se
         notes.append("synthetic beside real data")
     notes += [f"{result.task}: {caution}" for result in (biomedical, *general) for caution in result.cautions]
     gap = fmean(share.value for share in shares) - ours.value
-    # The mean of k independent scores has 1/k of the sum of squares under the root.
+    # Intervals are taken as symmetric, and as independent, for different tasks share no items. The mean of k scores has
+    # 1/k of the sum of squares under the root.
     half = math.hypot(ours.half, math.sqrt(sum(share.half**2 for share in shares)) / len(shares))
     return DomainGap(encoder, ours, tuple(shares), gap, gap - half, gap + half, tuple(notes))
 

@@ -20,10 +20,7 @@ from medsenteval.running.rescoring import StoredJob, reopen
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """One size of vectors: its score, and what it loses against all dimensions in float32, with the paired 95 % interval.
-
-    ``kept`` says that no smaller vectors score as well.
-    """
+    """One size of vectors, its score and loss against the full ones, with the paired interval; ``kept`` if none beats it."""
 
     dimension: int
     precision: str
@@ -49,10 +46,7 @@ class Frontier:
 
 def halved(dimension: int) -> tuple[int, ...]:
     """Return a dimension, its half, and so on down to 16."""
-    found = [dimension]
-    while found[-1] // 2 >= 16:
-        found.append(found[-1] // 2)
-    return tuple(found)
+    return (dimension, *halved(dimension // 2)) if dimension // 2 >= 16 else (dimension,)
 
 
 def compression_frontier(
@@ -89,8 +83,8 @@ def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int) -> Fron
         loss = found.interval
         points.append(FrontierPoint(*variant, column.scores[name].value, loss.estimate, loss.low, loss.high))
     points.sort(key=lambda point: (-point.size, -point.score))
-    kept = [replace(point, kept=not any(_beats(other, point) for other in points)) for point in points]
-    return Frontier(column.label, job.result.encoder, column.metric, column.unit, column.n_common, tuple(kept))
+    kept = tuple(replace(point, kept=not any(_beats(other, point) for other in points)) for point in points)
+    return Frontier(column.label, job.result.encoder, column.metric, column.unit, column.n_common, kept)
 
 
 def _beats(one: FrontierPoint, other: FrontierPoint) -> bool:

@@ -98,7 +98,7 @@ def _filled(cell: Cell, result: Result, made: str, source: str = "") -> Cell:
 def share_pairs(plan: Reproduction, found: Mapping[Key, Result], failures: Sequence[str]) -> Reproduction:
     """Score word similarity results again on the pairs that all rows know, and compare the rows of each task."""
     groups = grouped(((key[1], tuple(option for option in key[2] if option[0] != "measure")), key) for key in found)
-    counted = _counts_measures(plan.cells)
+    counted = any(cell.metric in _COUNTED.values() for cell in plan.cells)
     made: dict[Key, Callable[[Cell], Cell]] = {}
     failed = list(failures)
     for (task, _), keys in groups.items():
@@ -112,10 +112,6 @@ def share_pairs(plan: Reproduction, found: Mapping[Key, Result], failures: Seque
             said = said if counted else f"{result.details['measure']}, {said}{compared}"
             made[key] = partial(_filled, result=_with_counts(result) if counted else result, made=said)
     return plan.with_made(made, failed, any(found[key].synthetic for key in made))
-
-
-def _counts_measures(cells: Sequence[Cell]) -> bool:
-    return any(cell.metric in _COUNTED.values() for cell in cells)
 
 
 def _superscripts(results: Sequence[Result], counted: bool) -> list[str]:
@@ -159,7 +155,7 @@ def run_sets(
         return replace(plan, failures=tuple(failures))
     folder = locate(task_for(_set_name(ready[0].number)), root)
     synthetic = is_synthetic(folder) or is_synthetic(root)
-    source, counted = source_of(folder), _counts_measures(ready)
+    source, counted = source_of(folder), any(cell.metric in _COUNTED.values() for cell in ready)
     made: dict[Key, Callable[[Cell], Cell]] = {}
     for name in dict.fromkeys(_set_name(cell.number) for cell in ready):
         task = task_for(name).name

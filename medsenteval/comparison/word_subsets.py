@@ -1,7 +1,4 @@
-"""Word similarity on subsets of words: frequent or rare ones, those of many or few subjects, or by any value a word has.
-
-As in Chiu et al. 2018, Figures 1 to 4: a pair belongs to a subset when both of its words lie in the same interval of values.
-"""
+"""Word similarity on pairs whose words both lie in one interval of frequencies or other values (Chiu et al. 2018, Figure 1)."""
 
 from __future__ import annotations
 

@@ -56,10 +56,7 @@ def rater_agreement(ratings: ArrayLike, kind: Correlation = "spearman", common: 
 
 
 def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> float:
-    """Return the mean over annotators of the correlation with the mean rating of the others (IAA-2).
-
-    The others are those with ``common`` items or more in common, which is how groups that rated other items stay apart.
-    """
+    """Return the mean over annotators of the correlation with the mean of others with ``common`` items in common (IAA-2)."""
     matrix = _ratings(ratings)
     together = (_together(matrix) >= common) & ~np.eye(len(matrix), dtype=bool)
     means = [_means_of_known(matrix[others], axis=0) for others in together]

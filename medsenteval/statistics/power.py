@@ -128,10 +128,7 @@ def typical_accuracy_disagreement(accuracy: float, agreement: float = TYPICAL_AG
 
 
 def typical_correlation_error(correlation: float, n: int, agreement: float = 0.7) -> float:
-    """Return the standard error of the difference of two dependent correlations of this size with one gold standard.
-
-    Large-sample variance of Steiger 1980 with equal correlations; ``agreement`` is the correlation between the encoders.
-    """
+    """Return the standard error of the difference of two equal correlations with one gold standard (Steiger 1980)."""
     r, k = correlation, agreement
     own = (1 - r * r) ** 2
     shared = k * (1 - 2 * r * r) - 0.5 * r * r * (1 - 2 * r * r - k * k)

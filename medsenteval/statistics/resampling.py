@@ -78,7 +78,7 @@ class Bootstrap:
         # Equal up to rounding is equal.
         beyond = float(ndtri((1 + np.sum(values <= abs(observed) * 1e-9)) / (1 + len(values))))
         bias, acceleration = bca_terms(sign * observed, values, self.jackknife @ (sign * contrast))
-        # The inverse of what bca_levels does to a level; beyond its reach no level is.
+        # The inverse of what BCa does to the level of an interval's end; beyond its reach no level is.
         below = 1 + acceleration * (beyond - bias)
         p = 2 * float(ndtr((beyond - bias) / below - bias)) if below > 0 else 0.0
         return Significance("BCa bootstrap", observed, min(1.0, max(p, least)), self.n)
@@ -98,6 +98,8 @@ class Bootstrap:
         return contrast
 
     def _interval(self, contrast: Floats, confidence: float, method: Method) -> Interval:
+        from scipy.special import ndtr, ndtri
+
         _check_confidence(confidence)
         if method not in ("bca", "percentile"):
             raise SettingsError(
@@ -106,7 +108,10 @@ class Bootstrap:
         estimate, values = float(self.observed @ contrast), self.values @ contrast
         levels = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
         if method == "bca":
-            levels = bca_levels(levels, estimate, values, self.jackknife @ contrast)
+            # Efron 1987: the levels at which the resampled distribution is read, corrected for bias and acceleration.
+            bias, acceleration = bca_terms(estimate, values, self.jackknife @ contrast)
+            moved = bias + ndtri(levels)
+            levels = ndtr(bias + moved / (1 - acceleration * moved)) if bias or acceleration else levels
         low, high = np.quantile(values, levels).tolist()
         return Interval(estimate, low, high, confidence, method, self.n)
 
@@ -141,15 +146,6 @@ def fisher_limits(r: float, error: float, n: int, confidence: float) -> tuple[fl
     half = float(student_quantile(n - 2, (1 + confidence) / 2)) * error * (n / (n - 1)) ** 0.5 / (1 - r * r)
     z = np.arctanh(r)
     return float(np.tanh(z - half)), float(np.tanh(z + half))
-
-
-def bca_levels(levels: Floats, estimate: float, values: Floats, jackknife: Floats) -> Floats:
-    """Return the levels at which BCa reads the resampled distribution (Efron 1987): corrected for bias and acceleration."""
-    from scipy.special import ndtr, ndtri
-
-    bias, acceleration = bca_terms(estimate, values, jackknife)
-    moved = bias + ndtri(levels)
-    return levels if bias == acceleration == 0 else np.asarray(ndtr(bias + moved / (1 - acceleration * moved)))
 
 
 def bca_terms(estimate: float, values: Floats, jackknife: Floats) -> tuple[float, float]:

@@ -1,7 +1,4 @@
-"""Are encoders different over a whole set of tasks? Wilcoxon for two, Friedman with Nemenyi's critical difference for several.
-
-See Demšar 2006, Statistical comparisons of classifiers over multiple data sets, JMLR 7.
-"""
+"""Are encoders different over a set of tasks? Wilcoxon for two, Friedman and Nemenyi for several (Demšar 2006, JMLR 7)."""
 
 from __future__ import annotations
 
@@ -22,10 +19,7 @@ _FEW_TASKS: Final = 12
 
 @dataclass(frozen=True, eq=False)
 class FriedmanOutcome:
-    """Friedman's chi-square over tasks, mean ranks (1 is best) and Nemenyi's critical difference.
-
-    Two encoders differ at ``level`` where their mean ranks lie more than ``critical_difference`` apart.
-    """
+    """Friedman's chi-square, mean ranks (1 is best), and how far these lie apart where two encoders differ at ``level``."""
 
     statistic: float
     p_value: float

@@ -79,18 +79,17 @@ class _Ratios(WeightedScore):
     runs: int = 1
 
     @cached_property
-    def _by_fold(self) -> tuple[tuple[Floats, Floats], ...]:
-        sides = (self.values, self.sizes)
-        return tuple(tuple(np.ascontiguousarray(side[:, fold].T) for side in sides) for fold in self.folds)  # type: ignore[misc]
+    def _by_fold(self) -> list[tuple[Rows, Floats, Floats]]:
+        turned = np.ascontiguousarray
+        return [(fold, turned(self.values[:, fold].T), turned(self.sizes[:, fold].T)) for fold in self.folds]
 
     def __call__(self, weights: Floats) -> Floats:
         totals = np.zeros((len(weights), len(self.values)))
-        for fold, (values, sizes) in zip(self.folds, self._by_fold, strict=True):
+        for fold, values, sizes in self._by_fold:
             drawn = weights if len(self.folds) == 1 else weights[:, fold]
             below = drawn @ sizes
             totals += np.divide(drawn @ values, below, out=np.zeros_like(totals), where=below > 0)
-        means: Floats = (totals / len(self.folds)).reshape(len(weights), -1, self.runs).mean(axis=2)
-        return means
+        return np.asarray((totals / len(self.folds)).reshape(len(weights), -1, self.runs).mean(axis=2))
 
 
 class Means(_Ratios):
@@ -195,7 +194,7 @@ class Spearmans(Correlations):
         totals = weights.sum(axis=1, keepdims=True)
 
         def ranked(runs: _Runs) -> tuple[Floats, Floats]:
-            """Return twice the mid-ranks less one, and three times the sum of squares of the centred ones."""
+            # Twice the mid-ranks less one, and three times the sum of squares of the centred ones.
             sizes = runs.sizes(weights)
             # For runs of t ties that is N^3 less the sum of t^3.
             spread: Floats = totals[:, 0] ** 3 - np.einsum("bi,bi,bi->b", sizes, sizes, sizes)
@@ -225,14 +224,12 @@ class KendallTaus(Correlations):
         return _signs(self.gold)
 
     def __call__(self, weights: Floats) -> Floats:
-        pairs = weights.sum(axis=1) ** 2
-        narrow = weights.astype(np.float32)
-        untied_gold = pairs - _tied_pairs(weights, self.gold)
+        narrow, untied_gold = weights.astype(np.float32), _untied_pairs(weights, self.gold)
         found = np.empty((len(weights), len(self.predicted)))
         for column, values in enumerate(self.predicted):
             # Whole numbers below 2^24, so float32 is exact here; the last sum is float64.
             agreement = np.einsum("bi,bi->b", narrow @ (_signs(values) * self._gold_signs), weights, dtype=np.float64)
-            found[:, column] = _ratio(agreement, (pairs - _tied_pairs(weights, values)) * untied_gold, 0.5)
+            found[:, column] = _ratio(agreement, _untied_pairs(weights, values) * untied_gold, 0.5)
         return found
 
 
@@ -251,8 +248,7 @@ def _standardised(rows: Floats) -> Floats:
     """Shift and scale rows, which no correlation sees, so that sums of squares lose no digits."""
     centred = rows - rows.mean(axis=1, keepdims=True)
     scale = centred.std(axis=1, keepdims=True)
-    standard: Floats = np.divide(centred, scale, out=np.zeros_like(centred), where=scale > 0)
-    return standard
+    return np.asarray(np.divide(centred, scale, out=np.zeros_like(centred), where=scale > 0))
 
 
 def _ratio(covariance: Floats, variances: Floats, smallest: float) -> Floats:
@@ -267,11 +263,11 @@ def _signs(values: Floats) -> Singles:
     return np.sign(values[:, None] - values[None, :]).astype(np.float32)
 
 
-def _tied_pairs(weights: Floats, values: Floats) -> Floats:
-    """Return the sum of squared sizes of the runs of equal values."""
+def _untied_pairs(weights: Floats, values: Floats) -> Floats:
+    """Return the square of the number of items less the squared sizes of the runs of equal values."""
     sizes = _Runs(values).sizes(weights)
-    squares: Floats = np.einsum("bi,bi->b", sizes, sizes)
-    return squares
+    untied: Floats = weights.sum(axis=1) ** 2 - np.einsum("bi,bi->b", sizes, sizes)
+    return untied
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,5 +293,4 @@ class SubsetCorrelations(WeightedScore):
 
     def __call__(self, weights: Floats) -> Floats:
         parts = zip(self.shares, self.subsets, self.folds, strict=True)
-        total: Floats = np.sum([share * subset(weights[:, rows]) for share, subset, rows in parts], axis=0)
-        return total
+        return np.asarray(np.sum([share * subset(weights[:, rows]) for share, subset, rows in parts], axis=0))

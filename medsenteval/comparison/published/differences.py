@@ -16,10 +16,7 @@ Key = tuple[str, str, tuple[tuple[str, str], ...]]
 
 @dataclass(frozen=True)
 class Cell:
-    """One printed number, what would make ours, and what is missing for it; empty ``missing`` means that it can run.
-
-    ``made`` says what stands behind our number where that differs from cell to cell: measure, pairs, encoders beaten.
-    """
+    """One printed number, what would make ours, and what is missing for it; ``made`` says what stands behind our number."""
 
     number: PublishedNumber
     task: str
@@ -70,8 +67,8 @@ class Reproduction:
 def filled(cell: Cell, result: Result) -> Cell:
     """Add our number to a cell."""
     cell = replace(cell, remark="; ".join([*filter(None, [cell.remark]), *result.cautions]))
-    decimals = len(cell.number.printed.partition(".")[2])
-    rounding = 0.5 * 10.0**-decimals * (cell.number.value / float(cell.number.printed) if float(cell.number.printed) else 1.0)
+    printed, decimals = float(cell.number.printed), len(cell.number.printed.partition(".")[2])
+    rounding = 0.5 * 10.0**-decimals * (cell.number.value / printed if printed else 1.0)
     if cell.relation:
         relations = result.senteval.get("relations", {})
         wanted = {name_key(cell.relation), name_key(cell.relation.partition(" ")[2])}
