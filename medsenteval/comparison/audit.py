@@ -2,10 +2,7 @@
 
 A conclusion is that one encoder is significantly better than another on a task. Under each check it holds (still significant),
 is open (no longer significant, but as large a lead as before is within the interval), or is gone (the interval excludes it).
-
-Vectors are changed as other users would prepare them, fitted on the texts of the task without their labels. Mu and Viswanath
-2018 (All-but-the-top, ICLR) remove one direction for each hundred dimensions; Su et al. 2021 (arXiv:2103.15316) whiten
-sentence vectors.
+Mu and Viswanath 2018 (ICLR) remove one direction for each hundred dimensions; Su et al. 2021 (arXiv:2103.15316) whiten.
 """
 
 from __future__ import annotations
@@ -193,17 +190,15 @@ def check_job(job: StoredJob, spectrum: Spectrum, dimension: int) -> list[tuple[
     task, settings = job.task, job.settings
     if settings.probe == "exact":
         settings = settings.with_changes(tolerance=_TOLERANCE)
-    made: dict[str, Singles | None] = {
-        "unit length": spectrum.unit_length(),
-        "centred": spectrum.centred(),
+    # The cosine does not see lengths; the intercept of a probe, which has no penalty, makes up for any mean.
+    pairs = any(split.texts2 for split in job.dataset.splits.values())
+    made = {
+        "unit length": spectrum.unit_length() if task.uses_probe else None,
+        "centred": spectrum.centred() if pairs or not task.uses_probe or settings.probe != "exact" else None,
         "whitened": spectrum.whitened(),
         "no top directions": spectrum.without_top(),
         "projected": spectrum.projected(dimension),
     }
-    if not task.uses_probe:
-        del made["unit length"]  # the cosine does not see lengths
-    elif settings.probe == "exact" and not any(split.texts2 for split in job.dataset.splits.values()):
-        del made["centred"]  # the intercept, which has no penalty, makes up for any mean
     found = [
         (check, None if vectors is spectrum.vectors else job.score(replace(job.embeddings, matrix=vectors), settings))
         for check, vectors in made.items()

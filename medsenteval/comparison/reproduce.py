@@ -39,12 +39,8 @@ TABLES: Final[dict[str, tuple[str, Settings]]] = {
 }
 #: Tables of correlations between two kinds of column of another table, over its models; that under Table 9 was not printed.
 DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7", "biosim-9": "biosim-9-scores"}
-#: Columns of BMASS's Table 3 -> the options that make them; Uni_M ranks phrases where Uni ranks words.
-_UNIGRAMS: Final = {
-    "Uni": {"terms": "unigrams", "candidates": "vocabulary"},
-    "Uni_M": {"terms": "unigrams", "candidates": "file"},
-    "MWE": {"terms": "all", "candidates": "file"},
-}
+#: Columns of BMASS's Table 3 -> the terms and candidates that make them; Uni_M ranks phrases where Uni ranks words.
+_UNIGRAMS: Final = {"Uni": ("unigrams", "vocabulary"), "Uni_M": ("unigrams", "file"), "MWE": ("all", "file")}
 
 
 def plan_table(
@@ -166,10 +162,11 @@ def _cell(number: PublishedNumber) -> Cell:
         task, metric = "BMASS", {"Acc_R": "acc", "MAP": "map", "MRR": "mrr"}.get(metric, metric)
         # As the authors ran it: b among All-Info's candidates, Single-Answer's unanswerable questions wrong. Their words are of
         # unit length before the mean, which recipes say of their rows.
-        options = _UNIGRAMS.get(number.setting, {}) | {"setting": number.setting}
+        options = {"setting": number.setting}
         remark = "published with words of unit length before the mean (vectors: pooling=unit-mean)"
         if number.setting in _UNIGRAMS:
-            options["setting"] = "All-Info"
+            terms, candidates = _UNIGRAMS[number.setting]
+            options = {"terms": terms, "candidates": candidates, "setting": "All-Info"}
             remark += "; the paper does not say in which setting, All-Info is the one whose 606 unigram analogies it counts"
         elif number.setting == "All-Info":
             options["legacy_exclusion"] = "yes"

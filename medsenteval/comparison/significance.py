@@ -43,8 +43,7 @@ class Column:
 
     ``tested`` lists the encoders whose per-item predictions could be compared, in the order of ``p_values`` (raw) and
     ``corrected``; ``weighted`` is their score as a function of item weights. ``untested`` says why there is no test; ``note``
-    is what is to be said of it below a table. ``marks`` stand behind scores that are to be read with care, ``trained_on``
-    says whether encoders declare to know the data from training.
+    stands below a table, ``marks`` behind scores that are to be read with care.
     """
 
     task: str

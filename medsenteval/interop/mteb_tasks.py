@@ -124,9 +124,8 @@ def _evaluate(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Se
         inner.task_specific_scores = noticing
     try:
         with TemporaryDirectory() as folder:
-            (found,) = mteb.evaluate(
-                as_mteb_model(dataset.encoder), [inner], cache=None, prediction_folder=folder, show_progress_bar=False
-            ).task_results
+            options = {"cache": None, "prediction_folder": folder, "show_progress_bar": False}
+            (found,) = mteb.evaluate(as_mteb_model(dataset.encoder), [inner], **options).task_results
             pairs = _pairs(inner, Path(folder))
     finally:
         if original is not None:
