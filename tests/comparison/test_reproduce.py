@@ -15,9 +15,9 @@ from scipy import stats
 
 from medsenteval import registry
 from medsenteval.cli.main import main
-from medsenteval.comparison.published.differences import filled
+from medsenteval.comparison.published.differences import Cell, filled
 from medsenteval.comparison.published.numbers import published_numbers, select_numbers
-from medsenteval.comparison.reproduce import DERIVED, TABLES, Cell, _correlations, plan_table, run_plan
+from medsenteval.comparison.reproduce import DERIVED, TABLES, _correlations, plan_table, run_plan
 from medsenteval.contracts import Metric, Result
 from medsenteval.datasets.locate import sample_root
 from medsenteval.errors import SettingsError, UnknownNameError
