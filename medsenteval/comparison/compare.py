@@ -206,10 +206,7 @@ def _accuracy_difference(right: Means, i: int, j: int, confidence: float) -> Int
 
 
 def ranking(comparison: Comparison) -> FriedmanOutcome | Significance | str:
-    """Rank encoders over the tasks that all of them have: Friedman and Nemenyi for three or more, Wilcoxon for two.
-
-    Scores that the items cannot tell apart share a rank; synthetic data ranks nobody.
-    """
+    """Rank encoders over the tasks that all of them have: Friedman and Nemenyi for three or more, Wilcoxon for two."""
     shared = [column for column in comparison.headline_columns() if set(column.scores) == set(comparison.encoders)]
     complete = [column for column in shared if not column.synthetic]
     if shared and not complete:

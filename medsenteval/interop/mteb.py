@@ -69,9 +69,8 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
 def as_mteb_task(name: str, data: str | Path | None = None, settings: Settings | None = None, *, protocol: str = "") -> Any:
     """Return one of our tasks as an mteb task, which ``mteb.evaluate`` runs with any of its models.
 
-    With ``protocol`` "medsenteval" (the default for tasks that train a probe) the score is ours: our probe under the task's own
-    protocol. With "mteb" it is mteb's: the cosine over all pairs for similarity tasks (where both agree), its few-shot logistic
-    regression for single texts. A task has mteb's name where mteb has the same question, on all rows of real data.
+    With ``protocol`` "medsenteval", the default for tasks that train a probe, the score is ours. With "mteb" it is mteb's: the
+    cosine over all pairs for similarity tasks (where both agree), its few-shot logistic regression for single texts.
     """
     task = registry.task(name)
     chosen = settings or Settings()

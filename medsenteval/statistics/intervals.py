@@ -50,8 +50,7 @@ def accuracy_difference_interval(
 ) -> tuple[float, float]:
     """Return the interval of a difference of two mean accuracies over folds of the same items (Bonett and Price 2012).
 
-    It rests on how many items of each fold only one of the two got right, and on one more of each kind: two encoders that
-    agree on a few items need not be equally good.
+    It rests on the items that only one got right, and on one more of each kind: who agrees on a few need not be equally good.
     """
     from scipy.special import ndtri
 

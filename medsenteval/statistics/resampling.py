@@ -149,10 +149,7 @@ def fisher_limits(r: float, error: float, n: int, confidence: float) -> tuple[fl
 
 
 def bca_terms(estimate: float, values: Floats, jackknife: Floats) -> tuple[float, float]:
-    """Return BCa's corrections for bias and acceleration.
-
-    A distribution that is all on one side of the estimate, or a score that no single item moves, has neither: both are 0.
-    """
+    """Return BCa's corrections for bias and acceleration; both are 0 where all resamples are on one side, or no item counts."""
     from scipy.special import ndtri
 
     # Half of the resamples that equal the estimate count as below it, as in scipy.
@@ -165,10 +162,7 @@ def bca_terms(estimate: float, values: Floats, jackknife: Floats) -> tuple[float
 
 
 def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator) -> Bootstrap:
-    """Resample items with replacement, within their folds, and score every encoder on each resample.
-
-    With one fold the draws are those of ``scipy.stats.bootstrap(..., paired=True)`` with the same generator.
-    """
+    """Resample items with replacement, within their folds, and score every encoder on each resample."""
     if resamples < 1:
         raise SettingsError(f"resamples is {resamples}; it must be at least 1")
     folds, n, cores = score.folds, score.n, available_cores()
@@ -179,8 +173,8 @@ def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator)
     def fill(start: int, drawn: list[Counts]) -> None:
         values[start : start + len(drawn[0])] = score(_weights(n, folds, drawn))
 
-    # Draws come from one stream in order; counting and scoring them is spread over the cores. The queue is bounded, or the
-    # draws of a large data set would fill the memory.
+    # Draws come from one stream in order, with one fold those of scipy.stats.bootstrap(..., paired=True); counting and scoring
+    # them is spread over the cores. The queue is bounded, or the draws of a large data set would fill the memory.
     running: deque[Future[None]] = deque()
     with one_thread_per_product(), ThreadPoolExecutor(cores) as pool:
         for start in range(0, resamples, step):

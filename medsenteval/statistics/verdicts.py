@@ -25,14 +25,12 @@ MIRRORED: Final = dict(zip(VERDICTS, ("worse", "better", *VERDICTS[2:]), strict=
 
 
 def verdict(p_value: float, narrow: Interval, rope: float, level: float = 0.05) -> Verdict:
-    """Judge a difference by the p value of its test and by its interval at confidence 1 - 2 * level.
-
-    A difference that is significant and yet surely smaller than ``rope`` is called equivalent: it does not matter.
-    """
+    """Judge a difference by the p value of its test and by its interval at confidence 1 - 2 * level."""
     if rope < 0:
         raise SettingsError(f"the region of practical equivalence is {rope}; it cannot be negative")
     if abs(narrow.confidence - (1 - 2 * level)) > 1e-9:
         raise SettingsError(f"equivalence at level {level} needs an interval of confidence {1 - 2 * level:g}")
+    # One that is significant and yet surely smaller than the region does not matter.
     if -rope < narrow.low and narrow.high < rope:
         return "equivalent"
     if p_value < level and narrow.estimate != 0:

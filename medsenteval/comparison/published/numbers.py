@@ -87,10 +87,7 @@ def published_numbers() -> tuple[PublishedNumber, ...]:
 
 
 def select_numbers(*, table: str = "", task: str = "", encoder: str = "", suspect: bool = False) -> list[PublishedNumber]:
-    """Return the numbers of a table, task or encoder; names match in any case, an encoder also by a part of its name.
-
-    A task may be any spelling that the registry knows. ``table`` may be a whole paper: "medisim" for "medisim-4".
-    """
+    """Return the numbers of a table or whole paper ("medisim"), of a task in any spelling, of encoders by part of their name."""
     start = f"{table.casefold()}-" if table else ""
     found = [number for number in published_numbers() if f"{number.table}-".startswith(start)]
     if not found:
