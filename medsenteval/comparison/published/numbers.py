@@ -87,7 +87,7 @@ def published_numbers() -> tuple[PublishedNumber, ...]:
 
 
 def select_numbers(*, table: str = "", task: str = "", encoder: str = "", suspect: bool = False) -> list[PublishedNumber]:
-    """Return the numbers of a table or whole paper ("medisim"), a task in any spelling, of encoders by part of their name."""
+    """Return the numbers of a table or whole paper ("medisim"), of a task, or of encoders by part of their name."""
     start = f"{table.casefold()}-" if table else ""
     found = [number for number in published_numbers() if f"{number.table}-".startswith(start)]
     if not found:
