@@ -80,8 +80,9 @@ def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 
         raise DataError(f"{path}: not an archive that is known here (zip, tar, gz, bz2, xz, rar)")
     if depth >= limits.depth:
         raise DataError(f"{path}: an archive within {depth} archives; unpack it by hand and name the folder with --from")
+    unpacking = _Unpacking(path, folder, limits)
     try:
-        written = list(_READERS[kind](path, folder, limits))
+        _READERS[kind](path, unpacking.put)
     except DataError:
         raise
     except DAMAGED as error:
@@ -89,118 +90,108 @@ def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 
             f"{path}: cannot be unpacked: {str(error) or type(error).__name__}; is the download complete?"
         ) from error
     found: list[Path] = []
-    for file in written:
+    for file in unpacking.files:
         if archive_kind(file):
-            inner = file.with_name(f"{file.name}.unpacked")
-            found += unpack(file, inner, limits, depth + 1)
+            found += unpack(file, file.with_name(f"{file.name}.unpacked"), limits, depth + 1)
             file.unlink()
         else:
             found.append(file)
     return found
 
 
-def _target(archive: Path, folder: Path, name: str) -> Path:
-    """Return where a member goes, or refuse a name that leads anywhere else than below ``folder``."""
-    parts = name.split("/")
-    unsafe = (
-        not name
-        or name.startswith("/")
-        or "\\" in name
-        or re.match("[A-Za-z]:", name)
-        or any(part == ".." for part in parts)
-        or any(ord(letter) < 32 for letter in name)
-    )
-    if unsafe:
-        raise DataError(f"{archive}: refused: its member {name!r} would be written outside of its folder")
-    if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in parts):
-        raise DataError(f"{archive}: refused: a member's name has more than {_LONGEST_NAME} bytes: {name[:60]!r}...")
-    target = folder.joinpath(*(part for part in parts if part not in ("", ".")))
-    if target == folder:
-        raise DataError(f"{archive}: refused: a file among its members has no name: {name!r}")
-    if target.exists():
-        raise DataError(f"{archive}: refused: it holds {name!r} twice")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{archive}: refused: {name!r} lies below a member that is a file") from error
-    return target
+@dataclass(frozen=True)
+class _Unpacking:
+    """An archive on its way into a folder, member by member."""
+
+    archive: Path
+    folder: Path
+    limits: Limits
+    files: list[Path] = field(default_factory=list)
+
+    def put(self, name: str, is_folder: bool, is_file: bool, packed: int, blocks: Iterable[bytes]) -> None:
+        """Write a plain file whose name is safe, counting its bytes as they come, whatever the archive declares."""
+        limits = self.limits
+        limits.seen += 1
+        if limits.seen > limits.members:
+            raise self._refusal(f"more than {limits.members:,} members; that is no data set")
+        if is_folder:
+            return
+        if not is_file:
+            raise self._refusal(f"its member {name!r} is a link or a device")
+        target = self._target(name)
+        size = 0
+        with open(target, "wb") as stream:
+            for block in blocks:
+                size += len(block)
+                limits.written += len(block)
+                if limits.written > limits.total_bytes:
+                    raise self._refusal(f"unpacks to more than {limits.total_bytes:,} bytes")
+                if size > _HARMLESS and size > limits.ratio * max(packed, 1):
+                    told = f"{target.name} unpacks to more than {limits.ratio:.0f} times its size in the archive"
+                    raise self._refusal(f"{told}, as only bombs do")
+                stream.write(block)
+        self.files.append(target)
+
+    def _target(self, name: str) -> Path:
+        """Return where a member goes, or refuse a name that leads anywhere else than below the folder."""
+        parts = name.split("/")
+        if not name or name.startswith("/") or ".." in parts or re.search(r"\\|^[A-Za-z]:|[\0-\x1f]", name):
+            raise self._refusal(f"its member {name!r} would be written outside of its folder")
+        if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in parts):
+            raise self._refusal(f"a member's name has more than {_LONGEST_NAME} bytes: {name[:60]!r}...")
+        target = self.folder.joinpath(*(part for part in parts if part not in ("", ".")))
+        if target == self.folder:
+            raise self._refusal(f"a file among its members has no name: {name!r}")
+        if target.exists():
+            raise self._refusal(f"it holds {name!r} twice")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._refusal(f"{name!r} lies below a member that is a file") from error
+        return target
+
+    def _refusal(self, why: str) -> DataError:
+        return DataError(f"{self.archive}: refused: {why}")
 
 
-def _admit(archive: Path, limits: Limits) -> None:
-    limits.seen += 1
-    if limits.seen > limits.members:
-        raise DataError(f"{archive}: refused: more than {limits.members:,} members; that is no data set")
+#: Takes a member's name, whether it is a folder, whether a plain file, its size in the archive, and its bytes.
+_Put = Callable[[str, bool, bool, int, Iterable[bytes]], None]
 
 
-def _write(archive: Path, target: Path, blocks: Iterable[bytes], packed: int, limits: Limits) -> Path:
-    """Write a member's bytes and count them as they come, whatever the archive declares."""
-    size = 0
-    with open(target, "wb") as stream:
-        for block in blocks:
-            size += len(block)
-            limits.written += len(block)
-            if limits.written > limits.total_bytes:
-                raise DataError(f"{archive}: refused: unpacks to more than {limits.total_bytes:,} bytes")
-            if size > _HARMLESS and size > limits.ratio * max(packed, 1):
-                raise DataError(
-                    f"{archive}: refused: {target.name} unpacks to more than {limits.ratio:.0f} times its size in the archive, "
-                    "as only bombs do"
-                )
-            stream.write(block)
-    return target
+def _blocks(opened: Callable[[], Any]) -> Iterator[bytes]:
+    with opened() as stream:
+        while block := stream.read(_BLOCK):
+            yield block
 
 
-def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
-    while block := stream.read(_BLOCK):
-        yield block
-
-
-def _read_zip(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
+def _read_zip(path: Path, put: _Put) -> None:
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
-            _admit(path, limits)
-            mode = info.external_attr >> 16
-            if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-                raise DataError(f"{path}: refused: its member {info.filename!r} is a link or a device")
-            if info.is_dir():
-                continue
-            if info.flag_bits & 1:
+            plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
+            if info.flag_bits & 1 and plain and not info.is_dir():
                 raise DataError(f"{path}: its member {info.filename!r} is encrypted; unpack it and name the folder with --from")
-            target = _target(path, folder, info.filename)
-            with archive.open(info) as stream:
-                yield _write(path, target, _blocks(stream), info.compress_size, limits)
+            put(info.filename, plain and info.is_dir(), plain, info.compress_size, _blocks(partial(archive.open, info)))
 
 
-def _read_tar(path: Path, folder: Path, limits: Limits, opened: IO[bytes] | None = None) -> Iterator[Path]:
+def _read_tar(path: Path, put: _Put, opened: IO[bytes] | None = None) -> None:
     packed = path.stat().st_size
     with tarfile.open(path if opened is None else None, "r:" if opened is None else "r|", fileobj=opened) as archive:
         for member in archive:
-            _admit(path, limits)
-            if member.isdir():
-                continue
-            if not member.isreg():
-                raise DataError(f"{path}: refused: its member {member.name!r} is a link or a device")
-            target = _target(path, folder, member.name)
-            stream = archive.extractfile(member)
-            if stream is None:
-                raise DataError(f"{path}: its member {member.name!r} cannot be read; is the download complete?")
-            yield _write(path, target, _blocks(stream), packed, limits)
+            put(member.name, member.isdir(), member.isreg(), packed, _blocks(partial(archive.extractfile, member)))
 
 
-def _read_compressed(opener: Callable[[Path], Any], path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
+def _read_compressed(opener: Callable[[Path], Any], path: Path, put: _Put) -> None:
     """Unpack a single compressed file, which holds a file or a tape archive."""
     with opener(path) as stream:
         is_tar = stream.read(512)[257:262] == b"ustar"
-    with opener(path) as stream:
-        if is_tar:
-            yield from _read_tar(path, folder, limits, stream)
-            return
-        _admit(path, limits)
-        target = _target(path, folder, path.stem or path.name)
-        yield _write(path, target, _blocks(stream), path.stat().st_size, limits)
+    if is_tar:
+        with opener(path) as stream:
+            _read_tar(path, put, stream)
+    else:
+        put(path.stem or path.name, False, True, path.stat().st_size, _blocks(partial(opener, path)))
 
 
-def _read_rar(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
+def _read_rar(path: Path, put: _Put) -> None:
     by_hand = "or unpack it by hand (unar, unrar, 7-Zip) and name the folder with --from"
     try:
         import libarchive
@@ -215,18 +206,12 @@ def _read_rar(path: Path, folder: Path, limits: Limits) -> Iterator[Path]:
     try:
         with libarchive.file_reader(str(path), format_name=kind) as archive:
             for entry in archive:
-                _admit(path, limits)
-                if entry.isdir:
-                    continue
-                if not entry.isfile or entry.linkpath:
-                    raise DataError(f"{path}: refused: its member {entry.pathname!r} is a link or a device")
-                target = _target(path, folder, str(entry.pathname))
-                yield _write(path, target, entry.get_blocks(), packed, limits)
+                put(str(entry.pathname), entry.isdir, entry.isfile and not entry.linkpath, packed, entry.get_blocks())
     except libarchive.ArchiveError as error:
         raise DataError(f"{path}: cannot be unpacked: {error}; fetch it again, {by_hand}") from error
 
 
-_READERS: Final[dict[str, Callable[[Path, Path, Limits], Iterator[Path]]]] = {
+_READERS: Final[dict[str, Callable[[Path, _Put], None]]] = {
     "zip": _read_zip,
     "tar": _read_tar,
     "gz": partial(_read_compressed, gzip.open),

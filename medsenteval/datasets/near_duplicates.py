@@ -8,8 +8,9 @@ is left is counted exactly. Unlike MinHash it misses nothing, gives the same ans
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -62,17 +63,11 @@ def _membership(sets: Sequence[set[str]]) -> Any:
     """Return the sets as rows of a sparse matrix whose columns are words from rare to frequent, sorted within each row."""
     from scipy.sparse import csr_matrix
 
-    number_of: dict[str, int] = {}
-    columns = np.fromiter(
-        (number_of.setdefault(word, len(number_of)) for words in sets for word in words),
-        dtype=np.int64,
-        count=sum(map(len, sets)),
-    )
-    frequency = np.bincount(columns, minlength=len(number_of))
-    rank = np.empty(len(frequency), dtype=np.int64)
-    rank[np.argsort(frequency, kind="stable")] = np.arange(len(frequency))
-    starts = np.concatenate([[0], np.cumsum([len(words) for words in sets])])
-    matrix = csr_matrix((np.ones(len(columns), dtype=np.int32), rank[columns], starts), shape=(len(sets), len(frequency)))
+    frequency = Counter(chain.from_iterable(sets))
+    rank = {word: number for number, word in enumerate(sorted(frequency, key=frequency.__getitem__))}
+    starts = np.cumsum([0, *map(len, sets)])
+    columns = np.fromiter((rank[word] for words in sets for word in words), dtype=np.int64, count=starts[-1])
+    matrix = csr_matrix((np.ones(len(columns), dtype=np.int32), columns, starts), shape=(len(sets), len(rank)))
     matrix.sort_indices()
     return matrix
 
