@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -45,7 +45,7 @@ class Exported:
 def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restricted: bool) -> Exported:
     """Write the prepared data sets among ``chosen`` into a zip file, whole or not at all."""
     sets: dict[str, Any] = {}
-    paths: list[tuple[str, Path]] = []
+    paths: dict[str, Path] = {}
     left_out: list[tuple[str, str]] = []
     terms = ["These data sets are under their publishers' terms, which travel with them.\n"]
     for manifest in chosen:
@@ -57,16 +57,15 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
         if manifest.access != "open" and not restricted:
             left_out.append((manifest.name, f"{about.access}: {about.licence}; add it with --restricted if your terms allow"))
             continue
-        folder = status.folder
-        assert folder is not None  # it has just been read
+        assert status.folder is not None  # it has just been read
         files = {}
         # Invented data stays marked as such wherever it is carried.
-        marks = [place / SYNTHETIC_MARK for place in (folder, root) if (place / SYNTHETIC_MARK).is_file()]
+        marks = [place / SYNTHETIC_MARK for place in (status.folder, root) if (place / SYNTHETIC_MARK).is_file()]
         for path in (*status.files, *marks[:1]):
-            inside = SYNTHETIC_MARK if path in marks else path.relative_to(folder).as_posix()
+            inside = SYNTHETIC_MARK if path in marks else path.relative_to(status.folder).as_posix()
             name = f"data/{manifest.folder}/{inside}"
             files[name] = {"sha256": file_digest(path), "size": path.stat().st_size}
-            paths.append((name, path))
+            paths[name] = path
         sets[manifest.name] = {"folder": manifest.folder, "synthetic": status.state == SYNTHETIC, "files": files}
         terms.append(f"{manifest.name}\n  access: {about.access}\n  licence: {about.licence}\n  cite: {about.citation}\n")
     if not sets:
@@ -76,13 +75,13 @@ def export_bundle(target: Path, chosen: Sequence[Manifest], root: Path, restrict
     return Exported(tuple(sets), tuple(left_out), target.stat().st_size)
 
 
-def _write(target: Path, listed: dict[str, Any], terms: str, paths: Sequence[tuple[str, Path]]) -> None:
+def _write(target: Path, listed: dict[str, Any], terms: str, paths: Mapping[str, Path]) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with writing(target) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, text in ((_LIST, json.dumps(listed, indent=1, sort_keys=True)), (_TERMS, terms)):
                 archive.writestr(_member(name), text)
-            for name, path in dict(paths).items():
+            for name, path in paths.items():
                 with open(path, "rb") as source, archive.open(_member(name), "w", force_zip64=True) as member:
                     shutil.copyfileobj(source, member, 1 << 20)
     except OSError as error:
@@ -106,17 +105,15 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
             raise DataError(
                 f"{bundle}: no bundle of this toolkit, it has no {_LIST}; for other archives: medsenteval data prepare"
             )
-        listed = _listed(folder / _LIST, bundle)
-        listed_files = {name for files in listed.values() for name in files}
+        names, digest_of = _listed(folder / _LIST, bundle)
         present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {_LIST, _TERMS}
-        if listed_files != present:
-            odd = sorted(listed_files ^ present)[0]
-            raise DataError(f"{bundle}: its list and its files disagree: {odd}; export it again")
-        for name, digest in ((name, digest) for files in listed.values() for name, digest in files.items()):
+        if odd := sorted(digest_of.keys() ^ present):
+            raise DataError(f"{bundle}: its list and its files disagree: {odd[0]}; export it again")
+        for name, digest in digest_of.items():
             if file_digest(folder / name) != digest:
                 raise DataError(f"{bundle}: {name} is damaged (its hash is another than listed); copy the bundle again")
         statuses = []
-        for name in listed:
+        for name in names:
             if name not in known:
                 raise DataError(f"{bundle}: holds the data set {name!r}, which this version does not know; update medsenteval")
             status = examine(known[name], folder / "data")
@@ -124,25 +121,23 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
                 detail = status.problem.replace(f"{folder}{os.sep}", "") if status.state == UNREADABLE else status.state
                 raise DataError(f"{bundle}: {name} cannot be imported: {detail}")
             statuses.append(status)
-        staged = folder / "data"
-        return [
-            replace(each, folder=install(each.manifest, staged / each.manifest.folder, root, replace_old)) for each in statuses
-        ]
+        data = folder / "data"
+        return [replace(each, folder=install(each.manifest, data / each.manifest.folder, root, replace_old)) for each in statuses]
 
 
-def _listed(path: Path, bundle: Path) -> dict[str, dict[str, str]]:
-    """Read the list of a bundle: data set -> file -> hash; anything else than plain paths below data/ is refused."""
+def _listed(path: Path, bundle: Path) -> tuple[list[str], dict[str, str]]:
+    """Read a bundle's data sets and the hash of each file; anything else than plain paths below data/ is refused."""
     content = read_json(path)
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, str] = {}
     try:
         if content["schema"] != _SCHEMA:
             raise ValueError(f"its schema is {content['schema']!r}, not {_SCHEMA}")
-        for name, about in content["sets"].items():
-            found[name] = {file: str(facts["sha256"]) for file, facts in about["files"].items()}
+        for about in content["sets"].values():
+            found |= {file: str(facts["sha256"]) for file, facts in about["files"].items()}
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise DataError(f"{bundle}: its {_LIST} cannot be read: {error}; export it again") from error
-    for file, digest in (pair for files in found.values() for pair in files.items()):
+    for file, digest in found.items():
         parts = PurePosixPath(file).parts
         if parts[:1] != ("data",) or ".." in parts or not re.fullmatch("[0-9a-f]{64}", digest):
             raise DataError(f"{bundle}: refused: its {_LIST} names {file!r}")
-    return found
+    return list(content["sets"]), found

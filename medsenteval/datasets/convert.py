@@ -17,8 +17,6 @@ _ID_KEYS: Final = ("id_str", "id", "tweet_id", "tweetid", "status_id")
 _TEXT_KEYS: Final = ("full_text", "text", "tweet", "content", "tweet_text")
 #: Wrappers in which platforms and tools put a tweet.
 _WRAPPERS: Final = ("data", "tweet", "status")
-
-
 #: The files that a conversion made, by path below the data set's folder, and what is to be said of it.
 Converted = tuple[dict[str, str], list[str]]
 
@@ -109,9 +107,8 @@ def _snli(path: str, source: Path) -> Converted:
         else:
             rows.append((label, first, second))
     split = path.removesuffix(".txt").rpartition("_")[2]
-    files = {
-        f"{stem}.{split}": "".join(f"{row[column]}\n" for row in rows) for column, stem in enumerate(("labels", "s1", "s2"))
-    }
+    written = ("".join(f"{row[column]}\n" for row in rows) for column in range(3))
+    files = dict(zip((f"labels.{split}", f"s1.{split}", f"s2.{split}"), written, strict=True))
     return files, [f"{unlabelled:,} pair(s) of {source.name} have no gold label and are left out"] if unlabelled else []
 
 

@@ -30,15 +30,13 @@ def describe_dataset(dataset: Dataset, n_examples: int) -> str:
     # A user's own rows were looked at when they were read, and say it in their notes.
     if not any(note.startswith("quality: ") for note in dataset.notes):
         parts.append("\n".join(describe_quality(examine_quality(dataset))))
-    notes = [f"Note: {note}" for note in dataset.notes]
-    parts += ["\n".join(notes)] if notes else []
+    parts.append("\n".join(f"Note: {note}" for note in dataset.notes))
     for name, split in dataset.splits.items():
         if n_examples and len(split):
-            chosen = np.linspace(0, len(split) - 1, min(n_examples, len(split))).astype(int)
-            parts.append(
-                "\n".join([f"Examples of {name}:", *(_example(split, int(row), dataset.label_names) for row in chosen)])
-            )
-    return "\n\n".join(parts)
+            chosen = np.linspace(0, len(split) - 1, min(n_examples, len(split))).astype(int).tolist()
+            shown = [_example(split, row, dataset.label_names) for row in chosen]
+            parts.append("\n".join([f"Examples of {name}:", *shown]))
+    return "\n\n".join(filter(None, parts))
 
 
 def _lengths(split: Split) -> list[str]:

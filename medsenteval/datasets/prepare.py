@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 
 from medsenteval.datasets.archives import Limits, archive_kind, unpack
 from medsenteval.datasets.convert import CONVERSIONS
@@ -18,6 +19,10 @@ from medsenteval.datasets.recognise import Candidate, Match, candidates_below, r
 from medsenteval.datasets.status import INCOMPLETE, UNREADABLE, SetStatus, examine
 from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import remove_abandoned, scratch_name
+
+
+#: Where in the scratch folder archives are unpacked, and single files put beside what was in them.
+_OPENED: Final = "opened"
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,46 +102,41 @@ def _find(manifest: Manifest, sources: Sequence[Path], scratch: Path) -> Match:
     """Recognise files among those given; archives within folders are opened only if the plain files do not suffice."""
     plain: list[Candidate] = []
     packed: list[Path] = []
-    for source in sources:
-        for candidate in candidates_below(source):
-            if archive_kind(candidate.path):
-                packed.append(candidate.path)
-            else:
-                plain.append(candidate)
+    for candidate in (candidate for source in sources for candidate in candidates_below(source)):
+        if archive_kind(candidate.path):
+            packed.append(candidate.path)
+        else:
+            plain.append(candidate)
     match = recognise(manifest, plain)
+    if match.complete:
+        return match
     refused = ""
-    if not match.complete:
-        limits = Limits()
-        for number, archive in enumerate(packed):
-            folder = _opened(scratch) / str(number) / archive.name
-            try:
-                unpack(archive, folder, limits)
-            except DataError as error:
-                if archive in sources:
-                    raise
-                # One of many files in a folder: it matters only if what it holds turns out to be missing.
-                refused = refused or f" ({error})"
-                continue
-            plain.extend(candidates_below(folder))
-        match = replace(recognise(manifest, plain), refused=refused)
-    return match
-
-
-def _opened(scratch: Path) -> Path:
-    """Where archives are unpacked, and single files put beside what was in them."""
-    return scratch / "opened"
+    limits = Limits()
+    for number, archive in enumerate(packed):
+        folder = scratch / _OPENED / str(number) / archive.name
+        try:
+            unpack(archive, folder, limits)
+        except DataError as error:
+            if archive in sources:
+                raise
+            # One of many files in a folder: it matters only if what it holds turns out to be missing.
+            refused = refused or f" ({error})"
+            continue
+        plain.extend(candidates_below(folder))
+    return replace(recognise(manifest, plain), refused=refused)
 
 
 def _stage_copy(
     manifest: Manifest, match: Match, sources: Sequence[Path], scratch: Path, folder: Path
 ) -> list[tuple[str, str]]:
     """Let the readers look at what none of the known files was found in: they know copies by what is in them."""
+    opened = scratch / _OPENED
     for source in sources:
         if source.is_file() and not archive_kind(source):
-            _opened(scratch).mkdir(exist_ok=True)
-            shutil.copyfile(source, _opened(scratch) / source.name)
+            opened.mkdir(exist_ok=True)
+            shutil.copyfile(source, opened / source.name)
     reasons: list[str] = []
-    for place in (*(source for source in sources if source.is_dir()), _opened(scratch)):
+    for place in (*(source for source in sources if source.is_dir()), opened):
         try:
             found = {
                 name
@@ -195,7 +195,11 @@ def install(manifest: Manifest, staged: Path, root: Path, replace_old: bool) -> 
     target = root / manifest.folder
     new = [path for path in sorted(staged.rglob("*")) if path.is_file()]
     places = {path: target / path.relative_to(staged) for path in new}
-    different = [place for path, place in places.items() if place.exists() and not _same(path, place)]
+    different = [
+        place
+        for path, place in places.items()
+        if place.exists() and not (place.is_file() and path.read_bytes() == place.read_bytes())
+    ]
     if different and not replace_old:
         raise DataError(
             f"{manifest.name}: {different[0]} is there already and differs; replace it with --replace, or name another "
@@ -220,7 +224,3 @@ def install(manifest: Manifest, staged: Path, root: Path, replace_old: bool) -> 
                 os.replace(old, place)
         raise DataError(f"{target}: cannot be written: {error.strerror}; nothing was changed") from error
     return target
-
-
-def _same(one: Path, other: Path) -> bool:
-    return other.is_file() and one.read_bytes() == other.read_bytes()

@@ -119,17 +119,14 @@ def recognise(manifest: Manifest, candidates: Sequence[Candidate]) -> Match:
 def _match_layout(manifest: Manifest, files: Sequence[DataFile], candidates: Sequence[Candidate]) -> Match:
     """Assign candidates to the files of one layout, each to one at most; two different ones that fit equally are an error."""
     found: dict[DataFile, Candidate] = {}
-    used: set[Path] = set()
     showing = {file: [candidate for candidate in candidates if candidate.shows(file)] for file in files}
-    for file in files:
-        sure = next((each for each in showing[file] if each.path not in used and each.is_surely(file)), None)
-        if sure is not None:
-            found[file] = sure
-            used.add(sure.path)
-    for file in files:
-        if file not in found and (best := _best(manifest, file, [c for c in showing[file] if c.path not in used])) is not None:
-            found[file] = best
-            used.add(best.path)
+    for surely in (True, False):
+        for file in (each for each in files if each not in found):
+            used = {each.path for each in found.values()}
+            left = [candidate for candidate in showing[file] if candidate.path not in used]
+            best = next((each for each in left if each.is_surely(file)), None) if surely else _best(manifest, file, left)
+            if best is not None:
+                found[file] = best
     missing = tuple(file for file in files if file not in found and not file.optional)
     return Match({file: found[file] for file in files if file in found}, missing)
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from medsenteval.contracts import Dataset
 from medsenteval.datasets.archives import archive_kind
-from medsenteval.datasets.completeness import differences, shortages
-from medsenteval.datasets.locate import load_dataset, locate
+from medsenteval.datasets.locate import differences, load_dataset, locate, shortages
 from medsenteval.datasets.manifest import Manifest, manifests
 from medsenteval.datasets.recognise import candidates_below
 from medsenteval.errors import DataError, DataMissingError
@@ -63,7 +61,7 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
     if folder is None:
         return SetStatus(manifest, MISSING)
     try:
-        return _examine(manifest, root, folder)
+        datasets = {task: load_dataset(task, root, _AS_IT_IS) for task in manifest.tasks}
     except DataMissingError as error:
         problem = str(error).partition(". To get it:")[0]
         # Other sets may live in the same folder: then only what looks like a file of this one makes it found.
@@ -77,29 +75,19 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
         return SetStatus(manifest, state, folder, problem=problem if candidates else "")
     except DataError as error:
         return SetStatus(manifest, UNREADABLE, folder, problem=str(error))
-
-
-def _examine(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
     counts: dict[str, int] = {}
     found: list[str] = []
     notes: list[str] = []
     short: list[str] = []
-    files: set[Path] = set()
-    n_rejected = 0
-    synthetic = False
-    for task in manifest.tasks:
-        dataset: Dataset = load_dataset(task, root, _AS_IT_IS)
-        synthetic = synthetic or dataset.synthetic
-        files |= {locate(task, root) / name for name in dataset.files}
+    for task, dataset in datasets.items():
         counts |= {name: len(split) for name, split in dataset.splits.items()}
         different = [] if dataset.synthetic else differences(task, dataset)
         short += shortages(task, dataset) if dataset.incomplete else []
         if dataset.rejected:
-            first = dataset.rejected[0]
-            different.append(f"{len(dataset.rejected):,} row(s) rejected, the first: {first}")
-            n_rejected += len(dataset.rejected)
+            different.append(f"{len(dataset.rejected):,} row(s) rejected, the first: {dataset.rejected[0]}")
         notes += [note for note in dataset.notes if note not in different and "row(s) rejected" not in note]
         found += different
+    synthetic = any(dataset.synthetic for dataset in datasets.values())
     return SetStatus(
         manifest,
         SYNTHETIC if synthetic else INCOMPLETE if short else DIFFERS if found else READY,
@@ -108,8 +96,8 @@ def _examine(manifest: Manifest, root: Path, folder: Path) -> SetStatus:
         tuple(dict.fromkeys(found)),
         tuple(dict.fromkeys(notes)),
         problem="; ".join(dict.fromkeys(short)),
-        n_rejected=n_rejected,
-        files=tuple(sorted(files)),
+        n_rejected=sum(len(dataset.rejected) for dataset in datasets.values()),
+        files=tuple(sorted({locate(task, root) / name for task, dataset in datasets.items() for name in dataset.files})),
     )
 
 
