@@ -66,16 +66,16 @@ TASK_GROUPS: Final[dict[str, TaskTable]] = {
         "STSBenchmarkCosine STS12 STS13 STS14 STS15 STS16",
     ),
     "probing": _tasks(
-        "general.linguistic_probing:TASKS",
+        "general.senteval_tasks:TASKS",
         "Length WordContent Depth TopConstituents BigramShift Tense SubjNumber ObjNumber OddManOut CoordinationInversion",
     ),
     "word": _tasks(
-        "word.word_task:TASKS",
+        "word.word_evaluation:TASKS",
         "Bio-SimLex Bio-SimVerb UMNSRS-sim UMNSRS-rel UMNSRS-sim-mod UMNSRS-rel-mod MayoSRS MiniMayoSRS Hliaoutakis EHR-RelA "
         "EHR-RelB",
     ),
     "word-general": _tasks(
-        "word.word_task:TASKS",
+        "word.word_evaluation:TASKS",
         "SimLex-999 SimVerb-3500 WordSim-353 WordSim-353-sim WordSim-353-rel RG-65 MC-30 MEN MTurk-287 MTurk-771 Rare-Word "
         "YP-130 VERB-143",
     ),

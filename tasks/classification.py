@@ -49,8 +49,7 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
         )  # fmt: skip
     else:
         outcome = run_nested(*data, n_folds=settings.folds, groups=groups, penalties=penalties)
-    train = None if task.protocol == "nested" else rows["train"]
-    notes = unseen_labels(labels, dataset.label_names, [fold.rows for fold in outcome.folds], train)
+    notes = unseen_labels(labels, dataset.label_names, [fold.rows for fold in outcome.folds], rows.get("train"))
     return replace(classification_scores(task, dataset, outcome, stacked), notes=notes)
 
 

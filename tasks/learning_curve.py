@@ -28,6 +28,8 @@ from medsenteval.tasks.probe_rows import Stacked, senteval_order, stack_splits, 
 
 #: The seed that mteb gives its tasks.
 MTEB_SEED: Final = 42
+#: The probe, the features and labels of all rows, and the number of classes.
+_Data = tuple[Backend, Features, Labels, int]
 
 
 def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -35,9 +37,7 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
     if settings.grouped:
         raise SettingsError("grouped folds and a part of the training rows exclude each other")
     mteb = settings.few_shot == "mteb"
-    splits = dict(dataset.splits)
-    if not mteb:
-        splits = {name: split.take(senteval_order(split)) for name, split in splits.items()}
+    splits = {name: split if mteb else split.take(senteval_order(split)) for name, split in dataset.splits.items()}
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
     features, labels, rows = stacked.features, stacked.targets, stacked.rows
     draws: list[tuple[Rows, Labels]] = []
@@ -73,10 +73,6 @@ def part_of_rows(labels: Labels, rows: Rows, settings: Settings, rng: np.random.
     return part
 
 
-#: The probe, the features and labels of all rows, and the number of classes.
-_Data = tuple[Backend, Features, Labels, int]
-
-
 def _one_draw(
     task: Task, data: _Data, rows: dict[str, Rows], settings: Settings, rng: np.random.Generator
 ) -> tuple[list[FoldOutcome], int]:
@@ -84,18 +80,12 @@ def _one_draw(
     backend, _, labels, _ = data
     penalties = choose_penalties(settings, task.training)
     grid = penalties if penalties is not None else backend.penalties(task.protocol)
-    parts: list[tuple[Rows, Rows, int]]
-    if task.protocol == "nested":
-        (everything,) = rows.values()
-        parts = [
-            (everything[train], everything[held_out], NESTED_SEED)
-            for train, held_out in stratified_folds(labels[everything], settings.folds, NESTED_SEED)
-        ]
-    else:
-        parts = [(rows["train"], rows["test"], settings.seed)]
+    nested = task.protocol == "nested"
+    parts = stratified_folds(labels, settings.folds, NESTED_SEED) if nested else [(rows["train"], rows["test"])]
+    seed = NESTED_SEED if nested else settings.seed
     found: list[FoldOutcome] = []
     used: list[int] = []
-    for source, test, seed in parts:
+    for source, test in parts:
         train = part_of_rows(labels, source, settings, rng)
         used.append(len(train))
         n_folds = min(settings.folds, int(np.unique(labels[train], return_counts=True)[1].min()))

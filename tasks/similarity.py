@@ -35,13 +35,12 @@ def score_similarity(
     """Correlate the similarities of a split's pairs with their gold scores."""
     gold = split.scores
     assert gold is not None
-    scored = correlate_parts({task.senteval_name or task.name: (predicted, gold)})
     return Scores(
         metrics=tuple(correlation_metric(kind, predicted, gold, settings) for kind in CORRELATIONS),
         n_train=0,
         n_test=len(gold),
         items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist()},
-        senteval=scored,
+        senteval=correlate_parts({task.senteval_name or task.name: (predicted, gold)}),
         details=details or {},
     )
 

@@ -122,7 +122,9 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
                 raise DataError(f"{bundle}: {name} cannot be imported: {detail}")
             statuses.append(status)
         data = folder / "data"
-        return [replace(each, folder=install(each.manifest, data / each.manifest.folder, root, replace_old)) for each in statuses]
+        return [
+            replace(each, folder=install(each.manifest, data / each.manifest.folder, root, replace_old)) for each in statuses
+        ]
 
 
 def _listed(path: Path, bundle: Path) -> tuple[list[str], dict[str, str]]:

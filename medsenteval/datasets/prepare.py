@@ -20,7 +20,6 @@ from medsenteval.datasets.status import INCOMPLETE, UNREADABLE, SetStatus, exami
 from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import remove_abandoned, scratch_name
 
-
 #: Where in the scratch folder archives are unpacked, and single files put beside what was in them.
 _OPENED: Final = "opened"
 

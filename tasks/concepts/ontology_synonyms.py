@@ -6,8 +6,6 @@ several concepts means any of them.
 
 from __future__ import annotations
 
-import csv
-import math
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +16,7 @@ from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.files import find_file, read_lines
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
 from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.builder import DatasetBuilder, finite_number
 from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.words.concepts.concept_names import Terminology, names_of_obo, names_of_snomed, names_of_umls
 
@@ -91,17 +89,13 @@ def _frequencies(file: Path | None) -> dict[str, float]:
     if not file.is_file():
         raise DataMissingError(f"{file}: there is no such file; it should hold an identifier, a tab and a count on every line")
     counts: dict[str, float] = {}
-    lines, _ = read_lines(file)
-    for number, row in enumerate(csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE), start=1):
-        if not row:
-            continue
-        try:
-            count = float(row[1])
-        except (IndexError, ValueError):
-            count = math.nan
-        if not (math.isfinite(count) and count >= 0):
-            raise DataError(f"{file}:{number}: {chr(9).join(row)!r}: an identifier, a tab and a count are expected")
-        counts[row[0].strip()] = count
+    for number, line in enumerate(read_lines(file)[0], start=1):
+        if line:
+            row = line.split("\t")
+            count = finite_number(row[1]) if len(row) > 1 else None
+            if count is None or count < 0:
+                raise DataError(f"{file}:{number}: {line!r}: an identifier, a tab and a count are expected")
+            counts[row[0].strip()] = count
     return counts
 
 

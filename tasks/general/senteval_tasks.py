@@ -1,4 +1,4 @@
-"""SentEval's own tasks: how their files are read; ``general_tasks.toml`` says all the rest of them."""
+"""SentEval's own tasks and its probing tasks: how their files are read; ``general_tasks.toml`` says all the rest of them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,23 @@ _BINARY_FILES: Final = {
 _MRPC_COLUMNS: Final = ("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String")
 _SICK_COLUMNS: Final = ("pair_ID", "sentence_A", "sentence_B", "relatedness_score", "entailment_judgment")
 _SICK_FILES: Final = {"train": "SICK_train.txt", "dev": "SICK_trial.txt", "test": "SICK_test_annotated.txt"}
+
+_PARTS: Final = {"tr": "train", "va": "dev", "te": "test"}
+#: Which linguistic property of a sentence can be read off its vector, asked on which file.
+_PROBING_FILES: Final = {
+    "Length": "sentence_length.txt",
+    "WordContent": "word_content.txt",
+    "Depth": "tree_depth.txt",
+    "TopConstituents": "top_constituents.txt",
+    "BigramShift": "bigram_shift.txt",
+    "Tense": "past_present.txt",
+    "SubjNumber": "subj_number.txt",
+    "ObjNumber": "obj_number.txt",
+    "OddManOut": "odd_man_out.txt",
+    "CoordinationInversion": "coordination_inversion.txt",
+}
+#: A thousand classes: SentEval trains WordContent without a hidden layer whatever it is told.
+_TRAINING: Final = {"WordContent": {"nhid": 0}}
 
 
 def _read_binary(builder: DatasetBuilder) -> None:
@@ -106,6 +123,21 @@ def _read_sts(builder: DatasetBuilder) -> None:
         read_sts_folder(builder, subset, subset)
 
 
+def _read_probing(builder: DatasetBuilder) -> None:
+    """Read lines of partition, class and, as last field, the sentence; the classes are those of the training rows."""
+    file = builder.require(_PROBING_FILES[builder.name])
+    rows = [(number, line.rstrip().split("\t")) for number, line in builder.filled_lines(file)]
+    # In sorted order, as SentEval numbers them.
+    builder.labels = tuple(sorted({fields[1] for _, fields in rows if fields[0] == "tr" and len(fields) > 2}))
+    splits = {part: builder.split(name) for part, name in _PARTS.items()}
+    for number, fields in rows:
+        if fields[0] in splits and len(fields) > 2:
+            splits[fields[0]].add(file, number, fields[-1], label=fields[1])
+        else:
+            builder.reject(file, number, "expected tr, va or te TAB class TAB ... TAB sentence")
+
+
+_OBTAIN: Final = group_facts("general")["probing"]["obtain"]
 TASKS: Final = {
     task.name: task
     for task in (
@@ -121,5 +153,11 @@ TASKS: Final = {
         file_task("general", "STSBenchmark", _read_sts_benchmark, evaluate_relatedness, options=REGRESSIONS),
         file_task("general", "STSBenchmarkCosine", _read_sts_benchmark, evaluate_similarity),
         *(file_task("general", f"STS{year}", _read_sts, evaluate_similarity_by_subset) for year in range(12, 17)),
+        *(
+            file_task(
+                "general", "probing", _read_probing, name=name, obtain=_OBTAIN.format(file), training=_TRAINING.get(name, {})
+            )
+            for name, file in _PROBING_FILES.items()
+        ),
     )
 }

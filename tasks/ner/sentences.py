@@ -40,12 +40,8 @@ class TaggedSentences(Split):
                 raise ValueError(f"sentence {name} has {len(tokens)} tokens and {len(tags)} tags")
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> TaggedSentences:
-        return TaggedSentences(
-            **vars(super().take(rows)) | {
-                "tokens": tuple(self.tokens[i] for i in rows),
-                "tags": tuple(self.tags[i] for i in rows),
-            }
-        )  # fmt: skip
+        tokens, tags = (tuple(column[i] for i in rows) for column in (self.tokens, self.tags))
+        return TaggedSentences(**vars(super().take(rows)), tokens=tokens, tags=tags)
 
     def all_texts(self) -> Iterator[str]:
         """Yield each distinct word once, and the form under which it is looked up if it is unknown."""

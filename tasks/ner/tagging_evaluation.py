@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from threading import Event
@@ -29,7 +29,7 @@ from medsenteval.words.tagging.entity_spans import (
     rate_interval,
     recall_from_counts,
 )
-from medsenteval.words.tagging.tag_schemes import Tags, Transitions, allowed_transitions, as_iob, seen_transitions
+from medsenteval.words.tagging.tag_schemes import Tags, allowed_transitions, as_iob, seen_transitions
 from medsenteval.words.tagging.viterbi import decode
 from medsenteval.words.tagging.window_tagger import CAPITALS, PRESETS, TaggerSettings, Windows, WindowTagger, windows_of
 
@@ -50,7 +50,9 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     if not isinstance(dataset, TaggedDataset):
         raise DataError(f"{task.name}: a tagging task needs sentences of tokens and tags, not a {type(dataset).__name__}")
     splits, types, options = dataset.tagged, dataset.label_names, dataset.options
-    tagger_settings = _tagger_settings(options)
+    tagger_settings, vectors = PRESETS[options.get("preset", "paper")], options.get("vectors", "preset")
+    if vectors != "preset":
+        tagger_settings = replace(tagger_settings, tuned=vectors == "tuned")
     all_tokens = [token for split in splits.values() for token in split.all_tokens]
     table = WordTable.of(all_tokens, embeddings, scale=options.get("scale", "raw"))
     parts = {name: _Part.of(split, table, tagger_settings) for name, split in splits.items()}
@@ -63,11 +65,14 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         else seen_transitions(training.tags, training.offsets, len(types))
     )
 
+    def predicted_by(tagger: WindowTagger, part: _Part) -> Entities:
+        return find_entities(decode(tagger.log_probabilities(part.windows), part.offsets, transitions), part.offsets)
+
     def run(number: int, stop: Event) -> tuple[dict[str, Entities], list[float]]:
         rng = np.random.default_rng([settings.seed, number])
         tagger = WindowTagger(tagger_settings, table.vectors, len(transitions.first), rng)
         tagger.fit(training.windows, training.tags, stop)
-        return {name: _predicted(tagger, parts[name], transitions) for name in scored}, tagger.losses
+        return {name: predicted_by(tagger, parts[name]) for name in scored}, tagger.losses
 
     runs = _side_by_side(run, RUNS)
     test = parts["test"]
@@ -94,12 +99,6 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         senteval={"f1": round(float(np.mean(details["runs"]["f1"])), 2), "ntrain": len(training), "ntest": len(test)},
         details=details,
     )
-
-
-def _tagger_settings(options: Mapping[str, str]) -> TaggerSettings:
-    chosen = PRESETS[options.get("preset", "paper")]
-    vectors = options.get("vectors", "preset")
-    return chosen if vectors == "preset" else replace(chosen, tuned=vectors == "tuned")
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,10 +135,6 @@ def _side_by_side(run: Callable[[int, Event], _Outcome], n_runs: int) -> list[_O
         except BaseException:
             stop.set()
             raise
-
-
-def _predicted(tagger: WindowTagger, part: _Part, transitions: Transitions) -> Entities:
-    return find_entities(decode(tagger.log_probabilities(part.windows), part.offsets, transitions), part.offsets)
 
 
 def dictionary_tags(train_tokens: Sequence[str], train_tags: Tags, tokens: Sequence[str]) -> Tags:

@@ -46,6 +46,8 @@ _OF_KIND: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     WORDS: {"oov": OOV, "multiword": tuple(value for value in MULTIWORD if value != "skip")},
     TAGGING: {name: values for name, values in TAGGER_OPTIONS.items() if name != "scheme"},
 }
+#: Pairs of labels of which the second one says yes.
+_NO_YES: Final = (["0", "1"], ["false", "true"], ["no", "yes"], ["negative", "positive"], ["n", "y"])
 _METRICS: Final = {
     CLASSIFICATION: ("acc", "f1"),
     PAIRS: ("acc", "f1"),
@@ -118,8 +120,8 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
     dataset = replace(dataset, splits=splits)
     if columns.kind == WORDS:
         dataset = as_word_pairs(dataset)
-    positive = _positive(name, builder.labels, options) if columns.kind in (CLASSIFICATION, PAIRS) else None
     probed = columns.kind in (CLASSIFICATION, PAIRS)
+    positive = _positive(name, builder.labels, options) if probed else None
     return OwnTask(
         name=name,
         version="1",
@@ -213,23 +215,19 @@ def _positive(name: str, labels: Sequence[str], options: Mapping[str, str]) -> s
     positive = options.get("positive", "")
     if positive and positive not in labels:
         raise SettingsError(f"{name}: positive={positive} is none of the labels {', '.join(labels)}")
-    if not positive and len(labels) == 2:
-        positive = next((yes for no, yes in _YES if {label.casefold() for label in labels} == {no, yes}), "")
-        positive = next((label for label in labels if label.casefold() == positive), "")
+    if not positive and sorted(label.casefold() for label in labels) in _NO_YES:
+        positive = max(labels, key=str.casefold)
     if options.get("metric") == "f1" and not positive:
         raise SettingsError(f"{name}: metric=f1 is that of one label; say which with positive=LABEL: {', '.join(labels)}")
     return positive or None
 
 
-_YES: Final = (("0", "1"), ("false", "true"), ("no", "yes"), ("negative", "positive"), ("n", "y"))
-
-
 def _metrics(name: str, kind: str, asked: str) -> tuple[str, ...]:
-    if asked and asked not in _METRICS[kind]:
+    if not asked:
+        return _METRICS[kind][: 2 if kind == SIMILARITY else 1]
+    if asked not in _METRICS[kind]:
         raise SettingsError(f"{name}: metric is {asked!r}; {kind} has {', '.join(_METRICS[kind])}")
-    if asked:
-        return (asked,)
-    return ("pearson", "spearman") if kind == SIMILARITY else _METRICS[kind][:1]
+    return (asked,)
 
 
 def _describe(columns: Columns, dataset: Dataset) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,15 +31,12 @@ class SplitBuilder:
         self._label_names = label_names
         self._rejected = rejected
         self._pairs = pairs
-        self._ids: list[str] = []
         self._items: set[str] = set()
-        self._texts: list[str] = []
-        self._texts2: list[str] = []
-        self._targets: list[float] = []
-        self._groups: list[str] = []
+        #: Of each row its id, texts, label or score, and group.
+        self._rows: list[tuple[str, str, str, float, str | None]] = []
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._rows)
 
     def reject(self, file: Path, line: int | None, reason: str, item: str = "") -> None:
         self._rejected.append(RejectedRow(file.name, line, item, reason))
@@ -63,41 +60,37 @@ class SplitBuilder:
         Either ``label`` (a name of the task's labels, in any case) or ``score`` (a finite number) must be given.
         """
         target: float | None
-        reason = ""
-        if label is not None:
-            target = self._label_number.get(label.strip(), self._label_number.get(label.strip().casefold()))
-            if target is None:
-                known = ", ".join(self._label_names)
-                reason = _header(line, label) or f"unknown label {label.strip()!r}; known: {known}"
-        else:
+        if label is None:
             target = finite_number(score)
-            if target is None:
-                reason = _header(line, score) or f"the score {score!r} is not a finite number"
-        if self._pairs and text2 is None:
-            reason = reason or "the second text is missing"
+        else:
+            target = self._label_number.get(label.strip(), self._label_number.get(label.strip().casefold()))
+        if target is None and label is None:
+            reason = _header(line, score) or f"the score {score!r} is not a finite number"
+        elif target is None:
+            known = ", ".join(self._label_names)
+            reason = _header(line, label) or f"unknown label {str(label).strip()!r}; known: {known}"
+        elif self._pairs and text2 is None:
+            reason = "the second text is missing"
         elif item and item in self._items:
-            reason = reason or "this id occurs before"
-        if target is None or reason:
-            self.reject(file, line, reason, item)
-            return False
-        self._items.add(item)
-        self._ids.append(item or (file.name if line is None else f"{file.name}:{line}"))
-        self._texts.append(clean(text))
-        if text2 is not None:
-            self._texts2.append(clean(text2))
-        self._targets.append(target)
-        if group is not None:
-            self._groups.append(group)
-        return True
+            reason = "this id occurs before"
+        else:
+            name = item or (file.name if line is None else f"{file.name}:{line}")
+            self._items.add(item)
+            self._rows.append((name, clean(text), clean(text2 or ""), target, group))
+            return True
+        self.reject(file, line, reason, item)
+        return False
 
     def build(self) -> Split:
+        columns: tuple[Any, ...] = tuple(zip(*self._rows, strict=True)) or ((),) * 5
+        ids, texts, texts2, targets, groups = columns
         return Split(
-            ids=tuple(self._ids),
-            texts=tuple(self._texts),
-            texts2=tuple(self._texts2) if self._pairs else None,
-            labels=np.array(self._targets, dtype=np.int64) if self._label_names else None,
-            scores=None if self._label_names else np.array(self._targets, dtype=np.float64),
-            groups=tuple(self._groups) if self._groups else None,
+            ids=ids,
+            texts=texts,
+            texts2=texts2 if self._pairs else None,
+            labels=np.array(targets, dtype=np.int64) if self._label_names else None,
+            scores=None if self._label_names else np.array(targets, dtype=np.float64),
+            groups=None if None in groups or not groups else groups,
         )
 
 
@@ -119,19 +112,11 @@ def _header(line: int | None, cell: object) -> str:
 class DatasetBuilder:
     """A data set while it is read: where its files are, its splits so far, and what was found odd."""
 
-    def __init__(
-        self,
-        name: str,
-        folder: Path,
-        *,
-        labels: tuple[str, ...] = (),
-        pairs: bool = False,
-        options: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, name: str, folder: Path, *, labels: tuple[str, ...] = (), pairs: bool = False) -> None:
         self.name = name
         self.folder = folder
         self.labels = labels
-        self.options = dict(options or {})
+        self.options: dict[str, str] = {}
         self.files: list[Path] = []
         self.rejected: list[RejectedRow] = []
         self.notes: list[str] = []
@@ -184,9 +169,7 @@ class DatasetBuilder:
         for name, split in splits.items():
             if len(split) == 0:
                 raise self.unreadable(f"no readable row in the split {name!r} of {self.folder}")
-            empty = [split.ids[i] for i, text in enumerate(split.texts) if not text]
-            empty += [split.ids[i] for i, text in enumerate(split.texts2 or ()) if not text]
-            if empty:
+            if empty := [split.ids[i % len(split)] for i, text in enumerate(split.all_texts()) if not text]:
                 shown = ", ".join(empty[:3]) + (", ..." if len(empty) > 3 else "")
                 self.notes.append(f"{len(empty)} empty text(s) kept in {name}: {shown}")
         return Dataset(**self.facts(), splits=splits)

@@ -37,9 +37,9 @@ def file_task(
     facts = {**group_facts(group)[name], **fields}
 
     def read(folder: Path, chosen: Mapping[str, str]) -> Dataset:
-        options = {key: chosen.get(key, values[0]) for key, values in facts.get("options", {}).items()}
         pairs = facts["family"] not in ("classification", "probing")
-        builder = DatasetBuilder(facts["name"], folder, labels=facts.get("labels", ()), pairs=pairs, options=options)
+        builder = DatasetBuilder(facts["name"], folder, labels=facts.get("labels", ()), pairs=pairs)
+        builder.options = {key: chosen.get(key, values[0]) for key, values in facts.get("options", {}).items()}
         found = read_files(builder)
         return builder.build() if found is None else found
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, read_json
@@ -81,7 +80,11 @@ def _chosen_year(builder: DatasetBuilder, training: Mapping[int, Path], golden: 
 
 
 def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder) -> None:
-    for question in _questions(file, read_json(builder.opened(file))):
+    parsed = read_json(builder.opened(file))
+    questions = parsed.get("questions") if isinstance(parsed, dict) else None
+    if not isinstance(questions, list) or not all(isinstance(question, dict) for question in questions):
+        raise DataError(f'{file}: expected an object {{"questions": [{{...}}, ...]}}; is this a BioASQ task B file?')
+    for question in questions:
         if question.get("type") != "yesno":
             continue
         item, body, answer = str(question.get("id", "")), question.get("body"), question.get("exact_answer")
@@ -90,8 +93,9 @@ def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder) ->
         if not isinstance(body, str) or not isinstance(answer, str):
             split.reject(file, None, "a yes/no question needs a body and an exact_answer", item)
             continue
-        snippets_given = question.get("snippets")
-        texts = [text for text in map(_snippet_text, snippets_given if isinstance(snippets_given, list) else ()) if text]
+        snippets = question.get("snippets")
+        given = [each.get("text") for each in snippets if isinstance(each, dict)] if isinstance(snippets, list) else []
+        texts = [text for text in (clean_text(each) for each in given if isinstance(each, str)) if text]
         if not texts:
             split.reject(file, None, "a question without snippets makes no pair", item)
             continue
@@ -99,18 +103,6 @@ def _read_questions(builder: DatasetBuilder, file: Path, split: SplitBuilder) ->
         for position, text in enumerate(chosen, start=1):
             name = item if len(chosen) == 1 else f"{item} snippet {position}"
             split.add(file, None, body, text, label=answer, group=item, item=name)
-
-
-def _snippet_text(snippet: Any) -> str:
-    text = snippet.get("text") if isinstance(snippet, dict) else None
-    return clean_text(text) if isinstance(text, str) else ""
-
-
-def _questions(file: Path, parsed: Any) -> Iterator[dict[str, Any]]:
-    questions = parsed.get("questions") if isinstance(parsed, dict) else None
-    if not isinstance(questions, list) or not all(isinstance(question, dict) for question in questions):
-        raise DataError(f'{file}: expected an object {{"questions": [{{...}}, ...]}}; is this a BioASQ task B file?')
-    yield from questions
 
 
 TASK = file_task("sentence", "BioASQ", read, labels=LABELS, options=OPTIONS)

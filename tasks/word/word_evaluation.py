@@ -1,5 +1,6 @@
-"""Scoring word similarity: its correlation with human scores, and what to do about words that an encoder does not know.
+"""The word similarity sets as Tasks: correlation with human scores, and what to do about words that an encoder does not know.
 
+``word_tasks.toml`` has each set's files, folders, size and source.
 The similarity is the cosine of the texts' vectors, or one of the measures of ``medsenteval.similarity``: ten for word vectors,
 four for encoders that give one vector a term. A vector of all zeros means that the encoder knows nothing of a word.
 ``oov=skip`` leaves such pairs out, as the published numbers do, so that encoders with different vocabularies are scored on
@@ -19,14 +20,18 @@ from medsenteval.errors import DataError, SettingsError
 from medsenteval.settings import Settings
 from medsenteval.statistics import correlation
 from medsenteval.support.arrays import Floats
+from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.tasks.similarity import correlation_metric, predict_similarity, score_similarity
-from medsenteval.tasks.word.word_pairs import BEST, COSINE, WordPairs
+from medsenteval.tasks.word.word_pairs import BEST, COSINE, MEASURE, MULTIWORD, OOV, WordPairs, read_pairs
 from medsenteval.words.terms.encoded_terms import EncodedTerms
 
 #: Correlations of fewer pairs say nothing.
 FEWEST_PAIRS: Final = 5
 #: Digits of a similarity that are no rounding; pairs that are equally similar must be tied.
 _DIGITS: Final = 12
+#: Folders that hold several sets: our own name, and that of the Bio-SimVerb repository.
+_SHARED_FOLDERS: Final = ("wordsim", "word-similarities")
 
 
 def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -105,3 +110,31 @@ def _chosen(found: dict[str, Floats], split: Split) -> tuple[str, dict[str, dict
     assert split.scores is not None
     by_measure = {name: {"spearman": correlation("spearman", values, split.scores)[0]} for name, values in found.items()}
     return max(by_measure, key=lambda name: by_measure[name]["spearman"]), by_measure
+
+
+def _word_task(name: str) -> Task:
+    facts = group_facts("word")[name]
+    # Taken out, because they are no fields of a Task: an option of the name ``choice`` selects among several lists of files.
+    files, choice = facts.pop("files"), facts.pop("choice", "")
+    lists = files if choice else {"": ({"names": files},)}
+    choices = {choice: tuple(lists)} if choice else {}
+    own = facts.get("options", {})
+
+    def read(builder: DatasetBuilder) -> Dataset:
+        if builder.options["measure"] == COSINE:
+            del builder.options["measure"]
+        return read_pairs(builder, lists[builder.options.get(choice, "")])
+
+    return file_task(
+        "word",
+        name,
+        read,
+        evaluate_word_pairs,
+        folders=(*facts["folders"], *_SHARED_FOLDERS),
+        options={"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **own, **choices, "measure": MEASURE},
+        protocol_options=("measure",),
+        row_options=("multiword", *choices),
+    )
+
+
+TASKS: Final = {name: _word_task(name) for name in group_facts("word")}
