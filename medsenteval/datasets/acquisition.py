@@ -28,13 +28,13 @@ _SCHEMA: Final = 1
 def fetch_data_set(
     manifest: Manifest,
     root: Path,
-    settings: FetchSettings | None = None,
-    progress: Callable[[str], Progress] | None = None,
-    announce: Callable[[str], None] = lambda message: None,
+    settings: FetchSettings,
+    progress: Callable[[str], Progress] | None,
+    announce: Callable[[str], None],
     *,
-    mirror: str = "",
-    offline: bool = False,
-    accept_changed: bool = False,
+    mirror: str,
+    offline: bool,
+    accept_changed: bool,
     **accepted: bool,
 ) -> Prepared:
     """Download what the manifest lists, then prepare it; a data set that is not open says how it is had instead.

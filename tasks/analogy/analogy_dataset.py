@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Final
 from medsenteval.contracts import Dataset, Encoder, Split
 from medsenteval.errors import EncoderError
 from medsenteval.support.files import clean_text
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.builder import DatasetBuilder, hash_texts
 
 SETTINGS: Final = ("multi-answer", "single-answer", "all-info")
 #: Where candidate answers come from; a number limits a vocabulary to its first words, the most frequent ones.
@@ -75,20 +74,10 @@ class AnalogyDataset(Dataset):
 
     @cached_property
     def fingerprint(self) -> str:
-        digest = hashlib.sha256()
-
-        def feed(*texts: str) -> None:
-            for text in (str(len(texts)), *texts):
-                encoded = text.encode("utf-8", "surrogatepass")
-                digest.update(len(encoded).to_bytes(8, "little") + encoded)
-
-        for item, analogy in self.chosen():
-            feed(item, analogy.relation, analogy.a, analogy.c)
-            feed(*analogy.b)
-            feed(*analogy.d)
-        feed(*(f"{relation}={category}" for relation, category in self.categories.items()))
-        feed(*(("the encoder's vocabulary",) if self.candidates is None else self.candidates))
-        return digest.hexdigest()
+        lists = [texts for item, each in self.chosen() for texts in ((item, each.relation, each.a, each.c), each.b, each.d)]
+        lists.append(tuple(f"{relation}={category}" for relation, category in self.categories.items()))
+        lists.append(("the encoder's vocabulary",) if self.candidates is None else self.candidates)
+        return hash_texts(text for texts in lists for text in (str(len(texts)), *texts))
 
 
 def read_analogies(

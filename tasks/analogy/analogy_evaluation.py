@@ -31,8 +31,6 @@ OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 #: Those that make scores incomparable; they become part of the protocol's name.
 PROTOCOL_OPTIONS: Final = ("setting", "score", "legacy_exclusion", "legacy_3cosmul", "legacy_unanswerable")
-
-
 #: What is counted: questions, those that could not be asked and why, and what of them was not known or found.
 _COVERAGE: Final = (
     "analogies", "asked", "dropped_unknown_a", "dropped_unknown_b", "dropped_unknown_c", "dropped_no_direction",
@@ -48,23 +46,21 @@ def evaluate_analogies(task: Task, dataset: Dataset, embeddings: Embeddings, set
     """
     assert isinstance(dataset, AnalogyDataset)
     posed = pose(dataset, embeddings)
-    options, questions, terms, rows = dataset.options, posed.questions, posed.terms, posed.rows
+    questions, terms, rows = posed.questions, posed.terms, posed.rows
     compiled = worth_compiling(len(questions.answers.values) * len(rows))
-    candidate_of = np.full(len(terms), -1, dtype=np.intp)
-    candidate_of[rows] = np.arange(len(rows))
-    own_rows = candidate_of[questions.query_terms].tolist()
     asked, measures, where = solve(
-        options["score"], questions, Candidates.of(terms[rows], compiled=compiled), terms,
-        shifted=options["legacy_3cosmul"] == "no", own_rows=own_rows, rng=np.random.default_rng(settings.seed),
+        dataset.options["score"], questions, Candidates.of(terms[rows], compiled=compiled), terms,
+        shifted=dataset.options["legacy_3cosmul"] == "no", own_rows=posed.own_rows, rng=np.random.default_rng(settings.seed),
     )  # fmt: skip
-    return _scores(dataset, posed, asked, measures, where, len(rows))
+    return _scores(dataset, posed, asked, measures, where)
 
 
 @dataclass(frozen=True, eq=False)
 class Posed:
     """The questions that can be asked, their ids, the names of relations, and what was left out.
 
-    ``terms`` are the vectors of all terms, ``rows`` those of them that are candidates.
+    ``terms`` are the vectors of all terms, ``rows`` those of them that are candidates, ``own_rows`` the candidates (or -1)
+    that the queries themselves are.
     """
 
     questions: Questions
@@ -74,6 +70,7 @@ class Posed:
     unanswerable: NDArray[np.intp]
     terms: NDArray[np.float32]
     rows: NDArray[np.intp]
+    own_rows: list[int]
 
 
 def pose(dataset: AnalogyDataset, embeddings: Embeddings) -> Posed:
@@ -127,7 +124,10 @@ def pose(dataset: AnalogyDataset, embeddings: Embeddings) -> Posed:
     coverage["asked"] = len(ids)
     coverage |= {"candidates": len(rows), "candidates_unknown": len(listed) - len(rows)}
     if not ids:
-        raise DataError(f"{dataset.name}: no analogy can be asked: {_reasons(coverage)}")
+        dropped = {name.removeprefix("dropped_"): n for name, n in coverage.items() if name.startswith("dropped") and n}
+        listed = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in dropped.items())
+        counted = f"{coverage['analogies']:,} analogies, {coverage['candidates']:,} candidates"
+        raise DataError(f"{dataset.name}: no analogy can be asked: {counted}; {listed}")
     *numbers, answer_rows, excluded_rows = zip(*columns, strict=True)
     of_relation, of_exemplar, of_query = (np.array(column, dtype=np.intp) for column in numbers)
     questions = Questions(
@@ -140,7 +140,8 @@ def pose(dataset: AnalogyDataset, embeddings: Embeddings) -> Posed:
         exemplar_b=Ragged.of([b for _, b in exemplars]),
         query_terms=np.array(list(queries), dtype=np.intp),
     )
-    return Posed(questions, tuple(ids), tuple(relations), coverage, np.array(unanswerable, dtype=np.intp), terms, rows)
+    lacking, own_rows = np.array(unanswerable, dtype=np.intp), candidate_of[questions.query_terms].tolist()
+    return Posed(questions, tuple(ids), tuple(relations), coverage, lacking, terms, rows, own_rows)
 
 
 def _has_direction(terms: NDArray[np.float32], a: int, b: tuple[int, ...], offset: bool, length: bool) -> bool:
@@ -149,26 +150,13 @@ def _has_direction(terms: NDArray[np.float32], a: int, b: tuple[int, ...], offse
     return not (offset and np.array_equal(mean, terms[a].astype(np.float64))) and not (length and not mean.any())
 
 
-def _reasons(coverage: Mapping[str, int]) -> str:
-    counts = {name: value for name, value in coverage.items() if name.startswith("dropped") and value}
-    listed = ", ".join(f"{value:,} {name.removeprefix('dropped_').replace('_', ' ')}" for name, value in counts.items())
-    return f"{coverage['analogies']:,} analogies, {coverage['candidates']:,} candidates; {listed}"
-
-
-def _scores(
-    dataset: AnalogyDataset,
-    posed: Posed,
-    asked: Questions,
-    measures: Measures,
-    where: NDArray[np.intp],
-    n_candidates: int,
-) -> Scores:
+def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: Measures, where: NDArray[np.intp]) -> Scores:
     relations, counted = asked.relations, measures
     if dataset.options["legacy_unanswerable"] == "yes" and dataset.options["setting"] == "single-answer":
         # The released code counts these as wrong in accuracy and leaves them out of MAP and MRR.
         counted = _with_wrong_answers(measures, relations, posed.unanswerable)
     by_relation, by_category, overall = summarise(counted, relations, posed.names, dataset.categories)
-    constant = summarise(constant_measures(asked, n_candidates), relations, posed.names, dataset.categories)[2]
+    constant = summarise(constant_measures(asked, len(posed.rows)), relations, posed.names, dataset.categories)[2]
     metrics = []
     for name in METRICS:
         low, high = _interval(name, by_relation, counted)

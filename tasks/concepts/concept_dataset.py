@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from medsenteval.contracts import Dataset, Split
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.builder import DatasetBuilder, hash_texts
 
 
 @dataclass(frozen=True)
@@ -47,20 +46,12 @@ class ConceptDataset(Dataset):
     def fingerprint(self) -> str:
         queries = (f"{item}\t{'|'.join(query.concepts)}\t{query.left_out}" for item, query in self.chosen())
         parts = ("\t".join(query.parts) for _, query in self.chosen())
-        return _hash([*queries, *parts, dictionary_hash(self.names, self.concepts)])
+        return hash_texts([*queries, *parts, dictionary_hash(self.names, self.concepts)])
 
 
 def dictionary_hash(names: Sequence[str], concepts: Sequence[tuple[str, ...]]) -> str:
     """Return a hash of all names with their concepts, in order: scores against another dictionary do not compare."""
-    return _hash([f"{name}\t{'|'.join(ids)}" for name, ids in zip(names, concepts, strict=True)])
-
-
-def _hash(texts: Sequence[str]) -> str:
-    digest = hashlib.sha256()
-    for text in texts:
-        encoded = text.encode("utf-8", "surrogatepass")
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)
-    return digest.hexdigest()
+    return hash_texts(f"{name}\t{'|'.join(ids)}" for name, ids in zip(names, concepts, strict=True))
 
 
 def concept_dataset(

@@ -47,10 +47,6 @@ class Inference(NamedTuple):
 Item = TypeVar("Item", Change, Inference)
 
 
-def _articleless(finding: str) -> str:
-    return finding.removeprefix("a ")
-
-
 def _long_sentences() -> Iterator[str]:
     drugs = list(LISTS.indications.items())
     for number in range(120):
@@ -70,7 +66,7 @@ def _without_function_words() -> Iterator[tuple[str, str]]:
 
 def _negated() -> Iterator[tuple[str, str]]:
     for (affirmed, denied), finding in product(LISTS.patterns["affirmed"], LISTS.findings):
-        named = _articleless(finding) if "There is" in affirmed else finding
+        named = finding.removeprefix("a ") if "There is" in affirmed else finding
         yield affirmed.format(finding=named), denied.format(finding=named)
 
 
@@ -92,7 +88,7 @@ def _other_side() -> Iterator[tuple[str, str]]:
 
 
 def _other_order() -> Iterator[tuple[str, str]]:
-    names = [_articleless(finding) for finding in LISTS.findings]
+    names = [finding.removeprefix("a ") for finding in LISTS.findings]
     for number, (pattern, step) in enumerate(product(LISTS.patterns["roles"], range(1, 4))):
         for place in range(number % 2, len(names), 2):
             roles = {"a": names[place], "b": names[(place + step) % len(names)]}

@@ -162,9 +162,11 @@ def parse_sentences(builder: DatasetBuilder, file: Path, blocks: Blocks, scheme:
 def _parse(file: Path, lines: list[tuple[int, str]], types: tuple[str, ...], scheme: str) -> Tags | RejectedRow:
     """Return a sentence's tags, or why and where it is rejected."""
     fields = [line.split("\t") for _, line in lines]
-    wrong = next((i for i, parts in enumerate(fields) if not _is_token_and_tag(parts)), None)
+    # Neither a token nor its tag is empty or has blanks in it.
+    single = [len(parts) == 2 and all(part.split() == [part] for part in parts) for parts in fields]
     try:
-        if wrong is not None:
+        if not all(single):
+            wrong = single.index(False)
             raise TagError(wrong, f"expected token TAB tag, got {lines[wrong][1][:60]!r}")
         return parse_tags([parts[1] for parts in fields], types, scheme)
     except TagError as error:
@@ -197,10 +199,6 @@ def _blocks(builder: DatasetBuilder, file: Path) -> Iterator[list[tuple[int, str
         yield block
     if n_marks:
         builder.notes.append(f"{n_marks} lines {_DOCUMENT_MARK} skipped in {file.name}")
-
-
-def _is_token_and_tag(fields: list[str]) -> bool:
-    return len(fields) == 2 and all(len(field.split()) == 1 and field == field.strip() for field in fields)
 
 
 TASKS: Final = {name: file_task("ner", name, read_corpus, evaluate_tagging, options=OPTIONS) for name in group_facts("ner")}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,15 @@ _COLUMN_NAMES: Final = frozenset((
     "label", "labels", "goldlabel", "class", "category", "target", "sentiment", "score", "scores", "similarity", "gold",
     "mean",
 ))  # fmt: skip
+
+
+def hash_texts(texts: Iterable[str]) -> str:
+    """Return the SHA-256 of texts, each behind its length, so that none can run into the next."""
+    digest = hashlib.sha256()
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
 
 
 class SplitBuilder:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.registry import name_key
@@ -72,8 +72,7 @@ def name_splits(place: Path | str, files: Iterable[Path]) -> list[tuple[str, Pat
     return [(split, file) for split in SPLITS for file in found.get(split, ())]
 
 
-@dataclass(frozen=True, eq=False)
-class _Fitting:
+class _Fitting(NamedTuple):
     """A table that has all columns: of each role, and those whose mean is the score."""
 
     table: Table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 from medsenteval.support.files import clean_text
@@ -46,8 +47,7 @@ def read_parallel_nli(builder: DatasetBuilder, split_name: str) -> None:
     split = builder.split(split_name)
     files = [builder.require(f"{stem}.{split_name}") for stem in ("s1", "s2", "labels")]
     columns = [[line for _, line in builder.lines(file)] for file in files]
-    for number in range(1, max(map(len, columns)) + 1):
-        row = [column[number - 1] if number <= len(column) else None for column in columns]
+    for number, row in enumerate(zip_longest(*columns), start=1):
         premise, hypothesis, label = row
         if premise is None or hypothesis is None or label is None:
             short = [file.name for file, value in zip(files, row, strict=True) if value is None]

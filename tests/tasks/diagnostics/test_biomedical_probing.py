@@ -16,8 +16,8 @@ from medsenteval.contracts import Dataset
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
 from medsenteval.settings import Settings
-from medsenteval.tasks.diagnostics.biomedical_probing import _evened
-from medsenteval.tasks.diagnostics.properties import (
+from medsenteval.tasks.diagnostics.biomedical_probing import (
+    _evened,
     has_abbreviation,
     has_number,
     is_medical,

@@ -27,8 +27,15 @@ from medsenteval.statistics import f1_from_counts
 from medsenteval.support.tables import table_of_columns
 from medsenteval.tasks.ner.corpus import table_sentences
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences, digits_as_zero
-from medsenteval.tasks.ner.tagging_evaluation import RUNS, _side_by_side, dictionary_tags
-from medsenteval.tasks.ner.word_table import PADDING, UNKNOWN, WordTable, capitals_of
+from medsenteval.tasks.ner.tagging_evaluation import (
+    PADDING,
+    RUNS,
+    UNKNOWN,
+    WordTable,
+    _side_by_side,
+    capitals_of,
+    dictionary_tags,
+)
 from medsenteval.tasks.reading.column_roles import TAGGING, Columns
 from medsenteval.words.tagging.tag_schemes import tag_names
 from tests.conftest import CountingEncoder
