@@ -1,10 +1,13 @@
-"""Classification tasks: a probe trained on frozen vectors under the task's protocol, and the scores of its predictions."""
+"""Classification tasks: a probe trained on frozen vectors under the task's protocol, and the scores of its predictions.
+
+The audit of rankings also classifies by the votes of the nearest training rows, where nothing is fitted or chosen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +15,12 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
 from medsenteval.errors import SettingsError
 from medsenteval.probes import choose_backend, choose_penalties
-from medsenteval.probes.protocols import Outcome, run_kfold, run_nested, run_split
+from medsenteval.probes.backend import FitReport
+from medsenteval.probes.features import Features
+from medsenteval.probes.protocols import NESTED_SEED, FoldOutcome, Outcome, run_kfold, run_nested, run_split, stratified_folds
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts, f1_interval
-from medsenteval.support.arrays import Labels
+from medsenteval.support.arrays import Floats, Labels, Rows
 from medsenteval.tasks.learning_curve import evaluate_part_of_training
 from medsenteval.tasks.probe_rows import (
     Stacked,
@@ -26,6 +31,9 @@ from medsenteval.tasks.probe_rows import (
     two_by_two,
     unseen_labels,
 )
+
+#: So many nearest rows vote.
+NEIGHBOURS: Final = 10
 
 
 def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -135,3 +143,38 @@ def _f1(gold: list[Labels], predicted: list[Labels], positive: int) -> tuple[Met
     baseline = 100 * float(f1_from_counts(always_yes).mean())
     metric = Metric("f1", float(per_fold.mean()), 100 * low, 100 * high, baseline, "percent", int(counts.sum()))
     return metric, 100 * float(f1_from_counts(counts.sum(axis=0))), per_fold.tolist()
+
+
+def evaluate_neighbours(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
+    """Score the task's test rows, or its outer folds, by the majority among the nearest training rows by cosine."""
+    if task.protocol not in ("split", "kfold", "nested"):
+        raise SettingsError(f"{task.name} is no classification task: it has no neighbours with labels")
+    splits = probe_splits(task, dataset, settings)
+    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    features, labels, rows = stacked.features, stacked.targets, stacked.rows
+    if task.protocol == "nested":
+        groups = group_numbers(task, splits) if settings.grouped else None
+        parts = stratified_folds(labels, settings.folds, NESTED_SEED, groups)
+    else:
+        parts = [(rows["train"], rows["test"])]
+    folds = []
+    for train, test in parts:
+        shares = neighbour_shares(features, labels, len(dataset.label_names), train, test)
+        folds.append(FoldOutcome(test, shares, float(NEIGHBOURS)))
+    outcome = Outcome(tuple(folds), float("nan"), FitReport(0, 0, None, None))
+    return classification_scores(task, dataset, outcome, stacked)
+
+
+def neighbour_shares(features: Features, labels: Labels, n_classes: int, train: Rows, test: Rows) -> Floats:
+    """Return each class's share among the nearest rows; of classes with equal votes the nearer one has a little more."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    def votes(distances: Floats) -> Floats:
+        # A vote counts 1, and less than a thousandth of its cosine decides between equal numbers of votes.
+        return 1.0 + 1e-4 * (1.0 - distances)
+
+    model = KNeighborsClassifier(min(NEIGHBOURS, len(train)), weights=votes, algorithm="brute", metric="cosine")
+    model.fit(features.take(train), labels[train])
+    shares = np.zeros((len(test), n_classes))
+    shares[:, model.classes_] = model.predict_proba(features.take(test))
+    return shares

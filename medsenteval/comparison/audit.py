@@ -23,7 +23,7 @@ from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.running.rescoring import StoredJob, reopen
 from medsenteval.support.arrays import Floats, Singles
-from medsenteval.tasks.nearest_neighbours import evaluate_neighbours
+from medsenteval.tasks.classification import evaluate_neighbours
 
 #: Whitening with fewer texts than this for each dimension makes directions of noise as long as all others.
 TEXTS_PER_DIMENSION: Final = 5

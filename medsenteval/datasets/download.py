@@ -8,7 +8,6 @@ for errors that pass; the mirrors in order; size and SHA-256 at the end.
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import os
 import re
@@ -17,7 +16,7 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -93,13 +92,12 @@ def fetch(
     download: Download,
     folder: Path,
     *,
-    settings: FetchSettings | None = None,
+    settings: FetchSettings,
     progress: Progress | None = None,
     announce: Callable[[str], None] = lambda message: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Fetched:
     """Download a file into ``folder`` from the first address that gives the right one; one that is there already is kept."""
-    settings = settings or FetchSettings()
     target = folder / download.name
     if download.sha256 and target.is_file() and file_digest(target) == download.sha256:
         return Fetched(download.sha256, target.stat().st_size, download.urls[0])
@@ -189,14 +187,14 @@ def _read(response: http.client.HTTPResponse) -> bytes:
         raise _Passing(f"the connection was lost: {str(error) or type(error).__name__}") from error
 
 
-@contextlib.contextmanager
-def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.client.HTTPResponse]:
+def _request(request: urllib.request.Request, timeout: float) -> http.client.HTTPResponse:
     """Open an address; what goes wrong becomes either a passing or a lasting failure."""
     # Here and in redirects, because urllib would also open file: and ftp: addresses.
     if urlsplit(request.full_url).scheme not in ("http", "https"):
         raise _Lasting("is not an http or https address")
     try:
-        response = urllib.request.build_opener(_Redirects()).open(request, timeout=timeout)
+        response: http.client.HTTPResponse = urllib.request.build_opener(_Redirects()).open(request, timeout=timeout)
+        return response
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416:
@@ -212,5 +210,3 @@ def _request(request: urllib.request.Request, timeout: float) -> Iterator[http.c
         raise (_Lasting if lasting else _Passing)(f"cannot be reached: {error.reason}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise _Passing(f"cannot be reached: {str(error) or type(error).__name__}") from error
-    with response:
-        yield response

@@ -121,7 +121,7 @@ def _examine_split(name: str, split: Split, numbers: NDArray[np.intp], near: _Ne
     return SplitQuality(
         name=name,
         n=len(split),
-        n_empty=sum(1 for text in split.all_texts() if not text),
+        n_empty=list(split.all_texts()).count(""),
         n_equal_sides=0 if texts2 is None else sum(map(lambda a, b: a.casefold() == b.casefold(), split.texts, texts2)),
         n_repeated=len(split) - len(rows_of),
         n_contradicted=sum(map(len, contradicted)),

@@ -23,7 +23,7 @@ from medsenteval.probes import choose_backend
 from medsenteval.probes.features import Features
 from medsenteval.running.rescoring import StoredJob, reopen
 from medsenteval.running.result_store import load_results
-from medsenteval.tasks.nearest_neighbours import neighbour_shares
+from medsenteval.tasks.classification import neighbour_shares
 
 ROWS, DIMENSION, FOLDS = 160, 8, 4
 GROUPS = np.arange(ROWS) // 4
