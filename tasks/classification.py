@@ -90,7 +90,6 @@ def group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
 
 
 def classification_scores(task: Task, dataset: Dataset, outcome: Outcome, stacked: Stacked) -> Scores:
-    """Return the scores of what was predicted for the rows of each fold."""
     labels, rows = stacked.targets, stacked.rows
     gold = [labels[fold.rows] for fold in outcome.folds]
     predicted = [fold.predicted for fold in outcome.folds]

@@ -40,23 +40,21 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
     splits = {name: split if mteb else split.take(senteval_order(split)) for name, split in dataset.splits.items()}
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
     features, labels, rows = stacked.features, stacked.targets, stacked.rows
-    draws: list[tuple[Rows, Labels]] = []
-    used: list[int] = []
+    draws: list[tuple[Rows, Labels, int]] = []
     if mteb:
         if "train" not in rows or "test" not in rows or features.right is not None:
             raise SettingsError(f"{task.name}: mteb's few-shot protocol is for single texts with a training and a test split")
-        for chosen in mteb_experiments(labels[rows["train"]], settings.shots or 0, settings.draws):
-            draws.append((rows["test"], _fit_as_mteb(features, labels, rows["train"][chosen], rows["test"])))
-            used.append(len(chosen))
+        parts = [rows["train"][part] for part in mteb_experiments(labels[rows["train"]], settings.shots or 0, settings.draws)]
+        draws = [(rows["test"], _fit_as_mteb(features, labels, part, rows["test"]), len(part)) for part in parts]
     else:
         data = (choose_backend(settings, task.training), features, labels, len(dataset.label_names))
         for draw in range(settings.draws):
             folds, n_train = _one_draw(task, data, rows, settings, np.random.default_rng([settings.seed, draw]))
-            draws.append((np.concatenate([fold.rows for fold in folds]), np.concatenate([fold.predicted for fold in folds])))
-            used.append(n_train)
+            tested = np.concatenate([fold.rows for fold in folds])
+            draws.append((tested, np.concatenate([fold.predicted for fold in folds]), n_train))
     # Every part has a row of each label that the training rows have.
     notes = unseen_labels(labels, dataset.label_names, [rows["test"]], rows["train"]) if "train" in rows else ()
-    return _scores(task, dataset, stacked, draws, used, notes)
+    return _scores(task, dataset, stacked, draws, notes)
 
 
 def part_of_rows(labels: Labels, rows: Rows, settings: Settings, rng: np.random.Generator) -> Rows:
@@ -135,18 +133,18 @@ def _fit_as_mteb(features: Features, labels: Labels, train: Rows, test: Rows) ->
 
 
 def _scores(
-    task: Task, dataset: Dataset, stacked: Stacked, draws: list[tuple[Rows, Labels]], used: list[int], notes: tuple[str, ...]
+    task: Task, dataset: Dataset, stacked: Stacked, draws: list[tuple[Rows, Labels, int]], notes: tuple[str, ...]
 ) -> Scores:
-    labels, tested = stacked.targets, draws[0][0]
+    labels, tested, used = stacked.targets, draws[0][0], [n_train for _, _, n_train in draws]
     gold = labels[tested]
-    right = np.array([predicted == labels[rows] for rows, predicted in draws])
+    right = np.array([predicted == labels[rows] for rows, predicted, _ in draws])
     accuracies = right.mean(axis=1)
     baseline = 100 * float(np.bincount(gold).max()) / len(gold)
     metrics = [_accuracy(accuracies, baseline, len(gold))]
     details: dict[str, Any] = {"draw_accuracies": (100 * accuracies).tolist(), "training_rows": used}
     if task.positive_label is not None:
         positive = dataset.label_names.index(task.positive_label)
-        counts = np.array([two_by_two(gold == positive, predicted == positive)[:3] for _, predicted in draws])
+        counts = np.array([two_by_two(gold == positive, predicted == positive)[:3] for _, predicted, _ in draws])
         always = np.array(two_by_two(gold == positive, np.ones(len(gold), dtype=bool)))
         values = f1_from_counts(counts)
         baseline = 100 * float(f1_from_counts(always))

@@ -64,8 +64,7 @@ def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embe
     rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(dataset.splits)}
     sizes = [float(len(numbers)) for numbers in rows.values()]
     scored = correlate_parts({name: (predicted[numbers], gold[numbers]) for name, numbers in rows.items()})
-    means: list[Metric] = []
-    others: list[Metric] = []
+    metrics: list[Metric] = []
     for kind in CORRELATIONS:
         summary, subsets = scored["all"][kind], list(rows.values())
         for suffix, value, score in (
@@ -75,11 +74,10 @@ def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embe
         ):
             drawn = bootstrap(score, resamples=settings.resamples, rng=np.random.default_rng(settings.seed))
             interval = drawn.interval(confidence=CONFIDENCE, method="fisher")
-            metric = Metric(kind + suffix, value, interval.low, interval.high, 0.0, "fraction", len(gold))
-            (others if suffix else means).append(metric)
+            metrics.append(Metric(kind + suffix, value, interval.low, interval.high, 0.0, "fraction", len(gold)))
     subset_of = [name for name, split in dataset.splits.items() for _ in range(len(split))]
     return Scores(
-        metrics=(*means, *others),
+        metrics=tuple(sorted(metrics, key=lambda metric: metric.name not in CORRELATIONS)),
         n_train=0,
         n_test=len(gold),
         items={"id": split.ids, "gold": gold.tolist(), "predicted": predicted.tolist(), "subset": subset_of},

@@ -92,7 +92,6 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _check(manifest: Manifest, path: Path, wanted: str) -> None:
-    """Refuse a file that was not downloaded before, or is another one."""
     if not path.is_file():
         raise DataError(f"{manifest.name}: {path} is not there; fetch it without --offline, or bring it from another machine")
     digest = file_digest(path)

@@ -12,7 +12,6 @@ _WIDEST = 100
 
 
 def describe_dataset(dataset: Dataset, n_examples: int) -> str:
-    """Return a page about a data set as it was read."""
     parts = [f"{dataset.name}: {len(dataset):,} rows from {', '.join(dataset.files)}"]
     if dataset.synthetic:
         parts.append("SYNTHETIC SAMPLE DATA")

@@ -101,7 +101,6 @@ class Manifest:
 
 @cache
 def manifests() -> Mapping[str, Manifest]:
-    """Return every manifest by name, groups in order."""
     return {
         name: _manifest(name, group, **table)
         for group in _GROUPS

@@ -164,7 +164,6 @@ def _stage_copy(
 
 
 def _stage(match: Match, folder: Path) -> tuple[list[tuple[str, str]], list[str]]:
-    """Copy or convert the recognised files into the scratch folder."""
     origins: list[tuple[str, str]] = []
     notes: list[str] = []
     for file, candidate in match.found.items():

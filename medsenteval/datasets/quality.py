@@ -99,9 +99,7 @@ def _alike(one: str | None, other: str | None) -> bool:
 
 
 def _targets(split: Split) -> NDArray[Any]:
-    if split.labels is not None:
-        return split.labels
-    return np.zeros(len(split)) if split.scores is None else split.scores
+    return next((column for column in (split.labels, split.scores) if column is not None), np.zeros(len(split)))
 
 
 def _examine_split(name: str, split: Split, numbers: NDArray[np.intp], near: _Near) -> SplitQuality:

@@ -55,16 +55,11 @@ def wrong_answers(dataset: AnalogyDataset, embeddings: Embeddings) -> tuple[dict
     analogies = dict(dataset.chosen())
     text_of = {row: text for text, row in embeddings.row_of.items()}
     objects: dict[str, set[str]] = defaultdict(set)
-    members: dict[str, set[str]] = defaultdict(set)
+    relations_of: dict[str, set[str]] = defaultdict(set)
     for analogy in analogies.values():
         objects[analogy.relation].update(analogy.b, analogy.d)
-        members[analogy.relation].update((analogy.a, analogy.c, *analogy.b, *analogy.d))
-
-    def of_same_type(text: str, relation: str) -> bool:
-        kind = dataset.categories.get(relation)
-        others = (other for other in members if kind and other != relation and dataset.categories.get(other) == kind)
-        return any(text in members[other] for other in others)
-
+        for text in (analogy.a, analogy.c, *analogy.b, *analogy.d):
+            relations_of[text].add(analogy.relation)
     asked: dict[str, int] = defaultdict(int)
     wrong = []
     for question, guess in _guesses(posed):
@@ -74,9 +69,11 @@ def wrong_answers(dataset: AnalogyDataset, embeddings: Embeddings) -> tuple[dict
         if guess in posed.questions.answers[question]:
             continue
         text = text_of[int(posed.rows[guess])]
+        kind = dataset.categories.get(analogy.relation)
+        others = {dataset.categories.get(other) for other in relations_of[text] - {analogy.relation}}
         found = {
             "same relation": text in objects[analogy.relation],
-            "same type": of_same_type(text, analogy.relation),
+            "same type": bool(kind) and kind in others,
             "like b": _alike(text, analogy.b),
             "like c": _alike(text, (analogy.c,)),
             "like an answer": _alike(text, analogy.d),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import mean_share_interval
 from medsenteval.support.arrays import Floats
+from medsenteval.support.grouping import grouped
 from medsenteval.tasks.concepts.concept_dataset import ConceptDataset, Query
 from medsenteval.words.concepts.name_ranks import RankedNames, Score, rank_names
 
@@ -74,25 +75,17 @@ def evaluate_concepts(task: Task, dataset: Dataset, embeddings: Embeddings, sett
 
 def _ranked(dataset: ConceptDataset, queries: Sequence[Query], embeddings: Embeddings) -> tuple[RankedNames, NDArray[np.intp]]:
     """Rank the names for every part of every query; return the ranks and which query each part belongs to."""
-    rows_of: dict[str, list[int]] = defaultdict(list)
-    for row, ids in enumerate(dataset.concepts):
-        for concept in ids:
-            rows_of[concept].append(row)
-    right, left_out, parts, owner = [], [], [], []
-    for number, query in enumerate(queries):
+    rows_of = grouped((concept, row) for row, ids in enumerate(dataset.concepts) for concept in ids)
+    right = []
+    for query in queries:
         rows = {row for concept in query.concepts for row in rows_of.get(concept, ())} - {query.left_out}
-        found = np.array(sorted(rows), dtype=np.intp)
-        for part in query.parts:
-            parts.append(part)
-            right.append(found)
-            left_out.append(query.left_out)
-            owner.append(number)
+        right.append(np.array(sorted(rows), dtype=np.intp))
+    owner = np.repeat(np.arange(len(queries), dtype=np.intp), [len(query.parts) for query in queries])
+    names, left_out = embeddings.rows(dataset.names), np.array([query.left_out for query in queries], dtype=np.intp)
+    parts = embeddings.rows([part for query in queries for part in query.parts])
     score: Score = "dot" if dataset.options.get("score") == "dot" else "cosine"
     matrix = embeddings.matrix
-    ranked = rank_names(
-        matrix[embeddings.rows(parts)], matrix[embeddings.rows(dataset.names)], right, np.array(left_out, dtype=np.intp), score
-    )
-    return ranked, np.array(owner, dtype=np.intp)
+    return rank_names(matrix[parts], matrix[names], [right[query] for query in owner], left_out[owner], score), owner
 
 
 def _constant_ranks(concepts: Sequence[str]) -> NDArray[np.int64]:

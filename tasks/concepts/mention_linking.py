@@ -84,7 +84,6 @@ _Mention = tuple[Path, int, str, str]
 
 
 def _rows(builder: DatasetBuilder, file: Path, least: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield (line number, fields) of a file whose fields two bars separate."""
     for number, line in builder.filled_lines(file):
         found = [field.strip() for field in line.split("||")]
         if len(found) >= least:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.files import find_file, read_lines
+from medsenteval.support.grouping import grouped
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
 from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
 from medsenteval.tasks.reading.builder import DatasetBuilder, finite_number
@@ -35,18 +36,12 @@ def _read_synonyms(builder: DatasetBuilder, terminology: Terminology, frequencie
     options = builder.options
     scopes = ("exact",) if options["synonyms"] == "exact" else ("exact", "related")
     used = [each for each in terminology.names if each.text and each.scope in ("preferred", *scopes)]
-    dictionary: dict[str, tuple[str, ...]] = {}
-    row_of: dict[str, int] = {}
-    spelling: dict[str, str] = {}
-    meant: dict[str, list[str]] = {}
-    for each in used:
-        key = each.text.casefold()
-        if each.concept not in meant.setdefault(key, []):
-            meant[key].append(each.concept)
-        if options["dictionary"] == "all" or each.scope == "preferred":
-            text = spelling.setdefault(key, each.text)
-            dictionary[text] = tuple(dict.fromkeys([*dictionary.get(text, ()), each.concept]))
-            row_of.setdefault(key, len(row_of))
+    meant = grouped((each.text.casefold(), each.concept) for each in used)
+    listed = [each for each in used if options["dictionary"] == "all" or each.scope == "preferred"]
+    spelling = {each.text.casefold(): each.text for each in reversed(listed)}  # the first one stands
+    standing = grouped((spelling[each.text.casefold()], each.concept) for each in listed)
+    dictionary = {text: tuple(dict.fromkeys(concepts)) for text, concepts in standing.items()}
+    row_of = {text.casefold(): row for row, text in enumerate(dictionary)}
     names_of = Counter(concept for ids in dictionary.values() for concept in ids)
     preferred = {(each.concept, each.text.casefold()) for each in used if each.scope == "preferred"}
     counts = _frequencies(frequencies or builder.find(FREQUENCIES))
@@ -68,7 +63,7 @@ def _read_synonyms(builder: DatasetBuilder, terminology: Terminology, frequencie
             traits["depth"] = terminology.depths.get(each.concept, -1)
         if counts:
             traits["frequency"] = counts.get(each.concept, 0.0)
-        ids = (each.concept, *(concept for concept in meant[key] if concept != each.concept))
+        ids = tuple(dict.fromkeys([each.concept, *meant[key]]))
         queries[f"{each.concept}#{each.number}"] = Query((each.text,), ids, row_of.get(key, -1), traits)
     if not queries and options["wording"] != "all" and not any(each.wording for each in used):
         raise DataError(
@@ -83,7 +78,6 @@ def _read_synonyms(builder: DatasetBuilder, terminology: Terminology, frequencie
 
 
 def _frequencies(file: Path | None) -> dict[str, float]:
-    """Read identifiers and counts, separated by a tab."""
     if file is None:
         return {}
     if not file.is_file():

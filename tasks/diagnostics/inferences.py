@@ -42,7 +42,6 @@ def _read(name: str, bundled: Sequence[Inference], premises: Mapping[str, str], 
 
 
 def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    """Score the labels before and after the abbreviation is written out, and count what changed."""
     predicted, details = predict_split(task, dataset, embeddings, settings, ("before", "after"))
     gold = _gold(dataset.splits["before"])
     right = {when: predicted[when] == gold for when in ("before", "after")}
@@ -63,7 +62,6 @@ def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings
 
 
 def _evaluate_knowledge(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    """Score the labels of inferences, and of each kind of relation by itself."""
     predicted, details = predict_split(task, dataset, embeddings, settings, ("test",))
     split = dataset.splits["test"]
     gold, answers = _gold(split), predicted["test"]

@@ -102,14 +102,11 @@ def _with_typos() -> Iterator[tuple[str, str]]:
         words = text.split()
         long_words = [i for i, word in enumerate(words) if len(re.sub(r"\W", "", word)) >= 5]
         for i in rng.sample(long_words, max(1, len(long_words) // 4)):
-            words[i] = _swapped(words[i], rng)
+            word = words[i]
+            places = [at for at in range(1, len(word) - 2) if word[at] != word[at + 1] and word[at : at + 2].isalpha()]
+            place = rng.choice(places)
+            words[i] = word[:place] + word[place + 1] + word[place] + word[place + 2 :]
         yield text, " ".join(words)
-
-
-def _swapped(word: str, rng: random.Random) -> str:
-    places = [i for i in range(1, len(word) - 2) if word[i] != word[i + 1] and word[i : i + 2].isalpha()]
-    place = rng.choice(places)
-    return word[:place] + word[place + 1] + word[place] + word[place + 2 :]
 
 
 _MAKERS: Final[dict[str, Callable[[], Iterator[tuple[str, str]]]]] = {

@@ -160,7 +160,6 @@ def parse_sentences(builder: DatasetBuilder, file: Path, blocks: Blocks, scheme:
 
 
 def _parse(file: Path, lines: list[tuple[int, str]], types: tuple[str, ...], scheme: str) -> Tags | RejectedRow:
-    """Return a sentence's tags, or why and where it is rejected."""
     fields = [line.split("\t") for _, line in lines]
     # Neither a token nor its tag is empty or has blanks in it.
     single = [len(parts) == 2 and all(part.split() == [part] for part in parts) for parts in fields]

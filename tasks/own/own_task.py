@@ -106,7 +106,8 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
     )
     signed |= _options_of_kind(name, columns.kind, options)
     builder = DatasetBuilder(name, Path(), pairs="text2" in columns.of)
-    builder.options = {**{role: _signed(column) for role, column in columns.of.items()}, **signed}
+    # Bars separate the parts of a signature.
+    builder.options = {role: column.replace("%", "%25").replace("|", "%7C") for role, column in columns.of.items()} | signed
     builder.files = [Path(table) for table in dict.fromkeys(table.name for _, table in parts)]
     builder.notes = list(dict.fromkeys(note for _, table in parts for note in table.notes))
     if columns.kind == TAGGING:
@@ -145,7 +146,6 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
 
 
 def _common_columns(name: str, parts: Sequence[tuple[str, Table]]) -> list[str]:
-    """Return the columns that all tables have."""
     first, *others = (table for _, table in parts)
     common = [column for column in first.columns if all(column in table.columns for table in others)]
     if not common:
@@ -162,11 +162,6 @@ def _own_name(name: str) -> str:
             return name
         raise SettingsError(f"name={name}: a name has letters, digits and . : / - _ only") from None
     raise SettingsError(f"name={name}: this is the task {known}; choose another name")
-
-
-def _signed(column: str) -> str:
-    """Return a column's name as it can stand in a signature, whose parts are separated by bars."""
-    return column.replace("%", "%25").replace("|", "%7C")
 
 
 def _options_of_kind(name: str, kind: str, options: Mapping[str, str]) -> dict[str, str]:
@@ -231,7 +226,6 @@ def _metrics(name: str, kind: str, asked: str) -> tuple[str, ...]:
 
 
 def _describe(columns: Columns, dataset: Dataset) -> str:
-    """Say which column is what, and how many rows there are."""
     said = []
     splits = dataset.splits
     for role, column in columns.of.items():

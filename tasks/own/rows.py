@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,7 +49,7 @@ def read_rows(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], colum
             row: dict[str, Any] = {}
             try:
                 for role, cell in zip(columns.of, cells, strict=True):
-                    value = _TAKERS[role](cell)
+                    value = _taken(role, cell)
                     row[role] = _class_name(value, classes) if role == "label" and classes else value
             except _Bad as error:
                 builder.reject(file, number, f"column {columns.of[role]!r}: {error}")
@@ -96,46 +96,26 @@ def read_sentences(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], 
     return found
 
 
-def _take_text(cell: Any) -> str:
-    if cell is None:
+def _taken(role: str, cell: Any) -> Any:
+    """Return a cell as what its column is; only an id may be empty."""
+    listed = isinstance(cell, (list, tuple, dict))
+    if cell is None and role != "id":
         raise _Bad("empty")
-    if isinstance(cell, (list, tuple, dict)):
-        raise _Bad("a list or an object where a text is expected")
-    return _number_text(cell)
-
-
-def _take_name(cell: Any) -> Any:
-    if cell is None:
-        raise _Bad("empty")
-    return str(cell) if isinstance(cell, (list, tuple, dict)) else cell
-
-
-def _take_label(cell: Any) -> Any:
-    if isinstance(cell, (list, tuple, dict)) or (isinstance(cell, str) and _LIST.fullmatch(cell.strip())):
+    if role == "score":
+        if (value := finite_number(cell)) is None:
+            comma = isinstance(cell, str) and _NUMBER.fullmatch(cell.strip().replace(",", "."))
+            raise _Bad("a decimal comma; write a point" if comma else "not a finite number")
+        return value
+    if role in ("text", "text2"):
+        if listed:
+            raise _Bad("a list or an object where a text is expected")
+        return _number_text(cell)
+    if role == "label" and (listed or (isinstance(cell, str) and _LIST.fullmatch(cell.strip()))):
         raise DataError(
             "the label column holds lists, so that a text has several labels: a probe here chooses one of several classes, and "
             "an accuracy over sets of labels would not compare with anything. Make one column for each label and score each"
         )
-    return _take_name(cell)
-
-
-def _take_score(cell: Any) -> float:
-    value = finite_number(cell)
-    if value is None:
-        comma = isinstance(cell, str) and _NUMBER.fullmatch(cell.strip().replace(",", "."))
-        raise _Bad("empty" if cell is None else "a decimal comma; write a point" if comma else "not a finite number")
-    return value
-
-
-_TAKERS: Final[Mapping[str, Callable[[Any], Any]]] = {
-    "text": _take_text,
-    "text2": _take_text,
-    "label": _take_label,
-    "score": _take_score,
-    "group": _take_name,
-    "split": _take_name,
-    "id": lambda cell: cell if cell is None else _take_name(cell),
-}
+    return str(cell) if listed else cell
 
 
 def _class_name(value: Any, classes: Sequence[str]) -> Any:

@@ -12,8 +12,6 @@ LABELS = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS")
 SPLITS = ("train", "dev", "test")
 #: The larger edition, of which this one is a part.
 LARGE = "200k"
-
-
 #: The model hub's copies: labels as names, or as numbers beside them, with or without the abstract's id.
 COPY = Copy(
     CLASSIFICATION,
