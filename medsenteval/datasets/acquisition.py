@@ -56,8 +56,8 @@ def fetch_data_set(
             if offline:
                 _check(manifest, folder / download.name, wanted.sha256)
                 continue
-            bar = None if progress is None else progress(download.name)
             try:
+                bar = progress and progress(download.name)
                 got = fetch(wanted, folder, settings=settings, progress=bar, announce=announce)
             except DataError as error:
                 changed = " If the publisher changed the file on purpose: --accept-changed."

@@ -159,7 +159,9 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
     constant = summarise(constant_measures(asked, len(posed.rows)), relations, posed.names, dataset.categories)[2]
     metrics = []
     for name in METRICS:
-        low, high = _interval(name, by_relation, counted)
+        # Over questions where there is one relation only.
+        values = np.array([means[name] for means in by_relation.values()]) if len(by_relation) > 1 else counted.values(name)
+        low, high = mean_share_interval(values, confidence=CONFIDENCE)
         metrics.append(Metric(name, overall[name].mean, low, high, constant[name].mean, "fraction", len(asked)))
     per_question = {name: measures.values(name)[where].tolist() for name in METRICS}
     details: dict[str, Any] = {
@@ -168,8 +170,8 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
         "interval": "over relations" if len(by_relation) > 1 else "over questions",
         "coverage": posed.coverage,
         "relations": by_relation,
-        "categories": {category: _printed(summaries) for category, summaries in by_category.items()},
-        "overall": _printed(overall),
+        "categories": {name: {metric: asdict(each[metric]) for metric in each} for name, each in by_category.items()},
+        "overall": {metric: asdict(overall[metric]) for metric in overall},
     }
     relation_of = [posed.names[number] for number in posed.questions.relations]
     return Scores(
@@ -182,10 +184,6 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
     )
 
 
-def _printed(summaries: Mapping[str, Any]) -> dict[str, dict[str, float]]:
-    return {name: asdict(summary) for name, summary in summaries.items()}
-
-
 def _with_wrong_answers(measures: Measures, relations: NDArray[np.intp], unanswerable: NDArray[np.intp]) -> Measures:
     """Lower each relation's accuracy by its questions that no candidate answers."""
     answered = np.bincount(relations)
@@ -193,9 +191,3 @@ def _with_wrong_answers(measures: Measures, relations: NDArray[np.intp], unanswe
     return Measures(
         measures.acc * (answered / np.maximum(answered + wrong, 1))[relations], measures.map, measures.mrr, measures.ranks
     )
-
-
-def _interval(name: str, by_relation: Mapping[str, Mapping[str, float]], measures: Measures) -> tuple[float, float]:
-    """Return the interval of the mean over relations, or over questions where there is one relation only."""
-    values = np.array([means[name] for means in by_relation.values()])
-    return mean_share_interval(values if len(values) > 1 else measures.values(name), confidence=CONFIDENCE)

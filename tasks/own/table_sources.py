@@ -73,21 +73,20 @@ def hub_parts(name: str, revision: str = "") -> tuple[list[tuple[str, Table]], s
     described = metadata_load(card) if card.is_file() else None
     configs = (described or {}).get("configs") or []
     files_of = {str(each.get("config_name", "default")): each.get("data_files") for each in configs if isinstance(each, dict)}
-    tables = [f"*.{ending}{packed}" for ending in ENDINGS for packed in ("", ".gz")]
     if files_of:
         config = chosen[0] if chosen else next(iter(files_of))
         if config not in files_of or (not chosen and len(files_of) > 1):
             raise DataError(f"hf:{name}: name one of its configurations, as hf:{repository}:CONFIG: {', '.join(files_of)}")
         patterns = _patterns(files_of[config])
     else:
+        tables = [f"*.{ending}{packed}" for ending in ENDINGS for packed in ("", ".gz")]
         patterns = {"": [f"{chosen[0]}/*"] if chosen else tables}
     folder = fetched(commit, [pattern for each in patterns.values() for pattern in each])
     there = [path for path in sorted(folder.rglob("*")) if path.is_file() and ending_of(path) in ENDINGS]
     found = []
     for part, wanted in patterns.items():
-        matching = [
-            path for path in there if any(fnmatchcase(path.relative_to(folder).as_posix(), pattern) for pattern in wanted)
-        ]
+        names = {path: path.relative_to(folder).as_posix() for path in there}
+        matching = [path for path, name in names.items() if any(fnmatchcase(name, pattern) for pattern in wanted)]
         found += [(part, path) for path in matching] if part else name_splits(f"hf:{name}", matching)
     wanted_part = split_of(split) or split
     kept = [(part, path) for part, path in found if not split or (split_of(part) or part) == wanted_part]

@@ -48,13 +48,12 @@ def _read_word(builder: DatasetBuilder, pairs_file: Path, ratings_file: Path, sp
             split.reject(ratings_file, line, "this pair is rated before, and otherwise", f"pair {pair}")
     for line, (pair, first, second) in enumerate(tables[0][0][1:], start=2):
         ratings = ratings_of.get(pair, [])
-        numbers = [number for rating in ratings if (number := finite_number(rating)) is not None]
-        if not ratings:
-            split.reject(pairs_file, line, f"no ratings in {ratings_file.name}", f"pair {pair}")
-        elif len(numbers) < len(ratings):
-            split.reject(pairs_file, line, f"the ratings {ratings} are not five numbers", f"pair {pair}")
-        else:
+        numbers = [number for number in map(finite_number, ratings) if number is not None]
+        if numbers and len(numbers) == len(ratings):
             split.add(pairs_file, line, first, second, score=fmean(numbers), item=f"pair {pair}")
+        else:
+            reason = f"the ratings {ratings} are not five numbers" if ratings else f"no ratings in {ratings_file.name}"
+            split.reject(pairs_file, line, reason, f"pair {pair}")
 
 
 TASK = file_task("sentence", "BIOSSES", read, evaluate_similarity)

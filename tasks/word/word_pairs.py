@@ -80,7 +80,9 @@ def read_pairs(builder: DatasetBuilder, files: Sequence[Mapping[str, tuple[str, 
         elif options["multiword"] == "skip" and (" " in first or " " in second):
             left_out += 1
         else:
-            split.add(found, line, first, second, score=_snapped(score) if options.get("scores") == "thirds" else score)
+            value = finite_number(score) if options.get("scores") == "thirds" else None
+            # The nearest third is the level of a mean of ratings; what is no number stays as it is.
+            split.add(found, line, first, second, score=score if value is None else round(3 * value) / 3)
     if left_out:
         builder.notes.append(f"{left_out} pair(s) with a term of several words left out (multiword=skip)")
     return as_word_pairs(builder.build())
@@ -89,12 +91,6 @@ def read_pairs(builder: DatasetBuilder, files: Sequence[Mapping[str, tuple[str, 
 def as_word_pairs(dataset: Dataset) -> WordPairs:
     """Return a data set of pairs as one whose single words are encoded too."""
     return WordPairs(**{field.name: getattr(dataset, field.name) for field in fields(dataset)})
-
-
-def _snapped(score: str) -> str | float:
-    """Move a score to the nearest third, the level of a mean of five ratings; what is no number stays as it is."""
-    value = finite_number(score)
-    return score if value is None else round(3 * value) / 3
 
 
 def _rows(builder: DatasetBuilder, file: Path, scores: tuple[str, ...]) -> Iterator[tuple[int, str, str, str]]:
