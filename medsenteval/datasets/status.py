@@ -67,8 +67,8 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
         # Other sets may live in the same folder: then only what looks like a file of this one makes it found.
         shared = any(each is not manifest and where_is(each, root) == folder for each in manifests().values())
         candidates = list(candidates_below(folder))
-        found = any(each.name_rank(file) is not None and each.shows(file) for file in manifest.files for each in candidates)
-        state = UNREADABLE if found or (candidates and not shared) else MISSING
+        named = any(each.name_rank(file) is not None and each.shows(file) for file in manifest.files for each in candidates)
+        state = UNREADABLE if named or (candidates and not shared) else MISSING
         packed = [each.name for each in candidates if archive_kind(each.path)] if state == UNREADABLE and not shared else []
         if packed:
             problem += f". It is packed: medsenteval data prepare {manifest.name} --from {root / packed[0]}"

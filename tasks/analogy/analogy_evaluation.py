@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -125,9 +125,9 @@ def pose(dataset: AnalogyDataset, embeddings: Embeddings) -> Posed:
     coverage |= {"candidates": len(rows), "candidates_unknown": len(listed) - len(rows)}
     if not ids:
         dropped = {name.removeprefix("dropped_"): n for name, n in coverage.items() if name.startswith("dropped") and n}
-        listed = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in dropped.items())
+        reasons = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in dropped.items())
         counted = f"{coverage['analogies']:,} analogies, {coverage['candidates']:,} candidates"
-        raise DataError(f"{dataset.name}: no analogy can be asked: {counted}; {listed}")
+        raise DataError(f"{dataset.name}: no analogy can be asked: {counted}; {reasons}")
     *numbers, answer_rows, excluded_rows = zip(*columns, strict=True)
     of_relation, of_exemplar, of_query = (np.array(column, dtype=np.intp) for column in numbers)
     questions = Questions(
@@ -154,7 +154,9 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
     relations, counted = asked.relations, measures
     if dataset.options["legacy_unanswerable"] == "yes" and dataset.options["setting"] == "single-answer":
         # The released code counts these as wrong in accuracy and leaves them out of MAP and MRR.
-        counted = _with_wrong_answers(measures, relations, posed.unanswerable)
+        answered = np.bincount(relations)
+        wrong = np.bincount(posed.unanswerable, minlength=len(answered))[: len(answered)]
+        counted = replace(measures, acc=measures.acc * (answered / np.maximum(answered + wrong, 1))[relations])
     by_relation, by_category, overall = summarise(counted, relations, posed.names, dataset.categories)
     constant = summarise(constant_measures(asked, len(posed.rows)), relations, posed.names, dataset.categories)[2]
     metrics = []
@@ -181,13 +183,4 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
         items={"id": posed.ids, "relation": relation_of, **per_question},
         senteval={**{name: overall[name].mean for name in METRICS}, "relations": by_relation, "ntest": len(asked)},
         details=details,
-    )
-
-
-def _with_wrong_answers(measures: Measures, relations: NDArray[np.intp], unanswerable: NDArray[np.intp]) -> Measures:
-    """Lower each relation's accuracy by its questions that no candidate answers."""
-    answered = np.bincount(relations)
-    wrong = np.bincount(unanswerable, minlength=len(answered))[: len(answered)]
-    return Measures(
-        measures.acc * (answered / np.maximum(answered + wrong, 1))[relations], measures.map, measures.mrr, measures.ranks
     )

@@ -44,7 +44,9 @@ def evaluate_concepts(task: Task, dataset: Dataset, embeddings: Embeddings, sett
         answers[query] += ("+" if answers[query] else "") + ("-" if row < 0 else "|".join(dataset.concepts[row]))
     concepts = [query.concepts[0] for query in queries]
     measured = measures_of_ranks(ranks)
-    constant = measures_of_ranks(_constant_ranks(concepts)).mean(axis=1)
+    # The best constant list of answers for all queries has the most frequent concept first.
+    place = {concept: rank for rank, (concept, _) in enumerate(Counter(concepts).most_common(), start=1)}
+    constant = measures_of_ranks(np.array([place[concept] for concept in concepts])).mean(axis=1)
     whole = _with_intervals(measured, concepts)
     metrics = []
     for (name, unit), baseline in zip(METRICS.items(), constant, strict=True):
@@ -86,12 +88,6 @@ def _ranked(dataset: ConceptDataset, queries: Sequence[Query], embeddings: Embed
     score: Score = "dot" if dataset.options.get("score") == "dot" else "cosine"
     matrix = embeddings.matrix
     return rank_names(matrix[parts], matrix[names], [right[query] for query in owner], left_out[owner], score), owner
-
-
-def _constant_ranks(concepts: Sequence[str]) -> NDArray[np.int64]:
-    """Return the ranks under one list of answers for all queries: the best constant answer, the most frequent concept first."""
-    place = {concept: rank for rank, (concept, _) in enumerate(Counter(concepts).most_common(), start=1)}
-    return np.array([place[concept] for concept in concepts], dtype=np.int64)
 
 
 def _with_intervals(measured: Floats, concepts: Sequence[str]) -> dict[str, tuple[float, float, float]]:

@@ -40,7 +40,7 @@ class TaggedSentences(Split):
                 raise ValueError(f"sentence {name} has {len(tokens)} tokens and {len(tags)} tags")
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> TaggedSentences:
-        tokens, tags = (tuple(column[i] for i in rows) for column in (self.tokens, self.tags))
+        tokens, tags = tuple(self.tokens[i] for i in rows), tuple(self.tags[i] for i in rows)
         return TaggedSentences(**vars(super().take(rows)), tokens=tokens, tags=tags)
 
     def all_texts(self) -> Iterator[str]:

@@ -144,10 +144,15 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         "unknown_words": table.report(test.tokens),
         "final_loss": [losses[-1] for _, losses in runs],
     }
+    metrics = []
+    for name, rate in _RATES.items():
+        value, (low, high) = float(rate(counts.sum(axis=1)).mean()), rate_interval(counts, name, confidence=CONFIDENCE)
+        # The best constant answer is O for every word: no entity, F1 0.
+        metrics.append(Metric(name, 100 * value, 100 * low, 100 * high, 0.0, "percent", counts.shape[1]))
     if "devel" in scored:
         details["devel_f1"] = [_mean_f1(parts["devel"], [found["devel"]]) for found, _ in runs]
     return Scores(
-        metrics=tuple(_metric(name, counts) for name in _RATES),
+        metrics=tuple(metrics),
         n_train=len(training),
         n_test=len(test),
         items=_items(splits["test"], types, test, predicted, counts),
@@ -208,13 +213,6 @@ def _mean_f1(part: _Part, runs: Sequence[Entities], kind: int | None = None) -> 
     found = runs if kind is None else [entities.of_kind(kind) for entities in runs]
     counts = np.stack([count_matches(gold, entities, len(part)).sum(axis=0) for entities in found])
     return 100 * float(f1_from_counts(counts).mean())
-
-
-def _metric(name: Rate, counts: Counts) -> Metric:
-    low, high = rate_interval(counts, name, confidence=CONFIDENCE)
-    value = float(_RATES[name](counts.sum(axis=1)).mean())
-    # The best constant answer is O for every word: no entity, F1 0.
-    return Metric(name, 100 * value, 100 * low, 100 * high, 0.0, "percent", counts.shape[1])
 
 
 def _items(

@@ -63,7 +63,9 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
         found = _measured(task, measure, scored, vectors, settings)
     for values in found.values():
         values[~known[kept]] = 0.0
-    chosen, by_measure = _chosen(found, scored)
+    assert scored.scores is not None
+    by_measure = {name: {"spearman": correlation("spearman", values, scored.scores)[0]} for name, values in found.items()}
+    chosen = max(by_measure, key=lambda name: by_measure[name]["spearman"])  # the first of equal ones
     scores = score_similarity(task, scored, found[chosen], settings)
     gold, predicted = (np.array(scores.items[name], dtype=np.float64) for name in ("gold", "predicted"))
     kendall = correlation_metric("kendall", predicted, gold, settings)
@@ -103,13 +105,6 @@ def _measured(task: Task, measure: str, split: Split, vectors: EncodedTerms, set
     wanted = vectors.measures if measure == BEST else (vectors.measure(measure, "avg_cos"),)
     found = vectors.similarities(wanted, vectors.numbers(split.texts), vectors.numbers(split.texts2 or ()))
     return {name: np.round(values, _DIGITS) for name, values in found.items()}
-
-
-def _chosen(found: dict[str, Floats], split: Split) -> tuple[str, dict[str, dict[str, float]]]:
-    """Return the measure that correlates best, the first of equal ones, and what each scores."""
-    assert split.scores is not None
-    by_measure = {name: {"spearman": correlation("spearman", values, split.scores)[0]} for name, values in found.items()}
-    return max(by_measure, key=lambda name: by_measure[name]["spearman"]), by_measure
 
 
 def _word_task(name: str) -> Task:
