@@ -58,7 +58,7 @@ def _tasks(place: str, names: str) -> TaskTable:
 #: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
 TASK_GROUPS: Final[dict[str, TaskTable]] = {
     "sentence": _tasks("sentence.{}:TASK", "MedNLI RQE PubMed20K PICO VaccineSA CitationSA BioC BioASQ ClinicalSTS BIOSSES"),
-    "analogy": _tasks("analogy.bmass:TASK", "BMASS") | _tasks("analogy.general_analogies:TASKS", "Google MSR BATS"),
+    "analogy": _tasks("analogy.analogy_sets:TASKS", "BMASS Google MSR BATS"),
     "ner": _tasks("ner.corpus:TASKS", "AnatEM BC2GM BC4CHEMD JNLPBA NCBI-disease BC5CDR Linnaeus"),
     "general": _tasks(
         "general.senteval_tasks:TASKS",
