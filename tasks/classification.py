@@ -113,9 +113,8 @@ def classification_scores(task: Task, dataset: Dataset, outcome: Outcome, stacke
         legacy["f1"] = float(np.round(np.mean([round(value, 2) for value in fold_f1s]), 2))
         if task.protocol == "nested":
             legacy["F1score"] = legacy["f1"]  # MedSentEval's key for BioC
-    legacy |= {"ndev": n_dev, "ntest": n_test}
     n_train = n_test if task.protocol == "nested" else len(rows["train"])
-    legacy |= {"n_train": n_train, "n_rejected": len(dataset.rejected)}
+    legacy |= {"ndev": n_dev, "ntest": n_test, "n_train": n_train, "n_rejected": len(dataset.rejected)}
     probabilities = np.concatenate([fold.probabilities for fold in outcome.folds])
     return Scores(
         metrics=tuple(metrics),

@@ -14,6 +14,7 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -53,18 +54,12 @@ def archive_kind(path: Path) -> str:
     """Return zip, rar, gz, bz2, xz, tar or 7z by what the file holds, "" for anything else; a Word document is no archive."""
     head = read_bytes(path, 512)
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
-    if kind == "zip" and _is_office_document(path):
-        return ""
+    if kind == "zip":
+        with suppress(*DAMAGED), zipfile.ZipFile(path) as archive:
+            if archive.NameToInfo.keys() & {"[Content_Types].xml", "word/document.xml"}:
+                return ""
     # A tape archive has its mark behind the first header's name, mode, sizes and times.
     return "tar" if not kind and head[257:262] == b"ustar" else kind
-
-
-def _is_office_document(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "[Content_Types].xml" in archive.NameToInfo or "word/document.xml" in archive.NameToInfo
-    except DAMAGED:
-        return False
 
 
 def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 0) -> list[Path]:

@@ -102,9 +102,8 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
         unpack(bundle, scratch / "bundle")
         folder = scratch / "bundle"
         if not (folder / _LIST).is_file():
-            raise DataError(
-                f"{bundle}: no bundle of this toolkit, it has no {_LIST}; for other archives: medsenteval data prepare"
-            )
+            other = "for other archives: medsenteval data prepare"
+            raise DataError(f"{bundle}: no bundle of this toolkit, it has no {_LIST}; {other}")
         names, digest_of = _listed(folder / _LIST, bundle)
         present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {_LIST, _TERMS}
         if odd := sorted(digest_of.keys() ^ present):

@@ -132,9 +132,8 @@ def _attempt(url: str, download: Download, target: Path, settings: FetchSettings
         resumed = _receive(url, part, download.size, settings, progress)
         size, digest = part.stat().st_size, file_digest(part)
         if download.size not in (None, size) or download.sha256 not in ("", digest):
-            reason = (
-                f"serves another file: {size:,} bytes with SHA-256 {digest[:12]}..., not the {download.sha256[:12]}... expected"
-            )
+            served = f"{size:,} bytes with SHA-256 {digest[:12]}..."
+            reason = f"serves another file: {served}, not the {download.sha256[:12]}... expected"
             # What was fetched in two goes may be halves of two files; one whole go tells.
             raise _Passing(reason, wait=0.0, anew=True) if resumed else _Lasting(reason)
         if WEB_PAGE.match(read_bytes(part, 1024)):

@@ -106,8 +106,7 @@ def _options(task: Task, settings: Settings) -> dict[str, str]:
     chosen = {name: allowed[0] for name, allowed in task.options.items()}
     for name, value in settings.task_options.get(task.name, {}).items():
         if name not in task.options:
-            known = ", ".join(task.options) or "none"
-            raise SettingsError(f"{task.name} has no reading option {name!r}; it has: {known}")
+            raise SettingsError(f"{task.name} has no reading option {name!r}; it has: {', '.join(task.options) or 'none'}")
         if value not in task.options[name]:
             raise SettingsError(f"{task.name}: {name} is {value!r}; it can be {', '.join(task.options[name])}")
         chosen[name] = value

@@ -152,8 +152,6 @@ def _best(manifest: Manifest, file: DataFile, candidates: Sequence[Candidate]) -
     best = min(key for key, _ in ranked)
     equals = [candidate for key, candidate in ranked if key == best]
     if len({candidate.sha256 for candidate in equals}) > 1:
-        listed = ", ".join(candidate.name for candidate in equals[:5])
-        raise DataError(
-            f"{manifest.name}: several files could be {file.path}: {listed}; name the one that is meant with --from"
-        )
+        listed = f"{file.path}: {', '.join(candidate.name for candidate in equals[:5])}"
+        raise DataError(f"{manifest.name}: several files could be {listed}; name the one that is meant with --from")
     return equals[0]

@@ -82,8 +82,8 @@ def _treated(swapped: str) -> Iterator[tuple[str, str]]:
 
 
 def _other_side() -> Iterator[tuple[str, str]]:
-    for template, organ, side in product(LISTS.patterns["sided"], LISTS.paired_organs, ("left", "right")):
-        other = "right" if side == "left" else "left"
+    sides = (("left", "right"), ("right", "left"))
+    for template, organ, (side, other) in product(LISTS.patterns["sided"], LISTS.paired_organs, sides):
         yield template.format(side=side, organ=organ), template.format(side=other, organ=organ)
 
 

@@ -121,8 +121,8 @@ def _named(name: str, columns: Sequence[str], role: str, column: str) -> str:
     """Return the column that a user names, in any case if only one is meant."""
     found = [each for each in columns if each == column] or [each for each in columns if name_key(each) == name_key(column)]
     if len(found) != 1:
-        raise DataError(f"{name}: {role}={column}: {'several columns have' if found else 'no column has'} this name; "
-                        f"there are {_listed(columns)}")  # fmt: skip
+        known = f"{'several columns have' if found else 'no column has'} this name; there are {_listed(columns)}"
+        raise DataError(f"{name}: {role}={column}: {known}")
     return found[0]
 
 

@@ -33,9 +33,8 @@ def read(builder: DatasetBuilder) -> None:
     for name, candidates in FILES.items():
         later = name == "test" and builder.edition
         if name == "test" and not later and not builder.find(*candidates) and (other := builder.find(*MEDIQA_FILES)):
-            raise builder.missing(
-                *candidates[:3], reasons=[f"{other.name} is another test set, of MEDIQA 2019: --option RQE.test={MEDIQA}"]
-            )
+            reason = f"{other.name} is another test set, of MEDIQA 2019: --option RQE.test={MEDIQA}"
+            raise builder.missing(*candidates[:3], reasons=[reason])
         file = builder.require(*(MEDIQA_FILES if later else candidates))
         split = builder.split(name)
         if file.suffix.casefold() == ".xml":
@@ -52,9 +51,8 @@ def _add_legacy(file: Path, number: int, split: SplitBuilder, line: str) -> None
     """Add a line of tab-separated fields as MedSentEval did; the texts keep their blanks."""
     fields = line.strip().split("\t")
     if len(fields) < 4:
-        split.reject(
-            file, number, f"{len(fields)} field(s): MedSentEval lost this line", f"pid {fields[0]}" if len(fields) > 1 else ""
-        )
+        item = f"pid {fields[0]}" if len(fields) > 1 else ""
+        split.reject(file, number, f"{len(fields)} field(s): MedSentEval lost this line", item)
         return
     pid, value, chq, faq = fields[:4]
     split.add(file, number, chq, faq, label=value, group=clean_text(chq), item=f"pid {pid}", clean=str)

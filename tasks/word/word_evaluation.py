@@ -15,11 +15,10 @@ from typing import Final
 
 import numpy as np
 
-from medsenteval.contracts import Dataset, Embeddings, Scores, Split, Task
+from medsenteval.contracts import Dataset, Embeddings, Scores, Task
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.settings import Settings
 from medsenteval.statistics import correlation
-from medsenteval.support.arrays import Floats
 from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.tasks.similarity import correlation_metric, predict_similarity, score_similarity
@@ -59,8 +58,13 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
     if measure == COSINE:
         predicted, _, _ = predict_similarity(task, scored, embeddings, settings)
         found = {COSINE: predicted}
+    elif settings.similarity is not None:
+        raise SettingsError(f"{task.name}: measure={measure} and a similarity of your own exclude each other")
     else:
-        found = _measured(task, measure, scored, vectors, settings)
+        # Under one measure, or under every one that fits the encoder.
+        wanted = vectors.measures if measure == BEST else (vectors.measure(measure, "avg_cos"),)
+        measured = vectors.similarities(wanted, vectors.numbers(scored.texts), vectors.numbers(scored.texts2 or ()))
+        found = {name: np.round(values, _DIGITS) for name, values in measured.items()}
     for values in found.values():
         values[~known[kept]] = 0.0
     assert scored.scores is not None
@@ -96,15 +100,6 @@ def evaluate_word_pairs(task: Task, dataset: Dataset, embeddings: Embeddings, se
         },
         notes=tuple(notes),
     )
-
-
-def _measured(task: Task, measure: str, split: Split, vectors: EncodedTerms, settings: Settings) -> dict[str, Floats]:
-    """Return the similarities under one measure, or under every one that fits the encoder."""
-    if settings.similarity is not None:
-        raise SettingsError(f"{task.name}: measure={measure} and a similarity of your own exclude each other")
-    wanted = vectors.measures if measure == BEST else (vectors.measure(measure, "avg_cos"),)
-    found = vectors.similarities(wanted, vectors.numbers(split.texts), vectors.numbers(split.texts2 or ()))
-    return {name: np.round(values, _DIGITS) for name, values in found.items()}
 
 
 def _word_task(name: str) -> Task:
