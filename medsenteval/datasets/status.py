@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.datasets.archives import archive_kind
-from medsenteval.datasets.locate import differences, load_dataset, locate, shortages
+from medsenteval.datasets.completeness import differences, shortages
+from medsenteval.datasets.locate import load_dataset, locate
 from medsenteval.datasets.manifest import Manifest, manifests
 from medsenteval.datasets.recognise import candidates_below
 from medsenteval.errors import DataError, DataMissingError

@@ -94,6 +94,8 @@ class SplitBuilder:
     def build(self) -> Split:
         columns: tuple[Any, ...] = tuple(zip(*self._rows, strict=True)) or ((),) * 5
         ids, texts, texts2, targets, groups = columns
+        if None in groups and set(groups) != {None}:
+            raise DataError(f"of {len(ids)} rows {groups.count(None)} have no group; all rows need one, or none")
         return Split(
             ids=ids,
             texts=texts,

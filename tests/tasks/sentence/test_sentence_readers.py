@@ -357,6 +357,18 @@ def test_rows_are_added_whole_or_not_at_all() -> None:
     assert other.scores.tolist() == [10.0]
 
 
+def test_a_split_has_groups_for_all_rows_or_for_none() -> None:
+    def groups(*given: str | None) -> tuple[str, ...] | None:
+        builder = SplitBuilder(("a",), [], False)
+        for number, group in enumerate(given):
+            assert builder.add(Path("f"), number, "text", label="a", group=group)
+        return builder.build().groups
+
+    assert (groups("p", "q", "p"), groups(None, None), groups()) == (("p", "q", "p"), None, None)
+    with pytest.raises(DataError, match="of 3 rows 1 have no group; all rows need one, or none"):
+        groups("p", None, "q")
+
+
 @pytest.mark.parametrize(
     ("n", "said"),
     [(0, "it is empty"), (5, "it holds 0, 1, 2, 3, 4"), (7, "it holds 0, 1, 2, 3, 4 and 2 more")],
