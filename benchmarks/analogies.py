@@ -87,10 +87,11 @@ def bare_products(candidates: Candidates, vectors: np.ndarray, questions: Questi
     a = vectors[questions.exemplar_a]
     per_relation = len(a) // n_relations
     out = np.empty((len(candidates), 2 * per_relation), dtype=np.float32)
+    unit = candidates.unit(slice(None)).astype(np.float32)
     started = time.perf_counter()
     for relation in range(n_relations):
         rows = slice(relation * per_relation, (relation + 1) * per_relation)
-        np.matmul(candidates.unit, np.concatenate([a[rows], b[rows]]).T, out=out)
+        np.matmul(unit, np.concatenate([a[rows], b[rows]]).T, out=out)
     return time.perf_counter() - started
 
 
@@ -98,12 +99,13 @@ def naive_relation(candidates: Candidates, vectors: np.ndarray, questions: Quest
     """Score the first relation with a product and a sort of every question's scores; returns seconds and the metrics."""
     rows = np.flatnonzero(questions.relations == 0)
     measured = []
+    unit = candidates.unit(slice(None)).astype(np.float32)
     started = time.perf_counter()
     for begin in range(0, len(rows), 500):
         batch = rows[begin : begin + 500]
         e, q = questions.exemplars[batch], questions.queries[batch]
         wanted = vectors[questions.exemplar_b.values[e]] - vectors[questions.exemplar_a[e]] + vectors[questions.query_terms[q]]
-        scores = wanted @ candidates.unit.T
+        scores = wanted @ unit.T
         ranking = np.argsort(-scores, axis=1)
         for i, row in enumerate(batch):
             right = np.flatnonzero(np.isin(ranking[i], questions.answers[row])) + 1

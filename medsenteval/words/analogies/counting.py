@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from medsenteval.support.arrays import Counts, Rows, Singles
+from medsenteval.support.arrays import Counts, Floats, Rows
 from medsenteval.support.compiling import compiled_loop
 
 #: Candidates that are compared together: their factors with a relation's terms stay in a core's own cache.
@@ -26,9 +26,9 @@ _WORTH_COMPILING: Final = 1_000_000_000
 class Factors(NamedTuple):
     """What the scores of a block are made of: rows of exemplars (``first``, ``scale``) and of queries (``second``)."""
 
-    first: Singles
-    second: Singles
-    scale: Singles
+    first: Floats
+    second: Floats
+    scale: Floats
 
 
 class Constants(NamedTuple):
@@ -38,9 +38,9 @@ class Constants(NamedTuple):
     v is surely better where z > margin and surely worse where z < -margin.
     """
 
-    weight: Singles
-    offset: Singles
-    margin: Singles
+    weight: Floats
+    offset: Floats
+    margin: Floats
 
 
 class BlockCounts(NamedTuple):
@@ -60,23 +60,21 @@ def count_block(
     form: str, factors: Factors, exemplars: Rows, queries: Rows, constants: Constants, *, compiled: bool
 ) -> BlockCounts:
     """Compare all candidates of a block with answers, given by the rows of their exemplars and queries among the factors."""
-    room = len(exemplars)
-    while compiled:
-        better, pairs = np.zeros(len(exemplars), dtype=np.int64), np.empty((2, room), dtype=np.intp)
-        n_unclear = _compiled_count()(form == "product", *factors, exemplars, queries, *constants, better, *pairs)
-        if n_unclear <= room:
-            return BlockCounts(better, pairs[0, :n_unclear], pairs[1, :n_unclear])
-        room = n_unclear
-    better, unclear = np.zeros(len(exemplars), dtype=np.int64), [np.zeros((2, 0), dtype=np.intp)]
-    for begin in range(0, len(exemplars), _ANSWERS):
-        part = slice(begin, begin + _ANSWERS)
+    better, asked = np.zeros(len(exemplars), dtype=np.int64), np.arange(len(exemplars))
+    if compiled:
+        # Only answers with a rival that is unclear are looked at again.
+        surely_worse = np.zeros_like(better)
+        _compiled_count()(form == "product", *factors, exemplars, queries, *constants, better, surely_worse)
+        asked = np.flatnonzero(better + surely_worse < factors.first.shape[1])
+    unclear = [np.zeros((2, 0), dtype=np.intp)]
+    for begin in range(0, len(asked), _ANSWERS):
+        part = asked[begin : begin + _ANSWERS]
         x, y = factors.first[exemplars[part]], factors.second[queries[part]]
         weight, offset, margin = (values[part, None] for values in constants)
-        with np.errstate(over="ignore", invalid="ignore"):
-            z = x * y - offset * factors.scale[exemplars[part]] if form == "product" else x + weight * y - offset
-            better[part] = np.count_nonzero(z > margin, axis=1)
-            answers, places = np.nonzero(~(np.abs(z) > margin))
-            unclear.append(np.stack([answers + begin, places]))
+        z = x * y - offset * factors.scale[exemplars[part]] if form == "product" else x + weight * y - offset
+        better[part] = np.count_nonzero(z > margin, axis=1)
+        answers, places = np.nonzero(~(np.abs(z) > margin))
+        unclear.append(np.stack([part[answers], places]))
     return BlockCounts(better, *np.concatenate(unclear, axis=1))
 
 
@@ -86,35 +84,28 @@ def _compiled_count() -> Any:
 
 
 def _count(  # type: ignore[no-untyped-def]
-    product, first, second, scale, exemplars, queries, weight, offset, margin, better, unclear_answers, unclear_places
+    product, first, second, scale, exemplars, queries, weight, offset, margin, better, worse
 ):
-    """Add to ``better``, write down unclear pairs as far as there is room, and return how many there are.
+    """Add to ``better`` and ``worse`` how many candidates surely are so.
 
-    Straight loops without a branch over parts that begin at zero: the compiler handles eight or sixteen candidates at a time.
-    Counters are as narrow as what is compared, because a comparison's result can then be added as it comes.
+    Straight loops without a branch over parts that begin at zero: the compiler handles several candidates at a time.
     """
-    width, n_unclear = first.shape[1], 0
-    z = np.empty(_PART, dtype=np.float32)
+    width = first.shape[1]
+    z = np.empty(_PART)
     for begin in range(0, width, _PART):
         n = min(_PART, width - begin)
         for k in range(len(exemplars)):
             x, y = first[exemplars[k], begin : begin + n], second[queries[k], begin : begin + n]
             f, w, t, m = scale[exemplars[k], begin : begin + n], weight[k], offset[k], margin[k]
-            above, below = np.int32(0), np.int32(0)
             if product:
                 for v in range(n):
                     z[v] = x[v] * y[v] - t * f[v]
             else:
                 for v in range(n):
                     z[v] = x[v] + w * y[v] - t
+            above, below = 0, 0
             for v in range(n):
-                above = np.int32(above + np.int32(z[v] > m))
-                below = np.int32(below + np.int32(z[v] < -m))
+                above += z[v] > m
+                below += z[v] < -m
             better[k] += above
-            if above + below < n:
-                for v in range(n):
-                    if not abs(z[v]) > m:
-                        if n_unclear < len(unclear_places):
-                            unclear_answers[n_unclear], unclear_places[n_unclear] = k, begin + v
-                        n_unclear += 1
-    return n_unclear
+            worse[k] += below

@@ -96,7 +96,8 @@ def _train_logistic(
     intercepts = np.empty(len(members))
     for i in range(len(members)):
         chosen = members[i]
-        drawn = candidates.unit[rng.integers(0, len(candidates), len(chosen))].astype(np.float64)
+        # In float32 like the encoder's vectors.
+        drawn = candidates.unit(rng.integers(0, len(candidates), len(chosen))).astype(np.float32).astype(np.float64)
         rows = np.concatenate([unit(b[chosen]), unit(a[chosen]), drawn])
         labels = np.repeat([1, 0], [len(chosen), 2 * len(chosen)])
         fitted = LogisticRegression(C=1.0, max_iter=1000).fit(rows, labels)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from medsenteval.support.arrays import Counts, Floats, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.words.analogies.candidate_scores import Score
-from medsenteval.words.analogies.counting import Constants, count_block
+from medsenteval.words.analogies.counting import count_block
 from medsenteval.words.analogies.questions import Questions, Ragged
 
 #: Names of the metrics in the order of the paper's tables.
 METRICS: Final = ("acc", "map", "mrr")
 #: Products of a block with all exemplars and queries, and the candidates of a block at the least and at the most.
-_PRODUCTS: Final = 1 << 22
+_PRODUCTS: Final = 1 << 21
 _FEWEST: Final = 64
 _MOST: Final = 4096
 
@@ -54,8 +54,8 @@ def rank_answers(score: Score, exemplars: Rows, queries: Rows, answers: Rows) ->
     """Return the rank of candidate ``answers[i]`` under exemplar ``exemplars[i]`` and query ``queries[i]``, 1 for the best.
 
     Ties go to the earlier candidate. Nothing is sorted or stored: blocks of candidates are multiplied with all exemplars and
-    queries in float32, and whatever is closer than float32 can tell is decided by the exact score. The ranks are therefore
-    those of a full float64 sort.
+    queries, and whatever is too close for products of a matrix library is decided by the exact score. The ranks are therefore
+    those of a full sort.
     """
     if not len(answers):
         return np.zeros(0, dtype=np.int64)
@@ -63,7 +63,7 @@ def rank_answers(score: Score, exemplars: Rows, queries: Rows, answers: Rows) ->
     order = np.lexsort((exemplars, queries))
     exemplars, queries, answers = exemplars[order], queries[order], answers[order]
     exact = score.exact(exemplars, queries, answers)
-    constants = Constants(*(values.astype(np.float32) for values in score.constants(exemplars, queries, exact)))
+    constants = score.constants(exemplars, queries, exact)
     n_candidates = len(score.candidates)
     width = int(np.clip(_PRODUCTS // (exemplars.max() + queries.max() + 2), _FEWEST, _MOST))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from medsenteval.errors import SettingsError
 from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore, Score
-from medsenteval.words.analogies.counting import BlockCounts, Constants, count_block
+from medsenteval.words.analogies.counting import BlockCounts, count_block
 from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import _contained, constant_measures, rank_answers
 from medsenteval.words.analogies.questions import Questions, Ragged
@@ -138,7 +138,7 @@ def count_all(score: Score, n_rows: int, compiled: bool) -> tuple[BlockCounts, n
     """Count for every exemplar with every query, each asking for a candidate of the same number as the query."""
     exemplars, queries = (each.ravel() for each in np.meshgrid(np.arange(n_rows), np.arange(n_rows), indexing="ij"))
     exact = score.exact(exemplars, queries, queries)
-    constants = Constants(*(values.astype(np.float32) for values in score.constants(exemplars, queries, exact)))
+    constants = score.constants(exemplars, queries, exact)
     factors = score.factors(slice(0, len(score.candidates)))
     return count_block(score.form, factors, exemplars, queries, constants, compiled=compiled), exemplars, queries, exact
 
