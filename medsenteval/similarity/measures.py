@@ -27,8 +27,6 @@ from medsenteval.support.cores import available_cores, one_thread_per_product
 
 #: Pairs of terms whose mean vectors fit into a core's cache together.
 _PAIRS_AT_ONCE: Final = 1024
-#: Pairs of words that are looked at together to compute repeated ones once.
-_WORD_PAIRS_AT_ONCE: Final = 1 << 20
 #: Bits of all words are kept up to this size, and computed anew for each block of pairs beyond it.
 _LARGEST_PLANES: Final = 1 << 30
 
@@ -102,16 +100,10 @@ class Terms:
         return pooled
 
 
-#: From (words, terms, left terms, right terms) of a block to similarities.
+#: From (terms, left terms, right terms) of a block to similarities.
 Score = Callable[[Terms, Rows, Rows], Floats]
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """``prepare`` works once on the words (rows that occur) and returns what scores a block of pairs."""
-
-    prepare: Callable[[Reals], Score]
-    pairs_at_once: int = _PAIRS_AT_ONCE
+#: From words (rows that occur) to what scores a block of pairs.
+Prepare = Callable[[Reals], Score]
 
 
 def _unit(rows: Floats) -> Floats:
@@ -133,8 +125,7 @@ def _centred(rows: Floats) -> Floats:
 
 
 def _ranks(rows: Floats) -> Floats:
-    ranks, _ = doubled_ranks(rows)
-    centred: Floats = ranks - (rows.shape[1] + 1.0)
+    centred: Floats = doubled_ranks(rows)[0] - (rows.shape[1] + 1.0)
     return centred
 
 
@@ -150,7 +141,7 @@ def _sides(represent: Callable[[Terms], Floats], terms: Terms, left: Rows, right
     return represented[places[: len(left)]], represented[places[len(left) :]]
 
 
-def _of_means(transform: Callable[[Floats], Floats]) -> Callable[[Reals], Score]:
+def _of_means(transform: Callable[[Floats], Floats]) -> Prepare:
     """Cosine of the transformed mean vectors."""
 
     def prepare(matrix: Reals) -> Score:
@@ -162,7 +153,7 @@ def _of_means(transform: Callable[[Floats], Floats]) -> Callable[[Reals], Score]
     return prepare
 
 
-def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Callable[[Reals], Score]:
+def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Prepare:
     """Mean cosine over all pairs of transformed words, as the product of the means of unit vectors."""
 
     def prepare(matrix: Reals) -> Score:
@@ -189,38 +180,25 @@ def _tau_of_means(matrix: Reals) -> Score:
 
 
 def _tau_of_word_pairs(matrix: Reals) -> Score:
-    n_words = len(matrix)
     kept = None
-    if n_words * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES:
+    if len(matrix) * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES:
         kept = SignPlanes.of(matrix.astype(np.float64))
 
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-        counts = terms.lengths[left] * terms.lengths[right]
         means = np.zeros(len(left))
-        filled = np.flatnonzero(counts)
-        # Blocks of pairs of terms with about so many pairs of words, in which repeated ones are computed once.
-        edges = np.flatnonzero(np.diff(np.cumsum(counts[filled]) // _WORD_PAIRS_AT_ONCE)) + 1
-        for members in np.split(filled, edges):
-            if len(members):
-                means[members] = _mean_taus(kept, matrix, n_words, terms, left[members], right[members])
+        filled = np.flatnonzero(terms.lengths[left] * terms.lengths[right])
+        if not len(filled):
+            return means
+        first, second, ends = _word_pairs(terms, left[filled], right[filled])
+        planes = kept
+        if planes is None:
+            occurring, places = np.unique(np.concatenate([first, second]), return_inverse=True)
+            planes = SignPlanes.of(matrix[occurring].astype(np.float64))
+            first, second = places[: len(first)], places[len(first) :]
+        means[filled] = np.add.reduceat(planes.taus(first, second), ends[:-1]) / np.diff(ends)
         return means
 
     return score
-
-
-def _mean_taus(kept: SignPlanes | None, matrix: Reals, n_words: int, terms: Terms, left: Rows, right: Rows) -> Floats:
-    first, second, ends = _word_pairs(terms, left, right)
-    # Tau is symmetric: one code for both orders.
-    codes = np.minimum(first, second) * n_words + np.maximum(first, second)
-    distinct, places = np.unique(codes, return_inverse=True)
-    one, other = distinct // n_words, distinct % n_words
-    planes = kept
-    if planes is None:
-        occurring, rows = np.unique(np.concatenate([one, other]), return_inverse=True)
-        planes = SignPlanes.of(matrix[occurring].astype(np.float64))
-        one, other = rows[: len(one)], rows[len(one) :]
-    taus = planes.taus(one, other)[places]
-    return np.add.reduceat(taus, ends[:-1]) / np.diff(ends)
 
 
 def _word_pairs(terms: Terms, left: Rows, right: Rows) -> tuple[Rows, Rows, Rows]:
@@ -278,13 +256,13 @@ def _share(joint: Floats, united: Floats) -> Floats:
 #: What makes a measure of a cosine of vectors.
 _TRANSFORMS: Final[dict[str, Callable[[Floats], Floats]]] = {"cos": _as_is, "r": _centred, "rho": _ranks}
 #: Name of a measure -> how it is computed.
-MEASURES: Final[dict[str, _Measure]] = {
-    **{f"avg_{name}": _Measure(_of_means(transform)) for name, transform in _TRANSFORMS.items()},
-    "avg_tau": _Measure(_tau_of_means),
-    **{f"pair_{name}": _Measure(_of_word_pairs(transform)) for name, transform in _TRANSFORMS.items()},
-    "pair_tau": _Measure(_tau_of_word_pairs, pairs_at_once=1 << 16),
-    "fuzzy_jaccard": _Measure(_fuzzy_jaccard),
-    "max_jaccard": _Measure(_max_jaccard),
+MEASURES: Final[dict[str, Prepare]] = {
+    **{f"avg_{name}": _of_means(transform) for name, transform in _TRANSFORMS.items()},
+    "avg_tau": _tau_of_means,
+    **{f"pair_{name}": _of_word_pairs(transform) for name, transform in _TRANSFORMS.items()},
+    "pair_tau": _tau_of_word_pairs,
+    "fuzzy_jaccard": _fuzzy_jaccard,
+    "max_jaccard": _max_jaccard,
 }
 #: What makes sense for encoders that give one vector a term.
 CONTEXTUAL_MEASURES: Final = ("avg_cos", "avg_r", "avg_rho", "avg_tau")
@@ -314,19 +292,17 @@ def term_similarities(
     return {name: _scored(MEASURES[name], words, own, first, second) for name in names}
 
 
-def _scored(measure: _Measure, words: Reals, terms: Terms, left: Rows, right: Rows) -> Floats:
+def _scored(prepare: Prepare, words: Reals, terms: Terms, left: Rows, right: Rows) -> Floats:
     values = np.empty(len(left))
-    cores = available_cores()
-    step = max(1, min(measure.pairs_at_once, -(-len(left) // cores)))
-    score = measure.prepare(words)
+    score = prepare(words)
 
     def fill(start: int) -> None:
-        block = slice(start, start + step)
+        block = slice(start, start + _PAIRS_AT_ONCE)
         values[block] = score(terms, left[block], right[block])
 
     # NumPy lets go of the interpreter in these loops; blocks share nothing.
-    with one_thread_per_product(), ThreadPoolExecutor(cores) as pool:
-        list(pool.map(fill, range(0, len(left), step)))
+    with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
+        list(pool.map(fill, range(0, len(left), _PAIRS_AT_ONCE)))
     return values
 
 
