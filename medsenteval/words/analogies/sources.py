@@ -57,7 +57,7 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 def read_obo_facts(path: Path, relations: Sequence[str] = ()) -> tuple[Iterable[Concept], Facts]:
     """Read an ontology's live terms (name and exact synonyms) and its relations, all or those named; is_a is one of them."""
     ontology = read_obo(path)
-    live = [term for term in ontology.terms.values() if not term.obsolete and term.name]
+    live = ontology.named
     concepts = [Concept(term.id, (term.name, *(each.text for each in term.synonyms if each.scope == "EXACT"))) for term in live]
     facts = [(term.id, "is_a", parent) for term in live for parent in term.is_a]
     facts += [(term.id, ontology.relation_names.get(name, name), target) for term in live for name, target in term.relations]

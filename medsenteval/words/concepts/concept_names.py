@@ -42,11 +42,10 @@ class Terminology:
 def names_of_obo(path: Path) -> Terminology:
     """Read an OBO file: exact synonyms are exact, all others related; HPO's type "layperson" marks lay wordings."""
     ontology = read_obo(path)
-    live = [term for term in ontology.terms.values() if not term.obsolete and term.name]
-    told_apart = any(synonym.kind == "layperson" for term in live for synonym in term.synonyms)
+    told_apart = any(synonym.kind == "layperson" for term in ontology.named for synonym in term.synonyms)
 
     def names() -> Iterator[ConceptName]:
-        for term in live:
+        for term in ontology.named:
             yield ConceptName(term.id, 0, clean_text(term.name), "preferred", "professional" if told_apart else "")
             for number, synonym in enumerate(term.synonyms, start=1):
                 wording = "lay" if synonym.kind == "layperson" else "professional" if told_apart else ""

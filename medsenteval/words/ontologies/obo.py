@@ -66,12 +66,13 @@ class Ontology:
     @cached_property
     def primary_id(self) -> Mapping[str, str]:
         """The identifier of the term that an alternative identifier was merged into; a term's own one wins."""
-        merged = {alternative: term.id for term in self.terms.values() if not term.obsolete for alternative in term.alt_ids}
-        return {identifier: target for identifier, target in merged.items() if not self._is_live(identifier)}
+        live = {term.id: term for term in self.terms.values() if not term.obsolete}
+        return {other: term.id for term in live.values() for other in term.alt_ids if other not in live}
 
-    def _is_live(self, identifier: str) -> bool:
-        found = self.terms.get(identifier)
-        return found is not None and not found.obsolete
+    @cached_property
+    def named(self) -> tuple[OntologyTerm, ...]:
+        """The live terms that have a name, in the order of the file."""
+        return tuple(term for term in self.terms.values() if not term.obsolete and term.name)
 
     def find(self, identifier: str) -> OntologyTerm | None:
         """Return the live term of this identifier, also of an alternative one; failing that the obsolete term or None."""
@@ -194,7 +195,7 @@ def _term(path: Path, identifier: str, clauses: Iterable[Any]) -> OntologyTerm:
         id=identifier,
         # Terms of other ontologies may be mentioned by frames without a name.
         name=names[0] if names else "",
-        synonyms=tuple(_synonym(clause.synonym) for clause in by_tag["synonym"]),
+        synonyms=tuple(Synonym(each.desc, each.scope, str(each.type or "")) for each in (c.synonym for c in by_tag["synonym"])),
         is_a=tuple(str(clause.term) for clause in by_tag["is_a"]),
         relations=tuple((str(clause.typedef), str(clause.term)) for clause in by_tag["relationship"]),
         alt_ids=tuple(str(clause.alt_id) for clause in by_tag["alt_id"]),
@@ -202,7 +203,3 @@ def _term(path: Path, identifier: str, clauses: Iterable[Any]) -> OntologyTerm:
         replaced_by=tuple(str(clause.term) for clause in by_tag["replaced_by"]),
         consider=tuple(str(clause.term) for clause in by_tag["consider"]),
     )
-
-
-def _synonym(synonym: Any) -> Synonym:
-    return Synonym(synonym.desc, synonym.scope, "" if synonym.type is None else str(synonym.type))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,22 +20,26 @@ SYNONYM: Final = "900000000000013009"
 FULLY_SPECIFIED_NAME: Final = "900000000000003001"
 _IS_A: Final = "116680003"
 
-#: Kind of file -> (pattern of its name with the form as group, columns).
-_FILES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
+#: Kind of file -> (pattern of its name with the form as group, an example of it, columns).
+_FILES: Final[dict[str, tuple[str, str, tuple[str, ...]]]] = {
     "concepts": (
         r"x?sct2_Concept_(?P<form>Full|Snapshot)_\w+\.txt",
+        "sct2_Concept_{}_INT_20190131.txt",
         ("id", "effectiveTime", "active", "moduleId", "definitionStatusId"),
     ),
     "descriptions": (
         r"x?sct2_Description_(?P<form>Full|Snapshot)(-(?P<language>[A-Za-z-]+))?_\w+\.txt",
+        "sct2_Description_{}-en_INT_20190131.txt",
         ("id", "effectiveTime", "active", "moduleId", "conceptId", "languageCode", "typeId", "term", "caseSignificanceId"),
     ),
     "associations": (
         r"x?der2_cRefset_Association(Reference)?_?(?P<form>Full|Snapshot)_\w+\.txt",
+        "der2_cRefset_Association{}_INT_20190131.txt",
         ("id", "effectiveTime", "active", "moduleId", "refsetId", "referencedComponentId", "targetComponentId"),
     ),
     "relationships": (
         r"x?sct2_Relationship_(?P<form>Full|Snapshot)_\w+\.txt",
+        "sct2_Relationship_{}_INT_20190131.txt",
         ("id", "effectiveTime", "active", "moduleId", "sourceId", "destinationId", "relationshipGroup", "typeId",
          "characteristicTypeId", "modifierId"),
     ),
@@ -52,17 +56,6 @@ class Concept:
 
 
 @dataclass(frozen=True)
-class Description:
-    """The latest state of a name of a concept."""
-
-    id: str
-    active: bool
-    concept: str
-    kind: str
-    term: str
-
-
-@dataclass(frozen=True)
 class Association:
     """One row of the association reference set, as it stands in the file: every version is one row."""
 
@@ -76,30 +69,29 @@ class Association:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """One release: components by identifier in the order of their first row, and the rows of associations."""
+    """One release: concepts by identifier in the order of their first row, and the rows of associations.
+
+    ``active_names`` are those of a concept and kind of description.
+    """
 
     folder: Path
     form: str
     files: Mapping[str, Path]
     concepts: Mapping[str, Concept]
-    descriptions: Mapping[str, tuple[Description, ...]]
+    active_names: Mapping[tuple[str, str], list[str]]
     associations: tuple[Association, ...]
 
     def names(self, concept: str, kind: str) -> list[str]:
         """Return the active names of one kind of a concept, in the order of the file."""
-        return [found.term for found in self.descriptions.get(concept, ()) if found.active and found.kind == kind]
+        return self.active_names.get((concept, kind), [])
 
     def children(self) -> dict[str, list[str]]:
         """Return the concepts directly below each concept, from the relationships file, which only this needs."""
         path = _find(self.folder, "relationships", self.form)
-        latest: dict[str, tuple[str, bool, str, str]] = {}
-        for row in _rows(path, _FILES["relationships"][1]):
-            if row[7] == _IS_A and (row[0] not in latest or row[1] > latest[row[0]][0]):
-                latest[row[0]] = (row[1], row[2] == "1", row[4], row[5])
         below: dict[str, list[str]] = defaultdict(list)
-        for _, active, source, destination in latest.values():
-            if active:
-                below[destination].append(source)
+        for row in _latest(row for row in _rows(path, "relationships") if row[7] == _IS_A):
+            if row[2] == "1":
+                below[row[5]].append(row[4])
         return below
 
 
@@ -113,37 +105,34 @@ def read_release(folder: Path, *, form: str = "", language: str = "en") -> Relea
         "descriptions": _find(folder, "descriptions", form, language),
         "associations": _find(folder, "associations", form),
     }
-    concepts: dict[str, tuple[str, Concept]] = {}
-    for identifier, time, active, module, _ in _rows(files["concepts"], _FILES["concepts"][1]):
-        # A later row wins; of two rows of one time the first.
-        if identifier not in concepts or time > concepts[identifier][0]:
-            concepts[identifier] = (time, Concept(identifier, active == "1", module))
-    latest: dict[str, tuple[str, Description]] = {}
-    for identifier, time, active, _, concept, _, kind, term, _ in _rows(files["descriptions"], _FILES["descriptions"][1]):
-        if identifier not in latest or time > latest[identifier][0]:
-            latest[identifier] = (time, Description(identifier, active == "1", concept, kind, term))
-    descriptions: dict[str, list[Description]] = defaultdict(list)
-    for _, description in latest.values():
-        descriptions[description.concept].append(description)
+    concepts = {
+        identifier: Concept(identifier, active == "1", module)
+        for identifier, _, active, module, _ in _latest(_rows(files["concepts"], "concepts"))
+    }
+    names: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for _, _, active, _, concept, _, kind, term, _ in _latest(_rows(files["descriptions"], "descriptions")):
+        if active == "1":
+            names[concept, kind].append(term)
     associations = tuple(
         Association(time, active == "1", module, kind, source, target)
-        for _, time, active, module, kind, source, target in _rows(files["associations"], _FILES["associations"][1])
+        for _, time, active, module, kind, source, target in _rows(files["associations"], "associations")
     )
-    return Release(
-        folder,
-        form,
-        files,
-        {identifier: concept for identifier, (_, concept) in concepts.items()},
-        {concept: tuple(found) for concept, found in descriptions.items()},
-        associations,
-    )
+    return Release(folder, form, files, concepts, names, associations)
+
+
+def _latest(rows: Iterable[list[str]]) -> Iterable[list[str]]:
+    """Return the latest row of each component, in the order of their first ones; of two rows of one time the first."""
+    latest: dict[str, list[str]] = {}
+    for row in rows:
+        if row[0] not in latest or row[1] > latest[row[0]][1]:
+            latest[row[0]] = row
+    return latest.values()
 
 
 def _candidates(folder: Path, what: str, form: str, language: str = "") -> list[Path]:
-    pattern = re.compile(_FILES[what][0])
     found = []
     for path in sorted(folder.rglob("*.txt")):
-        match = pattern.fullmatch(path.name)
+        match = re.fullmatch(_FILES[what][0], path.name)
         if match is None or match["form"] != form:
             continue
         if language and (match["language"] or language).casefold() != language.casefold():
@@ -156,23 +145,15 @@ def _find(folder: Path, what: str, form: str, language: str = "") -> Path:
     found = _candidates(folder, what, form, language)
     if not found:
         of = f" in language {language!r}" if language else ""
-        raise DataMissingError(f"{folder}: no {form} file of {what}{of} (named like {_example(what, form)}) below it")
+        raise DataMissingError(f"{folder}: no {form} file of {what}{of} (named like {_FILES[what][1].format(form)}) below it")
     if len(found) > 1:
         raise DataError(f"{folder}: several {form} files of {what}: {', '.join(map(str, found))}; name one release's folder")
     return found[0]
 
 
-def _example(what: str, form: str) -> str:
-    return {
-        "concepts": f"sct2_Concept_{form}_INT_20190131.txt",
-        "descriptions": f"sct2_Description_{form}-en_INT_20190131.txt",
-        "associations": f"der2_cRefset_Association{form}_INT_20190131.txt",
-        "relationships": f"sct2_Relationship_{form}_INT_20190131.txt",
-    }[what]
-
-
-def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[list[str]]:
+def _rows(path: Path, what: str) -> Iterator[list[str]]:
     """Yield the rows of a file; one that is not whole makes the release unusable, so it is an error and not left out."""
+    columns = _FILES[what][2]
     try:
         with path.open(encoding="utf-8", newline="\n") as stream:
             for number, line in enumerate(stream, start=1):

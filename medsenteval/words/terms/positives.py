@@ -147,8 +147,7 @@ def positives_from_obo(ontology: Ontology) -> Positives:
     """Return the five kinds of pairs of an ontology; names of obsolete terms lose the word "obsolete" at their beginning."""
     version = f", version {ontology.version}" if ontology.version else ""
     positives = Positives(f"{ontology.file}{version}", rights=ontology.rights)
-    live = [term for term in ontology.terms.values() if not term.obsolete and term.name]
-    for term in live:
+    for term in ontology.named:
         exact = [synonym.text for synonym in term.synonyms if synonym.scope == "EXACT"]
         positives.add_names([clean_text(name) for name in (term.name, *exact)])
 
@@ -161,7 +160,7 @@ def positives_from_obo(ontology: Ontology) -> Positives:
         return None
 
     def substitutions() -> Iterable[tuple[str, str, str]]:
-        for term in live:
+        for term in ontology.named:
             for synonym in term.synonyms:
                 if synonym.scope != "EXACT":
                     yield "possibly_equivalent_to", synonym.text, term.name
