@@ -71,11 +71,6 @@ def parse_tags(tags: Sequence[str], types: Sequence[str], scheme: str = "IOB2") 
         previous, goes_on = kind, marks_ends and prefix in "BI"
     if goes_on:
         raise TagError(len(tags) - 1, f"the sentence ends with {tags[-1]}: {scheme} ends every entity with {prefixes[3]}")
-    return _iobes(kinds, begins)
-
-
-def _iobes(kinds: NDArray[np.int16], begins: NDArray[np.bool_]) -> Tags:
-    """Number the tags of a sentence from each token's type (-1 outside) and where entities begin."""
     inside = kinds >= 0
     ends = inside & np.append(begins[1:] | ~inside[1:], True)
     prefix = np.where(begins, np.where(ends, SINGLE, BEGIN), np.where(ends, END, INSIDE))

@@ -6,7 +6,7 @@ Plain NumPy: with frozen vectors and minibatches of 50 a step is two matrix prod
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event
 from typing import Final
 
@@ -69,10 +69,6 @@ class _Lookup:
     table: Singles
     weights: Singles
     trained: bool
-    gradient: Singles = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.gradient = np.empty_like(self.weights)
 
     def rows(self, windows: NDArray[np.intp]) -> Singles:
         return self.table[windows].reshape(len(windows), -1)
@@ -81,8 +77,7 @@ class _Lookup:
         """Move weights, and the vectors themselves if they are trained, against the gradient (scaled already)."""
         # The vectors' gradient needs the weights as they were in this step's prediction.
         moved = (step @ self.weights.T).reshape(-1, self.table.shape[1]) if self.trained else None
-        np.matmul(rows.T, step, out=self.gradient)
-        self.weights -= self.gradient
+        self.weights -= rows.T @ step
         if moved is not None:
             # A word that stands in several windows of the batch gets the sum of its gradients.
             flat = windows.ravel()
@@ -144,7 +139,10 @@ class WindowTagger:
             kept = self._kept_units(hidden.shape)
             hidden *= kept
             slope = slope * kept
-        probabilities = self._softmax(hidden)
+        probabilities: Singles = hidden @ self._out + self._out_bias
+        probabilities -= probabilities.max(axis=1, keepdims=True)
+        np.exp(probabilities, out=probabilities)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
         each = np.arange(len(tags))
         loss = -float(np.log(np.maximum(probabilities[each, tags], _TINY)).sum())
         probabilities[each, tags] -= 1
@@ -164,29 +162,17 @@ class WindowTagger:
     def _kept_units(self, shape: tuple[int, ...]) -> Singles:
         """Draw which units dropout keeps (sixteen random bits for each), scaled up so that prediction needs no change."""
         dropout = self.settings.dropout
-        kept = (self._rng.integers(0, 1 << 16, shape, dtype=np.uint16) >= round(dropout * (1 << 16))).astype(np.float32)
-        kept *= np.float32(1 / (1 - dropout))
-        return kept
+        kept = self._rng.integers(0, 1 << 16, shape, dtype=np.uint16) >= round(dropout * (1 << 16))
+        return kept * np.float32(1 / (1 - dropout))
 
     def _activated(self, rows: list[Singles]) -> tuple[Singles, Singles | NDArray[np.bool_]]:
         """Return the hidden units and the slope of their activation."""
-        hidden = rows[0] @ self._parts[0].weights
-        for part, row in zip(self._parts[1:], rows[1:], strict=True):
-            hidden += row @ part.weights
-        hidden += self._bias
+        hidden: Singles = sum(row @ part.weights for part, row in zip(self._parts, rows, strict=True)) + self._bias
         if self.settings.activation == "relu":
             slope = hidden > 0
             return np.maximum(hidden, 0, out=hidden), slope
         slope = np.abs(hidden) < 1
         return np.clip(hidden, -1, 1, out=hidden), slope
-
-    def _softmax(self, hidden: Singles) -> Singles:
-        logits: Singles = hidden @ self._out
-        logits += self._out_bias
-        logits -= logits.max(axis=1, keepdims=True)
-        np.exp(logits, out=logits)
-        logits /= logits.sum(axis=1, keepdims=True)
-        return logits
 
     def log_probabilities(self, windows: Windows) -> NDArray[np.float64]:
         """Return the log-probability of each tag for each token."""

@@ -36,36 +36,33 @@ class EncodedTerms:
     @classmethod
     def of_texts(cls, embeddings: Embeddings) -> EncodedTerms:
         """Take the vector of each text for that of a term."""
-        n = len(embeddings.matrix)
-        known, numbers = ~embeddings.zero_rows, dict(embeddings.row_of)
-        return cls(numbers, embeddings.matrix, Terms.single(n), known, word_vectors=False, n_encoded=embeddings.n_encoded)
+        terms = Terms.single(len(embeddings.matrix))
+        return cls(
+            dict(embeddings.row_of), embeddings.matrix, terms, ~embeddings.zero_rows, False, n_encoded=embeddings.n_encoded
+        )
 
     @classmethod
     def of_words(cls, encoder: TokenEncoder, terms: Sequence[str]) -> EncodedTerms:
         """Keep each different word vector once: terms share their words, and measures work on words first."""
         unique = list(dict.fromkeys(terms))
         row_of: dict[bytes, int] = {}
-        vectors: list[NDArray[np.float32]] = []
         rows: list[int] = []
         lengths: list[NDArray[np.intp]] = []
         known: list[NDArray[np.bool_]] = []
         for begin in range(0, len(unique), _TERMS_AT_ONCE):
             tokens = encoder.encode_tokens(unique[begin : begin + _TERMS_AT_ONCE])
-            for vector in tokens.values[tokens.known]:
-                place = row_of.setdefault(vector.tobytes(), len(vectors))
-                if place == len(vectors):
-                    vectors.append(vector)
-                rows.append(place)
+            values = np.asarray(tokens.values[tokens.known], dtype=np.float32)
+            rows += [row_of.setdefault(vector.tobytes(), len(row_of)) for vector in values]
+            # How many words of each term are known.
+            found = np.diff(np.concatenate([[0], np.cumsum(tokens.known)])[tokens.offsets])
             sizes = np.diff(tokens.offsets)
-            found = np.zeros(len(sizes), dtype=np.intp)
-            np.add.at(found, np.repeat(np.arange(len(sizes)), sizes), tokens.known)
             lengths.append(found)
             known.append((found == sizes) & (sizes > 0))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.intp)
-        width = tokens.values.shape[1]
+        vectors = np.frombuffer(b"".join(row_of), dtype=np.float32)
         return cls(
             {term: i for i, term in enumerate(unique)},
-            np.array(vectors, dtype=np.float32).reshape(-1, width),
+            vectors.reshape(-1, tokens.values.shape[1]),
             Terms(np.array(rows, dtype=np.intp), offsets),
             np.concatenate(known),
             word_vectors=True,

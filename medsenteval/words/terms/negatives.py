@@ -10,8 +10,10 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from medsenteval.words.terms.nearest_term_index import NearestTermIndex, NearTerms
 from medsenteval.words.terms.positives import Pair
@@ -24,22 +26,16 @@ _LARGEST_NUMBER_OF_DRAWS: Final = 10_000
 
 
 class KnownPairs:
-    """Pairs that must not be made, in either order; those that others know already are not copied."""
+    """Pairs that must not be made, in either order."""
 
-    def __init__(self, *groups: Sequence[Pair], also: KnownPairs | None = None) -> None:
-        self._also = also
-        self._pairs: set[Pair] = set()
-        for group in groups:
-            for pair in group:
-                self.add(*pair)
+    def __init__(self, *groups: Sequence[Pair]) -> None:
+        self._pairs = {(min(pair), max(pair)) for group in groups for pair in group}
 
     def add(self, first: str, second: str) -> None:
-        self._pairs.add((first, second) if first <= second else (second, first))
+        self._pairs.add((min(first, second), max(first, second)))
 
     def __contains__(self, pair: Pair) -> bool:
-        first, second = pair
-        known = ((first, second) if first <= second else (second, first)) in self._pairs
-        return known or (self._also is not None and pair in self._also)
+        return (min(pair), max(pair)) in self._pairs
 
 
 @dataclass
@@ -48,7 +44,7 @@ class Negatives:
 
     pairs: list[Pair]
     rng: random.Random
-    unpaired: list[str] = field(default_factory=list)
+    unpaired: list[str]
 
 
 def random_negatives(positives: Sequence[Pair], forbidden: KnownPairs) -> Negatives:
@@ -87,10 +83,11 @@ class _Neighbourhood:
             for term in dict.fromkeys(pair):
                 self.rows_of[term].append(row)
         terms = dict.fromkeys([first for first, _ in positives] + [second for _, second in positives])
-        self.order = {term: place for place, term in enumerate(terms)}
         self.by_text: dict[str, list[str]] = defaultdict(list)
         for term in terms:
             self.by_text[term.lower()].append(term)
+        #: The different texts, as they are compared, by which the index numbers them.
+        self.texts = list(self.by_text)
         self.targets: dict[str, list[str]] = defaultdict(list)
         for first, second in positives:
             self.targets[first].append(second)
@@ -121,18 +118,46 @@ class _Neighbourhood:
         barred, moved = own | beyond, {}
         for term in {term for row in gone for term in self.positives[row]} - barred:
             left = [row for row in self.rows_of[term] if row not in gone]
-            if not left:
+            if left:
+                moved[term] = self._first_place(term, left)
+            else:
                 barred.add(term)
-                continue
-            moved[term] = min((0, row) if self.positives[row][0] == term else (1, row) for row in left)
         return barred, moved
 
     def place(self, term: str, moved: dict[str, tuple[int, int]]) -> tuple[int, int]:
         """Return where a term stands in the list of candidates: first terms by row, then second terms by row."""
-        if term in moved:
-            return moved[term]
-        rows = [(0, row) if self.positives[row][0] == term else (1, row) for row in self.rows_of[term]]
-        return min(rows)
+        return moved[term] if term in moved else self._first_place(term, self.rows_of[term])
+
+    def _first_place(self, term: str, rows: Sequence[int]) -> tuple[int, int]:
+        return min((0 if self.positives[row][0] == term else 1, row) for row in rows)
+
+    def draw(
+        self,
+        near: NearTerms,
+        wanted: int,
+        away: set[str],
+        moved: dict[str, tuple[int, int]],
+        source: str,
+        forbidden: KnownPairs,
+        rng: random.Random,
+    ) -> list[str]:
+        """Return ``wanted`` terms, nearest first, a random one among equals; fewer when not so many were found."""
+        chosen: list[str] = []
+        for distance in np.unique(near.distances):
+            if len(chosen) == wanted:
+                break
+            tier = [
+                term
+                for number in near.terms[near.distances == distance]
+                for term in self.by_text[self.texts[number]]
+                if term not in away
+            ]
+            tier.sort(key=lambda term: self.place(term, moved))
+            while tier and len(chosen) < wanted:
+                term = tier.pop(rng.randint(0, len(tier) - 1))
+                if (source, term) not in forbidden:
+                    chosen.append(term)
+        return chosen
 
 
 def levenshtein_negatives(
@@ -149,14 +174,18 @@ def levenshtein_negatives(
     """
     rng = random.Random(SEED)
     nearby = _Neighbourhood(positives, legacy)
-    texts = list(nearby.by_text)
-    number = {text: i for i, text in enumerate(texts)}
-    index = NearestTermIndex(texts)
+    number = {text: i for i, text in enumerate(nearby.texts)}
+    index = NearestTermIndex(nearby.texts)
     sources = sorted(nearby.targets)
     barred = {source: nearby.barred(source) for source in sources}
     queries = [number[source.lower()] for source in sources]
     enough = [len(nearby.targets[source]) + _SPARE for source in sources]
-    excluded = [_hidden(source, barred[source][0], nearby, number) for source in sources]
+    # Texts all of whose terms are barred need not be searched for.
+    excluded = []
+    for source in sources:
+        away = barred[source][0]
+        hidden = {text for text in (term.lower() for term in away) if away.issuperset(nearby.by_text[text])}
+        excluded.append(sorted(number[text] for text in hidden - {source.lower()}))
     results = index.search(queries, enough, excluded, progress=progress)
     made: list[Pair] = []
     unpaired: list[str] = []
@@ -168,8 +197,9 @@ def levenshtein_negatives(
         near = results[place]
         while True:
             state = rng.getstate()
-            chosen = _draw(near, wanted, away | pointing_at[source], moved, nearby, texts, source, forbidden, rng)
-            if len(chosen) == wanted or len(near.terms) + len(excluded[place]) + 1 >= len(texts):
+            taken = away | pointing_at[source]
+            chosen = nearby.draw(near, wanted, taken, moved, source, forbidden, rng)
+            if len(chosen) == wanted or len(near.terms) + len(excluded[place]) + 1 >= len(nearby.texts):
                 break
             # Too many of those found are taken: look further, and draw anew from the same state.
             rng.setstate(state)
@@ -179,41 +209,3 @@ def levenshtein_negatives(
             made.append((source, term))
             pointing_at[term].add(source)
     return Negatives(made, rng, unpaired)
-
-
-def _hidden(source: str, barred: set[str], nearby: _Neighbourhood, number: dict[str, int]) -> list[int]:
-    """Return the texts all of whose terms are barred: what need not be searched for."""
-    own = source.lower()
-    return sorted(
-        number[text]
-        for text in {term.lower() for term in barred}
-        if text != own and all(term in barred for term in nearby.by_text[text])
-    )
-
-
-def _draw(
-    near: NearTerms,
-    wanted: int,
-    away: set[str],
-    moved: dict[str, tuple[int, int]],
-    nearby: _Neighbourhood,
-    texts: list[str],
-    source: str,
-    forbidden: KnownPairs,
-    rng: random.Random,
-) -> list[str]:
-    """Return ``wanted`` terms, nearest first, a random one among equals; fewer when what was found does not hold so many."""
-    chosen: list[str] = []
-    begin = 0
-    while begin < len(near.terms) and len(chosen) < wanted:
-        end = begin
-        while end < len(near.terms) and near.distances[end] == near.distances[begin]:
-            end += 1
-        tier = [term for i in near.terms[begin:end] for term in nearby.by_text[texts[i]] if term not in away]
-        tier.sort(key=lambda term: nearby.place(term, moved))
-        while tier and len(chosen) < wanted:
-            term = tier.pop(rng.randint(0, len(tier) - 1))
-            if (source, term) not in forbidden:
-                chosen.append(term)
-        begin = end
-    return chosen

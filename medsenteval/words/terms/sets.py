@@ -118,7 +118,6 @@ def build_sets(
         write_atomically(
             folder / f"{kind}_{level}_distance{THRESHOLD}.tsv", "".join(f"{first}\t{second}\n" for first, second in rows)
         )
-    everything = KnownPairs(*split.values())
     unpaired: dict[str, int] = {}
     for strategy in STRATEGIES:
         earlier: dict[tuple[str, str], list[Pair]] = {}
@@ -134,7 +133,7 @@ def build_sets(
                 earlier[kind, level] = done.of(similar=False)
                 unpaired[str(name)] = len(pairs) - len(earlier[kind, level])
                 continue
-            forbidden = KnownPairs(*_to_avoid(earlier, kind, level, legacy), also=everything)
+            forbidden = KnownPairs(*split.values(), *_to_avoid(earlier, kind, level, legacy))
             if strategy == "random":
                 negatives = random_negatives(pairs, forbidden)
             else:
