@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.errors import DataError, DataMissingError, MedSentEvalWarning, MissingExtraError
+from medsenteval.errors import DataError, DataMissingError, MedSentEvalWarning, import_extra
 
 #: A definition or synonym, its list of references, and what follows; and such a list with single blanks as OBO allows it.
 _REFERENCES: Final = re.compile(rb'((?:def|synonym):\s*"(?:[^"\\]|\\.)*"[^"\[]*)\[(.*)\]([^\]]*)')
@@ -111,10 +111,7 @@ def read_obo(path: Path) -> Ontology:
 
     References behind a definition or synonym that the grammar does not allow are left out, with a warning that counts them.
     """
-    try:
-        import fastobo
-    except ImportError as error:
-        raise MissingExtraError("reading OBO ontologies", "fastobo", "obo") from error
+    fastobo = import_extra("fastobo", "reading OBO ontologies", "obo")
     try:
         content = _content(path)
         try:

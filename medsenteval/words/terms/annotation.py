@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from medsenteval.errors import DataError, MissingExtraError, SettingsError
+from medsenteval.errors import DataError, SettingsError, import_extra
 from medsenteval.statistics import krippendorff_alpha
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.escaping import for_csv, for_terminal
@@ -77,12 +77,8 @@ def write_sheet(sets: Sequence[TermSet], path: Path, *, per_label: int = 30, see
 
 
 def _write_workbook(path: Path, rows: Sequence[Sequence[str]]) -> None:
-    try:
-        from openpyxl import Workbook
-        from openpyxl.worksheet.datavalidation import DataValidation
-    except ImportError as error:
-        raise MissingExtraError("writing an .xlsx sheet", "openpyxl", "terms") from error
-    book = Workbook()
+    openpyxl = import_extra("openpyxl", "writing an .xlsx sheet", "terms")
+    book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = _SHEET
     sheet.append(list(_COLUMNS))
@@ -91,7 +87,8 @@ def _write_workbook(path: Path, rows: Sequence[Sequence[str]]) -> None:
         for cell in sheet[sheet.max_row]:
             # A term such as "=..." is a term, not a formula.
             cell.data_type = "s"
-    choice = DataValidation(type="list", formula1=f'"{",".join(ANSWERS)}"', allow_blank=True)
+    validation = openpyxl.worksheet.datavalidation
+    choice = validation.DataValidation(type="list", formula1=f'"{",".join(ANSWERS)}"', allow_blank=True)
     sheet.add_data_validation(choice)
     choice.add(f"D2:D{len(rows) + 1}")
     for column, width in zip("ABCD", (8, 60, 60, 14), strict=True):
@@ -167,12 +164,6 @@ def _score(name: str, labels: Sequence[bool], answers: Sequence[Sequence[bool | 
     except SettingsError:
         # All judged alike, or nobody judged twice: agreement beyond chance has no value, and none is invented.
         alpha = None
-    return SheetScore(
-        name,
-        len(labels),
-        len(labels) - len(judged),
-        alpha,
-        sum(label == true for label, true in judged) / len(judged) if judged else None,
-        both / called if called else None,
-        both / are if are else None,
-    )
+    right = sum(label == true for label, true in judged)
+    shares = [part / whole if whole else None for part, whole in ((right, len(judged)), (both, called), (both, are))]
+    return SheetScore(name, len(labels), len(labels) - len(judged), alpha, *shares)

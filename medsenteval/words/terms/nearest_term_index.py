@@ -16,13 +16,12 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.errors import MissingExtraError
+from medsenteval.errors import import_extra
 from medsenteval.support.arrays import Counts
 from medsenteval.support.cores import available_cores
 
@@ -53,10 +52,8 @@ class NearestTermIndex:
     """An index over different non-empty texts; texts are compared as they are, so lower them first if case must not count."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        try:
-            self._kernels = import_module("medsenteval.words.terms.search_kernels")
-        except ImportError as error:
-            raise MissingExtraError("the nearest-term search", "numba", "terms") from error
+        kernels = "medsenteval.words.terms.search_kernels"
+        self._kernels = import_extra(kernels, "the nearest-term search", "terms", "numba")
         if len(set(texts)) != len(texts) or not all(texts):
             raise ValueError("the index needs texts that differ and are not empty")
         self._texts = texts

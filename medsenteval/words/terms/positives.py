@@ -18,7 +18,7 @@ from itertools import combinations
 from typing import Final
 
 from medsenteval.contracts import RejectedRow
-from medsenteval.errors import DataError, MissingExtraError
+from medsenteval.errors import DataError, import_extra
 from medsenteval.support.files import clean_text
 from medsenteval.words.ontologies.obo import Ontology, OntologyTerm
 from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME, MODEL_COMPONENT_MODULE, SYNONYM, Association, Release
@@ -79,10 +79,8 @@ def clean_name(name: str) -> str:
     """Return a fully specified name without its category and without the mark "[D]" of deprecated names at either end."""
     name = without_category(name)
     if name.startswith("[D]"):
-        name = name[len("[D]") :].strip()
-    if name.endswith("[D]"):
-        name = name[: -len("[D]")].strip()
-    return name
+        name = name.removeprefix("[D]").strip()
+    return name.removesuffix("[D]").strip() if name.endswith("[D]") else name
 
 
 def positives_from_snomed(release: Release, *, legacy: bool = False) -> Positives:
@@ -193,14 +191,11 @@ def split_by_distance(positives: Positives, threshold: int = 5) -> Mapping[tuple
 
     A pair stays once, in the order in which it came first.
     """
-    try:
-        from rapidfuzz.distance import Levenshtein
-    except ImportError as error:
-        raise MissingExtraError("building term sets", "rapidfuzz", "terms") from error
+    levenshtein = import_extra("rapidfuzz.distance", "building term sets", "terms", "rapidfuzz").Levenshtein
     split: dict[tuple[str, str], dict[Pair, None]] = {(kind, level): {} for kind in KINDS for level in DIFFICULTIES}
     for kind in KINDS:
         for first, second in positives.pairs[kind]:
-            distance = Levenshtein.distance(first.lower(), second.lower(), score_cutoff=threshold)
+            distance = levenshtein.distance(first.lower(), second.lower(), score_cutoff=threshold)
             chosen = split[kind, "easy" if distance <= threshold else "hard"]
             if (second, first) not in chosen:
                 chosen.setdefault((first, second))

@@ -221,12 +221,7 @@ def statistics_of(folder: Path) -> dict[str, Any]:
             terms.update(term for pair in pairs for term in pair)
     for (kind, level, column), distances in sorted(collected.items()):
         row = rows.setdefault(f"{kind} {level}", {"kind": kind, "difficulty": level})
-        row[column] = {
-            "n": len(distances),
-            "mean": fmean(distances),
-            "median": median(distances),
-            "min": min(distances),
-            "max": max(distances),
-        }
+        measured = {"mean": fmean(distances), "median": median(distances), "min": min(distances), "max": max(distances)}
+        row[column] = {"n": len(distances), **measured}
     multiword = sum(len(term.split()) > 1 for term in terms) / len(terms)
     return {"sets": list(rows.values()), "terms": len(terms), "multiword_terms": multiword}
