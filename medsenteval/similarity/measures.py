@@ -104,6 +104,8 @@ class Terms:
 Score = Callable[[Terms, Rows, Rows], Floats]
 #: From words (rows that occur) to what scores a block of pairs.
 Prepare = Callable[[Reals], Score]
+#: From words to what gives each term a vector; a similarity is the product of two of them.
+Vectors = Callable[[Reals], Callable[[Terms], Floats]]
 
 
 def _unit(rows: Floats) -> Floats:
@@ -129,11 +131,6 @@ def _ranks(rows: Floats) -> Floats:
     return centred
 
 
-def _products(first: Floats, second: Floats) -> Floats:
-    products: Floats = np.einsum("ij,ij->i", first, second)
-    return products
-
-
 def _sides(represent: Callable[[Terms], Floats], terms: Terms, left: Rows, right: Rows) -> tuple[Floats, Floats]:
     """Represent each term of a block once and lay the two sides of its pairs beside each other."""
     occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
@@ -141,29 +138,31 @@ def _sides(represent: Callable[[Terms], Floats], terms: Terms, left: Rows, right
     return represented[places[: len(left)]], represented[places[len(left) :]]
 
 
-def _of_means(transform: Callable[[Floats], Floats]) -> Prepare:
-    """Cosine of the transformed mean vectors."""
-
-    def prepare(matrix: Reals) -> Score:
-        def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-            return _products(*_sides(lambda block: _unit(transform(block.means(matrix))), terms, left, right))
-
-        return score
-
-    return prepare
+def _unit_means(transform: Callable[[Floats], Floats]) -> Vectors:
+    """For the cosine of the transformed mean vectors."""
+    return lambda matrix: lambda terms: _unit(transform(terms.means(matrix)))
 
 
-def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Prepare:
-    """Mean cosine over all pairs of transformed words, as the product of the means of unit vectors."""
+def _mean_units(transform: Callable[[Floats], Floats]) -> Vectors:
+    """For the mean cosine over all pairs of transformed words: the product of the means of unit vectors."""
 
-    def prepare(matrix: Reals) -> Score:
+    def prepare(matrix: Reals) -> Callable[[Terms], Floats]:
         units = np.empty(matrix.shape)
         for start in range(0, len(matrix), _PAIRS_AT_ONCE):
             block = slice(start, start + _PAIRS_AT_ONCE)
             units[block] = _unit(transform(matrix[block].astype(np.float64)))
+        return lambda terms: terms.means(units)
+
+    return prepare
+
+
+def _product(vectors: Vectors) -> Prepare:
+    def prepare(matrix: Reals) -> Score:
+        represent = vectors(matrix)
 
         def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-            return _products(*_sides(lambda block: block.means(units), terms, left, right))
+            products: Floats = np.einsum("ij,ij->i", *_sides(represent, terms, left, right))
+            return products
 
         return score
 
@@ -172,33 +171,34 @@ def _of_word_pairs(transform: Callable[[Floats], Floats]) -> Prepare:
 
 def _tau_of_means(matrix: Reals) -> Score:
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-        occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
-        planes = SignPlanes.of(terms.take(occurring).means(matrix))
-        return planes.taus(places[: len(left)], places[len(left) :])
+        return _taus(lambda occurring: terms.take(occurring).means(matrix), left, right)
 
     return score
 
 
 def _tau_of_word_pairs(matrix: Reals) -> Score:
-    kept = None
-    if len(matrix) * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES:
-        kept = SignPlanes.of(matrix.astype(np.float64))
+    small = len(matrix) * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES
+    kept = SignPlanes.of(matrix.astype(np.float64)) if small else None
 
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
         means = np.zeros(len(left))
         filled = np.flatnonzero(terms.lengths[left] * terms.lengths[right])
-        if not len(filled):
-            return means
-        first, second, ends = _word_pairs(terms, left[filled], right[filled])
-        planes = kept
-        if planes is None:
-            occurring, places = np.unique(np.concatenate([first, second]), return_inverse=True)
-            planes = SignPlanes.of(matrix[occurring].astype(np.float64))
-            first, second = places[: len(first)], places[len(first) :]
-        means[filled] = np.add.reduceat(planes.taus(first, second), ends[:-1]) / np.diff(ends)
+        if len(filled):
+            first, second, ends = _word_pairs(terms, left[filled], right[filled])
+            if kept is not None:
+                taus = kept.taus(first, second)
+            else:
+                taus = _taus(lambda occurring: matrix[occurring].astype(np.float64), first, second)
+            means[filled] = np.add.reduceat(taus, ends[:-1]) / np.diff(ends)
         return means
 
     return score
+
+
+def _taus(vectors: Callable[[Rows], Floats], left: Rows, right: Rows) -> Floats:
+    """Compare the signs of each vector that occurs, which are found once, with those of its partners."""
+    occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+    return SignPlanes.of(vectors(occurring)).taus(places[: len(left)], places[len(left) :])
 
 
 def _word_pairs(terms: Terms, left: Rows, right: Rows) -> tuple[Rows, Rows, Rows]:
@@ -255,11 +255,13 @@ def _share(joint: Floats, united: Floats) -> Floats:
 
 #: What makes a measure of a cosine of vectors.
 _TRANSFORMS: Final[dict[str, Callable[[Floats], Floats]]] = {"cos": _as_is, "r": _centred, "rho": _ranks}
+_OF_MEANS: Final = {f"avg_{name}": _unit_means(transform) for name, transform in _TRANSFORMS.items()}
+_OF_WORDS: Final = {f"pair_{name}": _mean_units(transform) for name, transform in _TRANSFORMS.items()}
 #: Name of a measure -> how it is computed.
 MEASURES: Final[dict[str, Prepare]] = {
-    **{f"avg_{name}": _of_means(transform) for name, transform in _TRANSFORMS.items()},
+    **{name: _product(vectors) for name, vectors in _OF_MEANS.items()},
     "avg_tau": _tau_of_means,
-    **{f"pair_{name}": _of_word_pairs(transform) for name, transform in _TRANSFORMS.items()},
+    **{name: _product(vectors) for name, vectors in _OF_WORDS.items()},
     "pair_tau": _tau_of_word_pairs,
     "fuzzy_jaccard": _fuzzy_jaccard,
     "max_jaccard": _max_jaccard,
@@ -317,13 +319,9 @@ def cross_similarity(measure: str, matrix: Reals, terms: Terms) -> Callable[[Row
     Six of the measures are dot products of one vector a term, which is computed once; the others go pair by pair.
     """
     _check(measure)
-    kind, _, name = measure.partition("_")
-    if kind in ("avg", "pair") and name in _TRANSFORMS:
-        transform = _TRANSFORMS[name]
-        if kind == "avg":
-            vectors = _unit(transform(terms.means(matrix)))
-        else:
-            vectors = terms.means(_unit(transform(matrix.astype(np.float64))))
+    product = {**_OF_MEANS, **_OF_WORDS}.get(measure)
+    if product is not None:
+        vectors = product(matrix)(terms)
         return lambda rows, columns: vectors[rows] @ vectors[columns].T
 
     def pair_by_pair(rows: Rows, columns: Rows) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from itertools import permutations
 from pathlib import Path
 
@@ -156,13 +156,9 @@ def write_bmass(generated: Generated, folder: Path) -> list[Path]:
             for (a, b), (c, d) in permutations(pairs, 2):
                 lines.append("\t".join((entries([a]), entries(b[:n_b]), entries([c]), entries(d[:n_d]))))
         contents[f"BMASS_{setting}.txt"] = lines
-    contents["summary.tsv"] = ["relation\tfacts\tsubjects\tone_to_one\tambiguity\tkept"]
-    contents["summary.tsv"] += [
-        "\t".join(
-            (each.relation, str(each.facts), str(each.subjects), str(each.one_to_one), f"{each.ambiguity:.2f}", str(each.kept))
-        )
-        for each in generated.summaries
-    ]
+    contents["summary.tsv"] = ["\t".join(field.name for field in fields(RelationSummary))]
+    for each in map(astuple, generated.summaries):
+        contents["summary.tsv"].append("\t".join(f"{v:.2f}" if isinstance(v, float) else str(v) for v in each))
     for name, lines in contents.items():
         write_atomically(folder / name, "".join(f"{line}\n" for line in lines))
     return [folder / name for name in contents]

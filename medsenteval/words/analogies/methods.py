@@ -53,12 +53,10 @@ def solve(
         score = RatioScore(candidates, a, b, c, shifted=shifted, epsilon=1e-3 if shifted else 1e-6)
     elif method == "only-b":
         score = AdditiveScore(candidates, b, np.zeros((1, candidates.dimension)))
-        asked = replace(questions, queries=np.zeros(len(questions), dtype=np.intp))
-        return questions, measure(score, asked), unchanged
+        return questions, measure(score, replace(questions, queries=np.zeros_like(unchanged))), unchanged
     elif method == "only-c":
         score = AdditiveScore(candidates, np.zeros((1, candidates.dimension)), c)
-        asked = replace(questions, exemplars=np.zeros(len(questions), dtype=np.intp))
-        return questions, measure(score, asked), unchanged
+        return questions, measure(score, replace(questions, exemplars=np.zeros_like(unchanged))), unchanged
     elif method in ("3cosavg", "lrcos"):
         joined, members, where = joined_by_query(questions, own_rows)
         if method == "3cosavg":

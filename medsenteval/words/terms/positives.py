@@ -1,13 +1,4 @@
-"""Pairs of similar terms, of five kinds, from SNOMED CT, an OBO ontology or UMLS.
-
-| kind | SNOMED CT | OBO | UMLS |
-|---|---|---|---|
-| FSN_SYN | fully specified name, synonym | name, exact synonym | preferred name, other name |
-| SYN_SYN | any two names of a concept | any two of name and exact synonyms | any two names |
-| possibly_equivalent_to | that association | consider; a related, broad or narrow synonym | - |
-| replaced_by | that association | replaced_by | - |
-| same_as | that association | alt_id that is still described | - |
-"""
+"""Pairs of similar terms, of five kinds, from SNOMED CT, an OBO ontology or UMLS: see the table in docs/terms.md."""
 
 from __future__ import annotations
 

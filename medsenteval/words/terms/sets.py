@@ -110,7 +110,9 @@ def build_sets(
     split = split_by_distance(positives, THRESHOLD)
     folder.mkdir(parents=True, exist_ok=True)
     _check_same_build(folder, split, legacy, positives.source)
-    write_atomically(folder / "NOTICE.txt", _notice(positives, notice, legacy))
+    made = f"Made by medsenteval from {positives.source}{' in legacy mode' if legacy else ''}."
+    method = "Method: Schulz and Juric 2020, Can Embeddings Adequately Represent Medical Terminology?, AAAI."
+    write_atomically(folder / "NOTICE.txt", "".join(f"{line}\n" for line in (made, notice, *positives.rights, method)))
     if positives.rejected:
         write_atomically(folder / "rejected.txt", "".join(f"{row}\n" for row in positives.rejected))
     for (kind, level), pairs in split.items():
@@ -188,16 +190,6 @@ def _check_same_build(folder: Path, split: Mapping[tuple[str, str], Sequence[Pai
     elif any(folder.glob("*_with_neg_*.txt")):
         raise DataError(f"{folder} holds sets of unknown origin; name another folder")
     write_atomically(path, json.dumps(manifest, indent=1))
-
-
-def _notice(positives: Positives, notice: str, legacy: bool) -> str:
-    lines = [
-        f"Made by medsenteval from {positives.source}{' in legacy mode' if legacy else ''}.",
-        notice,
-        *positives.rights,
-        "Method: Schulz and Juric 2020, Can Embeddings Adequately Represent Medical Terminology?, AAAI.",
-    ]
-    return "\n".join(lines) + "\n"
 
 
 def statistics_of(folder: Path) -> dict[str, Any]:
