@@ -20,7 +20,8 @@ def outcome_table(outcomes: Sequence[SetOutcome]) -> str:
             rows.append(
                 [
                     str(outcome.name), result.encoder, result.details["measure"], f"{auc.value:.3f}", f"{acc.value:.2f}",
-                    comparison.superscript, _counts(comparison.better_holm, comparison.worse_holm), f"{cv.value:.2f}",
+                    _counts(comparison.better, comparison.worse),
+                    _counts(comparison.better_holm, comparison.worse_holm), f"{cv.value:.2f}",
                     f"{acc.baseline:.2f}", f"{outcome.n_common:,}", f"{outcome.n_common / outcome.n_pairs:.1%}",
                 ]
             )  # fmt: skip
@@ -33,6 +34,7 @@ def outcome_table(outcomes: Sequence[SetOutcome]) -> str:
 
 
 def _counts(better: int, worse: int) -> str:
+    """The paper's superscript: better than a others, worse than b."""
     return "/".join([*([str(better)] if better else []), *([f"-{worse}"] if worse else [])])
 
 

@@ -8,13 +8,12 @@ from typing import Final
 
 from medsenteval.contracts import Encoder
 from medsenteval.embedding.cache import EmbeddingCache
-from medsenteval.errors import UnknownNameError
 from medsenteval.running.term_sets import encode_terms
 from medsenteval.settings import Settings
 from medsenteval.similarity import MEASURES
 from medsenteval.similarity.measures import cross_similarity
 from medsenteval.words.terms.category_overlap import Separation, separate
-from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
+from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms, check_measure
 
 #: Every measure: ten for word vectors, four for encoders that give one vector a term.
 ALL_MEASURES: Final = tuple(MEASURES)
@@ -40,8 +39,7 @@ def separate_encoders(
 ) -> list[EncoderSeparation]:
     """Separate the categories by each encoder under those of the measures that fit it, counting only terms that it knows."""
     for measure in measures:
-        if measure not in (PAPER_MEASURE, *MEASURES):
-            raise UnknownNameError(f"no measure is called {measure!r}; known: {PAPER_MEASURE}, {', '.join(MEASURES)}")
+        check_measure(measure)
     rows = []
     texts = [term for members in categories.values() for term in members]
     for encoder in encoders:

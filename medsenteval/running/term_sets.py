@@ -19,13 +19,13 @@ from medsenteval.contracts import Dataset, Encoder, Metric, Result, Scores, Spli
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import embed_texts
 from medsenteval.engine import known_share, make_result
-from medsenteval.errors import DataError, SettingsError, UnknownNameError
+from medsenteval.errors import DataError, SettingsError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import MEASURES
 from medsenteval.statistics import bonferroni, holm, mcnemar_matrix, share_interval
 from medsenteval.support.progress import Progress
-from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
+from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms, check_measure
 from medsenteval.words.terms.pair_separability import Separability, score_separability
 from medsenteval.words.terms.sets import SetName, TermSet
 
@@ -40,13 +40,6 @@ class Comparison:
     worse: int
     better_holm: int
     worse_holm: int
-
-    @property
-    def superscript(self) -> str:
-        """The paper's superscript: better than a others, worse than b."""
-        parts = [str(self.better)] if self.better else []
-        parts += [f"-{self.worse}"] if self.worse else []
-        return "/".join(parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +90,7 @@ def evaluate_sets(
     names = [encoder.name for encoder in encoders]
     if len(set(names)) != len(names):
         raise SettingsError(f"encoders of one name cannot be told apart: {names}; give one a name: KIND:...,name=NAME")
-    if measure not in (PAPER_MEASURE, *MEASURES):
-        raise UnknownNameError(f"no measure is called {measure!r}; known: {PAPER_MEASURE}, {', '.join(MEASURES)}")
+    check_measure(measure)
     datasets = [_dataset(term_set, settings, synthetic, source, measure) for term_set in sets]
     texts = list(dict.fromkeys(text for dataset in datasets for text in dataset.all_texts()))
     encoded: list[EncodedTerms] = []
@@ -158,12 +150,6 @@ def _numbers(vectors: EncodedTerms, split: Split) -> tuple[NDArray[np.intp], NDA
     return vectors.numbers(split.texts), vectors.numbers(split.texts2)
 
 
-def _known(vectors: EncodedTerms, split: Split) -> NDArray[np.bool_]:
-    """Say of each pair whether the encoder knows both of its terms."""
-    left, right = _numbers(vectors, split)
-    return vectors.known[left] & vectors.known[right]
-
-
 def _both_kinds(split: Split, known: NDArray[np.bool_], name: str) -> tuple[Split, NDArray[np.bool_]]:
     """Return the known pairs and which of them are similar; there must be both kinds."""
     kept = split.take(np.flatnonzero(known))
@@ -188,7 +174,7 @@ def _evaluate_set(
     all_measures: bool,
 ) -> SetOutcome:
     whole = dataset.splits["all"]
-    known_pairs = [_known(vectors, whole) for vectors in encoded]
+    known_pairs = [np.all([vectors.known[side] for side in _numbers(vectors, whole)], axis=0) for vectors in encoded]
     split, similar = _both_kinds(whole, np.all(known_pairs, axis=0), dataset.name)
     subset = replace(
         dataset,
@@ -231,17 +217,17 @@ def _scores(
     main: str,
     n_whole: int,
 ) -> Scores:
-    chosen = scores[main]
-    n = len(split)
+    chosen, n = scores[main], len(split)
     metrics = [_auc_metric(chosen, similar)]
     for name, answers in (("acc", chosen.answers), ("cv_acc", chosen.cv_answers)):
         metrics.append(_accuracy_metric(name, answers == similar, chosen.majority))
     # The measures of one encoder are compared with each other, as in the paper's appendix.
     compared = dict(zip(scores, compare_rows(np.stack([score.correct for score in scores.values()])), strict=True))
+    # JSON has no infinity: an answer that is the same for all pairs has no threshold.
+    thresholds = {name: score.threshold if np.isfinite(score.threshold) else None for name, score in scores.items()}
     details: dict[str, Any] = {
         "measure": main,
-        # JSON has no infinity: an answer that is the same for all pairs has no threshold.
-        "threshold": chosen.threshold if np.isfinite(chosen.threshold) else None,
+        "threshold": thresholds[main],
         "n_pairs": n_whole,
         "n_common": n,
         "measures": {
@@ -249,7 +235,7 @@ def _scores(
                 "auc": score.auc,
                 "acc": 100 * score.accuracy,
                 "cv_acc": 100 * score.cv_accuracy,
-                "threshold": score.threshold if np.isfinite(score.threshold) else None,
+                "threshold": thresholds[name],
                 "better": compared[name].better,
                 "worse": compared[name].worse,
             }

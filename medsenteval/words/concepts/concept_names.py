@@ -9,7 +9,7 @@ from pathlib import Path
 
 from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text
-from medsenteval.words.ontologies.obo import Ontology, read_obo
+from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME, MODEL_COMPONENT_MODULE, SYNONYM, Release, read_release
 from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
 from medsenteval.words.terms.positives import clean_name
@@ -52,13 +52,8 @@ def names_of_obo(path: Path) -> Terminology:
                 scope = "exact" if synonym.scope == "EXACT" else "related"
                 yield ConceptName(term.id, number, clean_text(synonym.text), scope, wording)
 
-    return Terminology((path,), ontology.version, tuple(names()), _obo_depths(ontology))
-
-
-def _obo_depths(ontology: Ontology) -> dict[str, int]:
-    parents = {term.id for term in ontology.terms.values() if not term.obsolete and term.is_a}
-    roots = [term.id for term in ontology.terms.values() if not term.obsolete and term.id not in parents]
-    return _depths(ontology.children, roots)
+    roots = [term.id for term in ontology.terms.values() if not term.obsolete and not term.is_a]
+    return Terminology((path,), ontology.version, tuple(names()), _depths(ontology.children, roots))
 
 
 def names_of_snomed(folder: Path) -> Terminology:

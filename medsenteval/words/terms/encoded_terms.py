@@ -19,6 +19,12 @@ PAPER_MEASURE: Final = "paper"
 _TERMS_AT_ONCE: Final = 20_000
 
 
+def check_measure(name: str) -> None:
+    """Refuse the name of a measure that no kind of encoder has."""
+    if name not in (PAPER_MEASURE, *MEASURES):
+        raise UnknownNameError(f"no measure is called {name!r}; known: {PAPER_MEASURE}, {', '.join(MEASURES)}")
+
+
 @dataclass(frozen=True, eq=False)
 class EncodedTerms:
     """The vectors of terms: ``known`` says which terms the encoder knows in all their words.
