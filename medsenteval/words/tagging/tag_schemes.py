@@ -73,8 +73,8 @@ def parse_tags(tags: Sequence[str], types: Sequence[str], scheme: str = "IOB2") 
         raise TagError(len(tags) - 1, f"the sentence ends with {tags[-1]}: {scheme} ends every entity with {prefixes[3]}")
     inside = kinds >= 0
     ends = inside & np.append(begins[1:] | ~inside[1:], True)
-    prefix = np.where(begins, np.where(ends, SINGLE, BEGIN), np.where(ends, END, INSIDE))
-    numbers: Tags = np.where(inside, 1 + 4 * kinds + prefix, OUTSIDE).astype(np.int16)
+    marks = np.where(begins, np.where(ends, SINGLE, BEGIN), np.where(ends, END, INSIDE))
+    numbers: Tags = np.where(inside, 1 + 4 * kinds + marks, OUTSIDE).astype(np.int16)
     return numbers
 
 
