@@ -62,7 +62,7 @@ class _Pieces:
 class Reading:
     """How texts are read by a model: layers as numbers from 0, the embedding layer, and what of the pieces is pooled."""
 
-    layers: tuple[int, ...]
+    layers: Sequence[int]
     pooling: str = "mean"
     specials: bool = False
     max_length: int = 128
@@ -84,24 +84,16 @@ class TransformerEncoder:
         # No prompt at all is not named, so that identities stay what they were.
         self.identity = f"{known}-{prompts}" if known and prompts != Prompts() else known
 
-    @cached_property
-    def _reading(self) -> Reading:
-        found = self._lazy.facts["reading"]
-        return Reading(**{**found, "layers": tuple(found["layers"])})
-
-    @property
-    def dimension(self) -> int:
-        return int(self._lazy.facts["dimension"])
+        self._reading = Reading(**lazy.facts["reading"])
+        self.dimension: int = lazy.facts["dimension"]
 
     @property
     def sees(self) -> dict[str, Any]:
-        """What of a text the model sees, and how."""
         reading = self._reading
         shown = {"max_length": reading.max_length, "dtype": self._lazy.facts["dtype"], "pooling": reading.pooling}
         return {**shown, "prompt": self._prompts.default}
 
     def for_use(self, task: str, role: str) -> TransformerEncoder:
-        """Return the encoder of a text of this role ("", "query" or "document") in this task."""
         return TransformerEncoder(self._lazy, self.name, Prompts(self._prompts.chosen(task, role)))
 
     @property
@@ -122,14 +114,7 @@ class TransformerEncoder:
         """The arguments that the model's forward pass takes."""
         return frozenset(inspect.signature(self._model.forward).parameters)
 
-    @cached_property
-    def _pad(self) -> int:
-        model, tokenizer = self._lazy.model
-        known = (tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None), tokenizer.eos_token_id, 0)
-        return next(number for number in known if isinstance(number, int))
-
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one pooled row for each text."""
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         for place, pieces, vectors in self._vectors(texts):
             if self._reading.pooling == "cls":
@@ -175,7 +160,10 @@ class TransformerEncoder:
         """Return the model's inputs, padded on the right, where no causal model looks, and which places hold a piece."""
         lengths = np.array([len(pieces.ids) for pieces in batch])
         inside = np.arange(lengths.max()) < lengths[:, None]
-        ids = np.full(inside.shape, self._pad, dtype=np.int64)
+        model, tokenizer = self._lazy.model
+        known = (tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None), tokenizer.eos_token_id, 0)
+        padding = next(number for number in known if isinstance(number, int))
+        ids = np.full(inside.shape, padding, dtype=np.int64)
         ids[inside] = np.concatenate([pieces.ids for pieces in batch])
         inputs = {"input_ids": ids, "attention_mask": inside.astype(np.int64)}
         if "token_type_ids" in self._accepted and batch[0].segments is not None:
@@ -193,15 +181,11 @@ class TransformerEncoder:
     def _pieces(self, texts: Sequence[str]) -> list[_Pieces]:
         sound = [self._prompts.default + text for text in without_surrogates(texts)]
         found = self._tokenize([text.lower() for text in sound] if self._reading.lowercase else sound) if texts else []
-        empty = [i for i, pieces in enumerate(found) if not any(pieces.kept)]
-        if empty:
-            (stand_in,) = self._tokenize([EMPTY_TEXT])
-            if not any(stand_in.kept):
-                raise EncoderError(
-                    f"{self.name}: the tokeniser finds no word piece in {texts[empty[0]]!r}, nor in {EMPTY_TEXT!r}"
-                )
-            for i in empty:
-                found[i] = stand_in
+        for i, pieces in enumerate(found):
+            if not any(pieces.kept):
+                (found[i],) = self._tokenize([EMPTY_TEXT])
+                if not any(found[i].kept):
+                    raise EncoderError(f"{self.name}: the tokeniser finds no word piece in {texts[i]!r}, nor in {EMPTY_TEXT!r}")
         return found
 
     def _tokenize(self, texts: list[str]) -> list[_Pieces]:
@@ -240,16 +224,12 @@ def load(
     document_prompt: str | None = None,
     task_prompts: str = "",
 ) -> TransformerEncoder:
-    """Load ``transformers:ID_OR_PATH``.
+    """Load ``transformers:ID_OR_PATH``; docs/encoders.md lists the options.
 
     ``layer`` is last, first, a number (0 is the embedding layer, negative ones count from the end) or several joined by ``+``,
-    whose vectors are concatenated. ``pooling`` is mean, max, cls or last, the last piece whatever it is, as decoders are read;
-    ``specials=yes`` pools over [CLS] and [SEP] too. ``end=yes`` puts the end-of-text token behind each text, cut or not.
-    ``max_length`` counts the special pieces. ``case`` is that of the checkpoint's tokeniser unless lower or exact overrides
-    it. ``dtype`` is float32, bfloat16 or float16; ``device`` is auto or a name that torch knows. ``adapter`` is an adapter of
-    PEFT, folder or ID, that is merged into the model. ``prompt`` is put before each text, ``query_prompt`` and
-    ``document_prompt`` before those to which a task gives such a role; ``task_prompts`` is a JSON object from names of tasks
-    to prompts.
+    whose vectors are concatenated. ``pooling=last`` takes the last piece whatever it is, as decoders are read; ``specials=yes``
+    pools over [CLS] and [SEP] too. ``end=yes`` puts the end-of-text token behind each text, cut or not. ``max_length`` counts
+    the special pieces. ``adapter`` is a folder or ID, ``task_prompts`` a JSON object from names of tasks to prompts.
     """
     chosen = {"pooling": pooling, "specials": specials, "end": end, "case": case, "dtype": dtype}
     check_choices("transformers", **{option: (value, _CHOICES[option]) for option, value in chosen.items()})
@@ -258,9 +238,7 @@ def load(
     if not max_length.isdecimal() or int(max_length) < 1:
         raise EncoderError(f"transformers: max_length is {max_length!r}; it must be a whole number from 1")
     if pooling in ("cls", "last") and specials == "yes":
-        raise EncoderError(
-            f"transformers: pooling={pooling} takes one vector, so specials=yes has nothing to act upon; leave it out"
-        )
+        raise EncoderError(f"transformers: pooling={pooling} takes one vector, so specials=yes does nothing; leave it out")
     folder, source, revision = find_model(argument, "transformers")
     (check_settings if revision else check_model_folder)(folder, "transformers")
     where = f"transformers:{argument}"
@@ -278,18 +256,13 @@ def load(
             raise EncoderError(f"{where}: pooling is 'cls', but its tokeniser has no such token; use pooling=mean, max or last")
         layers = _layer_numbers(layer, model.config.num_hidden_layers, where)
         reading = Reading(layers, pooling, specials == "yes", int(max_length), lowercase, end == "yes")
-        return (model, tokenizer), _facts(model, reading, _identity(model, tokenizer, reading))
+        return (model, tokenizer), _facts(model, tokenizer, reading)
 
     options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length}
     options |= {} if change is None else {"adapter": change.key}
     lazy = LazyModel.remembered(folder, revision, options, load_model)
     prompts = Prompts.given("transformers", prompt, query_prompt, document_prompt, task_prompts)
     return TransformerEncoder(lazy, model_name(str(source)) + (f"+{change.name}" if change else ""), prompts)
-
-
-def _facts(model: Any, reading: Reading, identity: str) -> dict[str, Any]:
-    known = {"identity": identity, "reading": asdict(reading), "dtype": str(model.dtype).removeprefix("torch.")}
-    return {**known, "dimension": model.config.hidden_size * len(reading.layers)}
 
 
 def from_model(model: Any, tokenizer: Any = None) -> TransformerEncoder:
@@ -308,23 +281,25 @@ def from_model(model: Any, tokenizer: Any = None) -> TransformerEncoder:
             raise EncoderError(f"no tokeniser for the {type(whole).__name__}: {error}; give (model, tokenizer)") from error
     longest = min(128, length_limit(model) or 128)
     reading = Reading((model.config.num_hidden_layers,), max_length=longest)
-    identity = _identity(model, tokenizer, reading)
-    name = model_name(source) or f"{model.config.model_type}-{identity.split('-')[1][:8]}"
-    own_code = not type(whole).__module__.startswith("transformers.models.")
-    adapted = getattr(whole, "_hf_peft_config_loaded", False)
-    facts = _facts(model, reading, "" if own_code or adapted else identity)
+    facts = _facts(model, tokenizer, reading)
+    name = model_name(source) or f"{model.config.model_type}-{facts['identity'].split('-')[1][:8]}"
+    if not type(whole).__module__.startswith("transformers.models.") or getattr(whole, "_hf_peft_config_loaded", False):
+        facts["identity"] = ""
     return TransformerEncoder(LazyModel.loaded((model, tokenizer), facts), name, Prompts())
 
 
-def _identity(model: Any, tokenizer: Any, reading: Reading) -> str:
+def _facts(model: Any, tokenizer: Any, reading: Reading) -> dict[str, Any]:
+    """Return everything that is asked of a model before it encodes."""
     weights = {key: value for key, value in model.state_dict().items() if not key.startswith("pooler.")}
-    lowercase = f"lowercase={reading.lowercase}"
+    lowercase, dtype = f"lowercase={reading.lowercase}", str(model.dtype).removeprefix("torch.")
     parts = (hash_state_dict(weights), hash_config(model.config), hash_tokenizer(tokenizer), lowercase)
-    return (
+    identity = (
         f"transformers-{hashlib.sha256('|'.join(parts).encode()).hexdigest()[:32]}-layer={'+'.join(map(str, reading.layers))}"
         f"-pooling={reading.pooling}-specials={'yes' if reading.specials else 'no'}-max_length={reading.max_length}"
-        f"-dtype={str(model.dtype).removeprefix('torch.')}{'-end=yes' if reading.end else ''}"
+        f"-dtype={dtype}{'-end=yes' if reading.end else ''}"
     )
+    dimension = model.config.hidden_size * len(reading.layers)
+    return {"identity": identity, "reading": asdict(reading), "dtype": dtype, "dimension": dimension}
 
 
 def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: str) -> tuple[Any, Any]:

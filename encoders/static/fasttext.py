@@ -60,12 +60,9 @@ class FastTextEncoder(StaticEncoder):
     def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the shares that have a vector, and of tokens the share that is in the vocabulary itself."""
         part = tokenise(texts, self._tokenizer)
-        # In blocks, because vectors are computed on the way.
-        starts = range(0, len(part.words), _WORDS_A_BLOCK)
-        known = [self._located(part.words[start : start + _WORDS_A_BLOCK])[1] >= 0 for start in starts]
         in_vocabulary = look_up(part.words, self._row_of, self._case) >= 0
-        shares = part.coverage(np.concatenate([np.zeros(0, dtype=bool), *known]))
-        return {**shares, "tokens_in_vocabulary": part.coverage(in_vocabulary)["tokens"]}
+        known = self._located(part.words)[1] >= 0
+        return {**part.coverage(known), "tokens_in_vocabulary": part.coverage(in_vocabulary)["tokens"]}
 
     def _located(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Compute the vectors of these words, and return which of them has one."""
@@ -77,11 +74,12 @@ class FastTextEncoder(StaticEncoder):
             lower = [row >= 0 and word not in self._row_of for word, row in zip(words, rows.tolist(), strict=True)]
             words = [word.lower() if low else word for word, low in zip(words, lower, strict=True)]
         vectors = np.empty((len(words), self.dimension), dtype=np.float32)
-        known = np.empty(len(words), dtype=bool)
+        places = np.arange(len(words), dtype=np.int32)
         for begin in range(0, len(words), _WORDS_A_BLOCK):
             block = slice(begin, begin + _WORDS_A_BLOCK)
-            vectors[block], known[block] = self._word_vectors(words[block], rows[block])
-        return vectors, np.where(known, np.arange(len(words)), -1).astype(np.int32)
+            vectors[block], known = self._word_vectors(words[block], rows[block])
+            places[block][~known] = -1
+        return vectors, places
 
     def _word_vectors(self, words: list[str], rows: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
         model = self._model
@@ -168,17 +166,15 @@ def _description(path: Path) -> dict[str, Any]:
         try:
             words, meta = _read_description(path, stream)
         except (struct.error, MemoryError) as error:
-            raise EncoderError(
-                f"{path}: ends within its description; expected {_EXPECTED}; is the download complete?"
-            ) from error
+            raise EncoderError(f"{path}: ends within its description; is this {_EXPECTED}, and complete?") from error
         size = path.stat().st_size
         end = meta["offset"] + 4 * meta["rows"] * meta["dimension"]
         if end + 17 > size:
             raise EncoderError(f"{path}: ends within its matrix of {meta['rows']} rows; is the download complete?")
         stream.seek(end)
         quantised, n_out, out_dimension = struct.unpack("<?qq", stream.read(17))
-        if not quantised and stream.tell() + 4 * n_out * out_dimension != size:
-            expected = stream.tell() + 4 * n_out * out_dimension
+        expected = end + 17 + 4 * n_out * out_dimension
+        if not quantised and expected != size:
             raise EncoderError(f"{path}: {expected} bytes were expected, it has {size}; is the download complete?")
         stream.seek(0)
         digest = hashlib.sha256()
@@ -223,10 +219,10 @@ def _read_dictionary(path: Path, stream: BinaryIO, size: int) -> list[bytes]:
     words: list[bytes] = []
     at = stream.tell()
     with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        for number in range(1, size + 1):
+        while len(words) < size:
             found = _ENTRY.match(content, at)
             if found is None:
-                raise EncoderError(f"{path}: ends at word {number} of the {size} it promises; is the download complete?")
+                raise EncoderError(f"{path}: ends at word {len(words) + 1} of the {size} it promises; is the download complete?")
             words.append(found[1])
             at = found.end()
     stream.seek(at)

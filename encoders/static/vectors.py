@@ -6,7 +6,6 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import common_directions, pool_rows, sif_weights, without_directions, zipf_probabilities
 from medsenteval.encoders.model_files import check_choices
-from medsenteval.encoders.static.converted_vectors import content_digest, open_vectors
+from medsenteval.encoders.static.converted_vectors import content_digest, numbered, open_vectors
 from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, look_up, tokenise
 from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import EncoderError
@@ -78,49 +77,12 @@ class StaticEncoder(ABC):
         """Return a matrix and each word's row in it, -1 for unknown words."""
 
 
-@dataclass(frozen=True, eq=False)
-class Frequencies:
-    """How often words occur, for SIF; a word's lower-case form counts where the word itself is not listed."""
-
-    counts: Mapping[str, float]
-    sha256: str
-
-    @classmethod
-    def read(cls, path: Path) -> Frequencies:
-        """Read lines 'word count', as those that the authors of SIF published."""
-        counts: Counter[str] = Counter()
-        try:
-            with open(path, encoding="utf-8-sig") as lines:
-                for number, line in enumerate(lines, start=1):
-                    if not line.strip():
-                        continue
-                    word, _, count = line.strip().rpartition("\t" if "\t" in line else " ")
-                    try:
-                        value = float(count)
-                    except ValueError:
-                        value = -1.0
-                    if not word or not 0 <= value < float("inf"):
-                        raise EncoderError(f"{path}:{number}: expected 'word count', got {line.strip()[:60]!r}")
-                    counts[word.strip()] += value  # type: ignore[assignment]
-        except OSError as error:
-            raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected lines 'word count'") from error
-        except UnicodeDecodeError as error:
-            raise EncoderError(f"{path}: not UTF-8 text: {error.reason}; expected lines 'word count'") from error
-        if not sum(counts.values()) > 0:
-            raise EncoderError(f"{path}: no counts in it; expected lines 'word count'")
-        return cls(counts, hashlib.sha256(repr(sorted(counts.items())).encode("utf-8", "surrogatepass")).hexdigest())
-
-    def probabilities(self, words: Iterable[str]) -> NDArray[np.float64]:
-        total = sum(self.counts.values())
-        found = (self.counts.get(word, self.counts.get(word.lower(), 0.0)) for word in words)
-        return np.fromiter(found, dtype=np.float64) / total
-
-
 class WordVectorEncoder(StaticEncoder):
     """Looks words up in a table; the encoder of GloVe, word2vec, fastText .vec, gensim's KeyedVectors and plain dicts.
 
-    With pooling "sif" a word weighs a / (a + p), p from ``frequencies`` or else from the table's order by Zipf's law, and
-    ``prepare`` fits the common components, which ``encode`` then removes; before that nothing is removed.
+    With pooling "sif" a word weighs a / (a + p), p from ``frequencies`` (how often words occur; a word's lower-case form counts
+    where the word itself is not listed) or else from the table's order by Zipf's law, and ``prepare`` fits the common
+    components, which ``encode`` then removes; before that nothing is removed.
     Pooling "unit-mean" brings every word to length 1 before the mean, as evaluations of analogies do.
     """
 
@@ -129,14 +91,14 @@ class WordVectorEncoder(StaticEncoder):
         name: str,
         row_of: Mapping[str, int],
         matrix: NDArray[np.float32],
-        *,
         source: str,
+        frequencies: Mapping[str, float] | None = None,
+        sif_a: float = 1e-3,
+        sif_components: int = 1,
+        *,
         case: str = "exact-then-lower",
         tokenizer: str = "words",
         pooling: str = "mean",
-        frequencies: Frequencies | None = None,
-        sif_a: float = 1e-3,
-        sif_components: int = 1,
     ) -> None:
         super().__init__("vectors", row_of, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
         if not 0 < sif_a < float("inf") or not 0 <= sif_components <= matrix.shape[1]:
@@ -164,7 +126,8 @@ class WordVectorEncoder(StaticEncoder):
             return ""
         named = f"vectors-{self._source}-{self._case}-{self._tokenizer}-{self._pooling}"
         if self._pooling == "sif":
-            probabilities = self._frequencies.sha256[:16] if self._frequencies else "zipf"
+            listed = repr(sorted((self._frequencies or {}).items())).encode("utf-8", "surrogatepass")
+            probabilities = hashlib.sha256(listed).hexdigest()[:16] if self._frequencies else "zipf"
             named += f"-{self._sif_a:g}-{probabilities}-{self._sif_components}"
         return named
 
@@ -202,8 +165,10 @@ class WordVectorEncoder(StaticEncoder):
         """How probable the word of each row is."""
         if self._frequencies is None:
             return zipf_probabilities(np.arange(len(self._matrix), dtype=np.int32), len(self._matrix))
+        counts = self._frequencies
+        found = [counts.get(word, counts.get(word.lower(), 0.0)) for word in self._row_of]
         probabilities = np.zeros(len(self._matrix))
-        probabilities[list(self._row_of.values())] = self._frequencies.probabilities(self._row_of)
+        probabilities[list(self._row_of.values())] = np.array(found) / sum(counts.values())
         return probabilities
 
 
@@ -236,18 +201,36 @@ def load(
     check_choices("vectors", check=(check, ("", "yes", "no")))
     path = Path(argument).expanduser()
     table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word", check != "no"))
-    return WordVectorEncoder(
-        path.stem,
-        table.row_of,
-        table.matrix,
-        source=table.sha256[:32],
-        case=case,
-        tokenizer=tokenizer,
-        pooling=pooling,
-        frequencies=Frequencies.read(Path(sif_frequencies).expanduser()) if sif_frequencies else None,
-        sif_a=_number("sif_a", sif_a or "0.001"),
-        sif_components=int(_number("sif_components", sif_components or "1")),
-    )
+    reading = {"case": case, "tokenizer": tokenizer, "pooling": pooling}
+    frequencies = read_frequencies(Path(sif_frequencies).expanduser()) if sif_frequencies else None
+    sif = _number("sif_a", sif_a or "0.001"), int(_number("sif_components", sif_components or "1"))
+    return WordVectorEncoder(path.stem, table.row_of, table.matrix, table.sha256[:32], frequencies, *sif, **reading)
+
+
+def read_frequencies(path: Path) -> Mapping[str, float]:
+    """Read how often words occur from lines 'word count', as those that the authors of SIF published."""
+    expected = "expected lines 'word count'"
+    counts: dict[str, float] = {}
+    try:
+        with open(path, encoding="utf-8-sig") as lines:
+            for number, line in enumerate(lines, start=1):
+                if not line.strip():
+                    continue
+                word, _, count = line.strip().rpartition("\t" if "\t" in line else " ")
+                try:
+                    value = float(count)
+                except ValueError:
+                    value = -1.0
+                if not word or not 0 <= value < float("inf"):
+                    raise EncoderError(f"{path}:{number}: expected 'word count', got {line.strip()[:60]!r}")
+                counts[word.strip()] = counts.get(word.strip(), 0.0) + value
+    except OSError as error:
+        raise EncoderError(f"{path}: cannot be read: {error.strerror}; {expected}") from error
+    except UnicodeDecodeError as error:
+        raise EncoderError(f"{path}: not UTF-8 text: {error.reason}; {expected}") from error
+    if not sum(counts.values()) > 0:
+        raise EncoderError(f"{path}: no counts in it; {expected}")
+    return counts
 
 
 def _number(option: str, value: str) -> float:
@@ -263,7 +246,7 @@ def from_table(name: str, words: Iterable[str], rows: Any) -> WordVectorEncoder:
     matrix = np.ascontiguousarray(rows, dtype=np.float32)
     if matrix.ndim != 2 or len(matrix) != len(listed):
         raise EncoderError(f"{len(listed)} words with an array of shape {matrix.shape}: expected one vector a word")
-    row_of = {word: row for row, word in enumerate(listed)}
+    row_of = numbered(listed)
     if len(row_of) != len(listed):
         raise EncoderError(f"the vectors of {name} hold a word twice")
     if not np.isfinite(matrix).all():

@@ -33,7 +33,7 @@ from medsenteval.encoders.static import converted_vectors, vector_formats
 from medsenteval.encoders.static.converted_vectors import open_vectors
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
-from medsenteval.encoders.static.vectors import Frequencies, WordVectorEncoder, from_table, load
+from medsenteval.encoders.static.vectors import WordVectorEncoder, from_table, load, read_frequencies
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.conftest import examples
@@ -661,9 +661,11 @@ def test_sif_by_default_weighs_by_a_thousandth_and_removes_one_component(write: 
 def test_frequencies_are_words_and_counts(tmp_path: Path) -> None:
     path = tmp_path / "counts.txt"
     path.write_text("\ufeffheart 3\n\nof\t1\nheart 2\nnew york 0\nzero 4\n", "utf-8")
-    found = Frequencies.read(path)
-    assert found.counts == {"heart": 5, "of": 1, "new york": 0, "zero": 4}
-    assert found.probabilities(["Heart", "of", "absent", "new york"]).tolist() == [0.5, 0.1, 0, 0]
+    found = read_frequencies(path)
+    assert found == {"heart": 5, "of": 1, "new york": 0, "zero": 4}
+    row_of = {word: row for row, word in enumerate(["Heart", "of", "absent", "new york"])}
+    encoder = WordVectorEncoder("v", row_of, np.ones((4, 2), np.float32), source="s", frequencies=found, pooling="sif")
+    assert encoder._probabilities.tolist() == [0.5, 0.1, 0, 0]
     for content, message in [
         ("heart 3\nof -1\n", r"counts\.txt:2: expected 'word count', got 'of -1'"),
         ("heart inf\n", "counts.txt:1: expected"),
@@ -674,7 +676,7 @@ def test_frequencies_are_words_and_counts(tmp_path: Path) -> None:
     ]:
         path.write_text(content, "utf-8")
         with pytest.raises(EncoderError, match=message):
-            Frequencies.read(path)
+            read_frequencies(path)
 
 
 def test_of_two_processes_that_convert_at_once_the_second_discards_its_copy(write: Write) -> None:
