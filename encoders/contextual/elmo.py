@@ -6,8 +6,9 @@ module, because no maintained package loads these files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -61,25 +62,18 @@ class ElmoEncoder:
         return 2 * self.shape.projection * (self.shape.n_layers + 1 if self.layers == "all" else 1)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        rows = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for places, vectors in self._batches(texts):
-            rows[places] = pool(TokenVectors.of(vectors), self.pooling)
-        return rows
+        return pool(self.encode_tokens(texts), self.pooling) if texts else np.empty((0, self.dimension), dtype=np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
-        found = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
-        for places, vectors in self._batches(texts):
-            for place, rows in zip(places, vectors, strict=True):
-                found[place] = rows
-        return TokenVectors.of(found)
-
-    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[NDArray[np.float32]]]]:
-        """Yield places of texts with the vectors of their words, a bounded number of words at a time."""
         sentences = [TOKENIZERS[self.tokenizer](text) or ["."] for text in texts]
         lengths = [len(sentence) for sentence in sentences]
+        found = [np.empty((0, self.dimension), dtype=np.float32)] * len(texts)
         for places in passes(lengths, "cpu", most_texts=len(texts), most_tokens=_TOKENS_AT_ONCE):
             values = self._word_vectors([sentences[place] for place in places])
-            yield places, np.split(values, np.cumsum([lengths[place] for place in places])[:-1])
+            ends = np.cumsum([lengths[place] for place in places])
+            for place, rows in zip(places, np.split(values, ends[:-1]), strict=True):
+                found[place] = rows
+        return TokenVectors.of(found)
 
     def _word_vectors(self, sentences: list[list[str]]) -> NDArray[np.float32]:
         """Return the chosen layers of every word, the sentences one after the other."""
@@ -93,11 +87,10 @@ class ElmoEncoder:
 def load(
     argument: str, layers: str = "all", tokenizer: str = "whitespace", pooling: str = "mean", device: str = "auto"
 ) -> ElmoEncoder:
-    """Load ``elmo:OPTIONS.json+WEIGHTS.hdf5``.
+    """Load ``elmo:OPTIONS.json+WEIGHTS.hdf5``; docs/encoders.md lists the options.
 
-    ``layers`` is all (every layer, concatenated, as in MedSentEval), average, or the number of one layer, 0 being the word
-    without context. ``tokenizer`` is whitespace, the paper's protocol, or words, which splits punctuation off as the models'
-    training text had it. ``pooling`` is mean or max, ``device`` auto, cpu or cuda.
+    ``layers=all`` concatenates every layer, as in MedSentEval; a number names one layer, 0 being the word without context.
+    ``tokenizer=whitespace`` is the paper's protocol; ``words`` splits punctuation off as the models' training text had it.
     """
     check_choices("elmo", tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, POOLINGS))
     options_path, weights_path = two_files(argument, "elmo", EXPECTED)
@@ -122,49 +115,37 @@ def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]
     try:
         with h5py.File(path, "r") as file:
             for name, expected in shape.array_shapes().items():
-                _check_links(path, file, name)
+                # Links are not followed: they can lead to other files.
+                links = [file.get(part, getlink=True) for part in accumulate(name.split("/"), "{}/{}".format)]
+                if any(link is not None and type(link).__name__ != "HardLink" for link in links):
+                    raise EncoderError(f"{path}: the array {name!r} is not stored in this file, but linked to; {EXPECTED}")
                 stored = file.get(name)
                 found = getattr(stored, "shape", None)
                 if found != expected:
                     what = f"no array {name!r}" if found is None else f"an array {name!r} of shape {found}"
                     raise EncoderError(f"{path}: holds {what}; its options.json promises shape {expected}")
-                _check_storage(path, stored, name)
+                if not _is_plain(stored):
+                    raise EncoderError(f"{path}: the array {name!r} is not stored in this file as plain numbers; {EXPECTED}")
                 arrays[name] = np.asarray(stored, dtype=np.float32)
+                if not np.isfinite(arrays[name]).all():
+                    raise EncoderError(f"{path}: the array {name!r} holds NaN or infinity")
     except EncoderError:
         raise
     except (OSError, RuntimeError, TypeError, ValueError, KeyError) as error:  # h5py's errors for cut and damaged files
         raise EncoderError(f"{path}: damaged or incomplete HDF5 ({error}); is the download complete?") from error
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise EncoderError(f"{path}: the array {name!r} holds NaN or infinity")
     return arrays
 
 
-def _check_links(path: Path, file: Any, name: str) -> None:
-    """Refuse links on the way to an array before one is followed: they can lead to other files."""
-    parts = name.split("/")
-    for i in range(len(parts)):
-        link = file.get("/".join(parts[: i + 1]), getlink=True)
-        if link is not None and type(link).__name__ != "HardLink":
-            raise EncoderError(f"{path}: the array {name!r} is not stored in this file, but linked to; {EXPECTED}")
-
-
-def _check_storage(path: Path, stored: Any, name: str) -> None:
-    """Refuse an array whose numbers are in another file or nowhere, or which takes code or memory of its own to be read."""
+def _is_plain(stored: Any) -> bool:
+    """Tell whether an array's numbers are all in this file, and take no code or memory of their own to be read."""
     plan = stored.id.get_create_plist()
     filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
     chunk = np.prod(stored.chunks or (1,), dtype=np.float64) * stored.dtype.itemsize
+    is_here = not stored.is_virtual and not stored.external and stored.dtype.kind == "f" and filters <= _HDF5_FILTERS
     # Compression reaches a thousandth; what promises more was never written and would only fill the memory. So would a
     # chunk that is larger than its array, which is unpacked whole.
-    if (
-        stored.is_virtual
-        or stored.external
-        or stored.dtype.kind != "f"
-        or not filters <= _HDF5_FILTERS
-        or stored.id.get_storage_size() * 1100 < stored.nbytes
-        or chunk > max(stored.nbytes, 1 << 20)
-    ):
-        raise EncoderError(f"{path}: the array {name!r} is not stored in this file as plain numbers; {EXPECTED}")
+    is_filled = stored.id.get_storage_size() * 1100 >= stored.nbytes and chunk <= max(stored.nbytes, 1 << 20)
+    return bool(is_here and is_filled)
 
 
 def _character_ids(sentences: list[list[str]], length: int) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -46,12 +47,11 @@ class ElmoShape:
                 shapes[f"CNN_high_{j}/b_{part}"] = (n,)
         shapes["CNN_proj/W_proj"] = (n, self.projection)
         shapes["CNN_proj/b_proj"] = (self.projection,)
-        for direction in (0, 1):
-            for layer in range(self.n_layers):
-                prefix = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-                shapes[f"{prefix}/W_0"] = (2 * self.projection, 4 * self.cells)
-                shapes[f"{prefix}/B"] = (4 * self.cells,)
-                shapes[f"{prefix}/W_P_0"] = (self.cells, self.projection)
+        for direction, layer in product((0, 1), range(self.n_layers)):
+            prefix = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+            shapes[f"{prefix}/W_0"] = (2 * self.projection, 4 * self.cells)
+            shapes[f"{prefix}/B"] = (4 * self.cells,)
+            shapes[f"{prefix}/W_P_0"] = (self.cells, self.projection)
         return shapes
 
 
@@ -80,12 +80,8 @@ def read_options(path: Path) -> ElmoShape:
         raise EncoderError(f"{path}: the activation is {shape.activation!r}; a biLM has relu or tanh")
     widest = max((width for width, _ in shape.filters), default=0)
     many = max(shape.n_highway, shape.n_layers, len(shape.filters))
-    if (
-        not 1 <= widest <= shape.characters <= _MOST_CHARACTERS
-        or shape.characters < 3
-        or min(shape.cells, shape.projection, shape.n_layers) < 1
-        or many > _MOST_PARTS
-    ):
+    sound = 1 <= widest <= shape.characters and 3 <= shape.characters <= _MOST_CHARACTERS and many <= _MOST_PARTS
+    if not sound or min(shape.cells, shape.projection, shape.n_layers) < 1:
         raise EncoderError(f"{path}: sizes that no biLM can have: {str(shape)[:500]}")
     return shape
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import POOLINGS, pool
-from medsenteval.encoders.contextual.checkpoint import choose_device
+from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.contextual.transformer import EMPTY_TEXT
 from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
@@ -32,8 +33,11 @@ _WHERE_FROM: Final = (
 )
 #: Far above every model: hidden size, layers, embedding size, projected size.
 _MOST: Final = (2**20, 64, 2**20, 2**20)
-#: flair drops these from every text (zero-width characters, line and paragraph separators).
-_DROPPED: Final = dict.fromkeys(map(ord, "\u200c\u200b\ufe0f\ufeff\u2028\u2029"))
+#: flair drops zero-width characters, line and paragraph separators, and reads what was meant for Windows as that.
+_REPAIRED: Final = {
+    **dict.fromkeys(map(ord, "\u200c\u200b\ufe0f\ufeff\u2028\u2029")),
+    **{code: bytes([code]).decode("windows-1252", "ignore") for code in range(0x80, 0x9A)},
+}
 
 
 class LanguageModel:
@@ -62,9 +66,7 @@ class LanguageModel:
         if any(type(size) is not int or not 1 <= size <= most for size, most in zip(sizes, _MOST, strict=True)):
             raise ValueError(f"its sizes are {str(sizes)[:200]}")
         if not isinstance(self.delimiter, str) or not isinstance(kind, str) or kind.lower() not in ("lstm", "gru"):
-            raise ValueError(
-                f"its recurrent network is of type {str(kind)[:200]!r} (known: lstm, gru), or texts have no delimiter"
-            )
+            raise ValueError(f"its recurrent network is a {str(kind)[:200]!r} (known: lstm, gru), or texts have no delimiter")
         hidden_size, n_layers, embedding_size, _ = sizes
         recurrent = nn.LSTM if kind.lower() == "lstm" else nn.GRU
         self.dimension = hidden_size if projected is None else projected
@@ -72,12 +74,8 @@ class LanguageModel:
         weights = {key: value for key, value in weights.items() if not key.startswith("decoder.")}
         # Made without storage, which would be taken for whatever sizes the file promises.
         with torch.device("meta"):
-            self._modules = nn.ModuleDict(
-                {
-                    "encoder": nn.Embedding(n_characters, embedding_size),
-                    "rnn": recurrent(embedding_size, hidden_size, n_layers),
-                }
-            )
+            self._modules = nn.ModuleDict({"encoder": nn.Embedding(n_characters, embedding_size)})
+            self._modules["rnn"] = recurrent(embedding_size, hidden_size, n_layers)
             if projected is not None:
                 self._modules["proj"] = nn.Linear(hidden_size, projected)
         self._modules.load_state_dict({key: value.float().contiguous() for key, value in weights.items()}, assign=True)
@@ -94,9 +92,7 @@ class LanguageModel:
         places = [self._places(tokens) for tokens in texts]
         strings = [f"{self.delimiter}{line if self.is_forward else line[::-1]} " for line in lines]
         vectors = [np.empty((len(where), self.dimension), dtype=np.float32) for where in places]
-        order = sorted(range(len(strings)), key=lambda i: len(strings[i]))
-        for start in range(0, len(order), _TEXTS_PER_PASS):
-            chosen = order[start : start + _TEXTS_PER_PASS]
+        for chosen in passes(list(map(len, strings)), self._device, most_texts=_TEXTS_PER_PASS, most_tokens=sys.maxsize):
             self._run([strings[i] for i in chosen], [places[i] for i in chosen], [vectors[i] for i in chosen])
         return vectors
 
@@ -141,10 +137,7 @@ class FlairEncoder:
         self._pooling = pooling
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one pooled row for each text."""
-        if not texts:
-            return np.empty((0, self.dimension), dtype=np.float32)
-        return pool(self.encode_tokens(texts), self._pooling)
+        return pool(self.encode_tokens(texts), self._pooling) if texts else np.empty((0, self.dimension), dtype=np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
         """Return the stacked vectors of all tokens, text after text; all of them count as known."""
@@ -155,11 +148,7 @@ class FlairEncoder:
 
 def _tokens(text: str) -> list[str]:
     """Split at blanks, as MedSentEval gave texts to flair, after flair's own repair of problem characters."""
-
-    def repair(match: re.Match[str]) -> str:
-        return bytes([ord(match[0])]).decode("windows-1252", "ignore")
-
-    return re.sub("[\u0080-\u0099]", repair, text.translate(_DROPPED)).split() or [EMPTY_TEXT]
+    return text.translate(_REPAIRED).split() or [EMPTY_TEXT]
 
 
 def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEncoder:
@@ -188,7 +177,6 @@ def _read(file: Path, device: str) -> LanguageModel:
         raise EncoderError(f"flair: {file} could not be read: {error}; {_WHERE_FROM}") from error
     try:
         return LanguageModel(stored if isinstance(stored, dict) else {}, device)
-    except KeyError as error:
-        raise EncoderError(f"flair: {file} holds no {error}; {_WHERE_FROM}") from error
-    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-        raise EncoderError(f"flair: {file} holds what no language model does: {error}; {_WHERE_FROM}") from error
+    except (KeyError, AttributeError, TypeError, ValueError, RuntimeError) as error:
+        what = f"no {error}" if isinstance(error, KeyError) else f"what no language model does: {error}"
+        raise EncoderError(f"flair: {file} holds {what}; {_WHERE_FROM}") from error

@@ -59,9 +59,9 @@ class SentenceReader:
     """
 
     def __init__(self, table: VectorTable, where: Path, reading: Reading) -> None:
+        self.matrix = table.matrix
         self._row_of = table.row_of
-        self._tokenizer = reading.tokenizer
-        self._case = reading.case
+        self._reading = reading
         rows = {version: look_up(words, table.row_of, "exact") for version, words in VERSIONS.items()}
         absent = [word for word, row in zip(VERSIONS[reading.version], rows[reading.version], strict=True) if row < 0]
         if absent and reading.boundaries == "required":
@@ -87,42 +87,32 @@ class SentenceReader:
 
     def _located(self, texts: Iterable[str]) -> tuple[TokenisedTexts, NDArray[np.int32]]:
         """Return the texts' tokens and the row of every distinct one, -1 for unknown ones; an empty text has none."""
-        part = tokenise(texts, self._tokenizer, empty="")
-        return part, look_up(part.words, self._row_of, self._case)
+        part = tokenise(texts, self._reading.tokenizer, empty="")
+        return part, look_up(part.words, self._row_of, self._reading.case)
 
 
-@dataclass(eq=False, repr=False)
 class InferSentEncoder:
-    """A loaded InferSent model with its word vectors."""
+    """A loaded InferSent model with the reader of its word vectors."""
 
-    name: str
-    identity: str
-    model: SentenceEncoder
-    matrix: NDArray[np.float32]
-    reader: SentenceReader
-    padding: str
-
-    @property
-    def dimension(self) -> int:
-        return 2 * int(self.model.enc_lstm.hidden_size)
+    def __init__(self, name: str, identity: str, model: SentenceEncoder, reader: SentenceReader, padding: str) -> None:
+        self.name, self.identity = name, identity
+        self.dimension = 2 * int(model.enc_lstm.hidden_size)
+        self.coverage = reader.coverage
+        self._model, self._reader, self._padding = model, reader, padding
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
 
-        sentences = self.reader.read(texts)
+        sentences = self._reader.read(texts)
         encoded = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        device = next(self.model.parameters()).device
+        device = next(self._model.parameters()).device
         with torch.inference_mode():
             lengths = [len(sentence) for sentence in sentences]
             for places in passes(lengths, "cpu", most_texts=len(lengths), most_tokens=_WORDS_AT_ONCE):
                 wanted = np.concatenate([sentences[place] for place in places])
-                words = torch.from_numpy(np.asarray(self.matrix[wanted], dtype=np.float32)).to(device)
-                encoded[places] = self.model(words, [lengths[place] for place in places]).cpu().numpy()
-        return np.maximum(encoded, 0) if self.padding == "zeros" else encoded
-
-    def coverage(self, texts: Iterable[str]) -> dict[str, float]:
-        """Return the share of tokens, of distinct tokens and of texts that have a vector."""
-        return self.reader.coverage(texts)
+                words = torch.from_numpy(np.asarray(self._reader.matrix[wanted], dtype=np.float32)).to(device)
+                encoded[places] = self._model(words, [lengths[place] for place in places]).cpu().numpy()
+        return np.maximum(encoded, 0) if self._padding == "zeros" else encoded
 
 
 def load(
@@ -139,16 +129,13 @@ def load(
     vocab: str = "",
     rows: str = "word",
 ) -> InferSentEncoder:
-    """Load ``infersent:ENCODER.pkl+VECTORS``.
+    """Load ``infersent:ENCODER.pkl+VECTORS``; docs/encoders.md lists the options.
 
-    ``version`` is 1 (sentences between <s> and </s>; GloVe) or 2 (<p> and </p>; fastText). ``tokenizer`` is words, which splits
-    punctuation off, or whitespace, which SentEval's script and hence the paper used. ``case`` is exact, as in the original,
-    lower or exact-then-lower. ``pooling`` is max or mean. ``boundaries`` says what happens when the vectors lack the version's
-    boundary words: required refuses them, if-known does without. ``padding`` zeros compares
-    states with the zeros that pad a batch in the official code of version 1, as though each sentence stood beside a longer
-    one: there a sentence's vector depends on its batch, since the longest ones of a batch are not padded; here it does not.
-    ``device`` is auto, cpu or cuda. ``member``, ``layout``,
-    ``vocab`` and ``rows`` say of the vectors what they say in ``vectors:``.
+    ``tokenizer=whitespace`` is what SentEval's script and hence the paper used, ``case=exact`` as in the original.
+    ``boundaries`` says what happens when the vectors lack the version's boundary words: required refuses them, if-known does
+    without. ``padding=zeros`` compares states with the zeros that pad a batch in the official code of version 1, as though each
+    sentence stood beside a longer one: there a sentence's vector depends on its batch, since the longest ones of a batch are
+    not padded; here it does not.
     """
     reading = Reading(version, tokenizer, case, boundaries)
     check_choices("infersent", pooling=(pooling, POOLINGS))
@@ -175,34 +162,22 @@ def load(
         f"infersent-{hash_state_dict(state)[:32]}-vectors={table.sha256[:32]}"
         f"-version={version}-tokenizer={tokenizer}-case={case}-pooling={pooling}{'-padding=zeros' * (padding == 'zeros')}"
     )
-    return InferSentEncoder(weights_path.stem, identity, model, table.matrix, reader, padding)
-
-
-def _is_plain(name: Any, value: Any) -> bool:
-    """Whether this is a name and a tensor whose numbers are all there; one that repeats a few could fill any memory."""
-    import torch
-
-    plain = (
-        isinstance(name, str)
-        and isinstance(value, torch.Tensor)
-        and value.device.type == "cpu"
-        and value.layout == torch.strided
-    )
-    return plain and not value.is_quantized and value.untyped_storage().nbytes() >= value.numel() * value.element_size()
+    return InferSentEncoder(weights_path.stem, identity, model, reader, padding)
 
 
 def _read_state(path: Path) -> dict[str, Any]:
     """Return a state dictionary's tensors in float32."""
     import torch
 
+    from medsenteval.encoders.contextual.torch_file import read_torch_file
+
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises a dozen types for files that are cut off, damaged or hold more than tensors
-        reason = str(error).partition("\n")[0]
-        raise EncoderError(
-            f"{path}: cannot be read as tensors alone, and code in it is never run ({reason}); {_EXPECTED}"
-        ) from error
-    if not isinstance(found, Mapping) or not all(_is_plain(*item) for item in found.items()):
+        found = read_torch_file(path)
+    except Exception as error:  # a hostile pickle can make its reader raise anything
+        raise EncoderError(f"{path}: cannot be read, and code in it is never run ({error}); {_EXPECTED}") from error
+    if not isinstance(found, dict) or not all(
+        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in found.items()
+    ):
         raise EncoderError(f"{path}: holds a {type(found).__name__}, not a dictionary of plain tensors; {_EXPECTED}")
     state = {name: tensor.to(torch.float32).contiguous() for name, tensor in found.items()}
     for name, tensor in state.items():

@@ -79,17 +79,24 @@ class TrainedInferSent:
         return max(each.dev_accuracy for each in self.passes)
 
 
-@dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Pairs of sentences as rows of a matrix of word vectors."""
+    """Labelled pairs of sentences as rows of a matrix of word vectors."""
 
-    matrix: NDArray[np.float32]
-    premises: list[NDArray[np.int32]]
-    hypotheses: list[NDArray[np.int32]]
-    labels: NDArray[np.int64]
+    def __init__(self, name: str, split: Split, reader: SentenceReader) -> None:
+        if split.texts2 is None or split.labels is None or len(split) == 0:
+            raise DataError(f"the split {name} has no labelled pairs of texts; natural language inference needs them")
+        self.labels = split.labels
+        self.sides = [reader.read(split.texts), reader.read(split.texts2)]
+        self._matrix = reader.matrix
 
-    def __len__(self) -> int:
-        return len(self.labels)
+    def batch(self, places: NDArray[np.int64], device: Any) -> tuple[list[tuple[Any, list[int]]], Any]:
+        """Return premises and hypotheses, each as its words' vectors with its lengths, and the labels."""
+        import torch
+
+        chosen = [[side[i] for i in places] for side in self.sides]
+        words = [torch.from_numpy(np.asarray(self._matrix[np.concatenate(side)])).to(device) for side in chosen]
+        lengths = [[len(each) for each in side] for side in chosen]
+        return list(zip(words, lengths, strict=True)), torch.from_numpy(self.labels[places]).to(device)
 
 
 def train_infersent(
@@ -113,12 +120,18 @@ def train_infersent(
     output = Path(output_path).expanduser()
     if not output.parent.is_dir():
         raise SettingsError(f"train-infersent: there is no folder {output.parent} to write {output.name} into")
-    classes, dev_classes = _classes("train", train), _classes("dev", dev)
+    vectors = Path(vectors).expanduser()
+    reader = SentenceReader(open_vectors(vectors, file_options), vectors, settings.reading)
+    pairs, dev_pairs = _Pairs("train", train, reader), _Pairs("dev", dev, reader)
+    classes, dev_classes = set(pairs.labels.tolist()), set(dev_pairs.labels.tolist())
     if len(classes) < 2 or not dev_classes <= classes:
         raise DataError(
             f"train has the label numbers {sorted(classes)}, dev {sorted(dev_classes)}; every class must be in train"
         )
-    pairs = _read_pairs((train, dev), Path(vectors).expanduser(), file_options, settings.reading)
+    if not reader.coverage(train.all_texts())["tokens"]:
+        raise EncoderError(
+            f"train-infersent: {vectors} knows no word of the training texts; are these vectors of this language and case?"
+        )
     torch = import_extra("torch", "train-infersent", "torch")
     from medsenteval.encoders.contextual.infersent_model import InferenceClassifier, SentenceEncoder
 
@@ -126,7 +139,7 @@ def train_infersent(
     passes: list[Pass] = []
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(settings.seed)
-        encoder = SentenceEncoder(pairs[0].matrix.shape[1], settings.hidden, "max")
+        encoder = SentenceEncoder(reader.matrix.shape[1], settings.hidden, "max")
         network = InferenceClassifier(encoder, _CLASSIFIER_HIDDEN, max(classes) + 1)
         network = network.to(choose_device(settings.device, mps=False))
         optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
@@ -137,8 +150,8 @@ def train_infersent(
             optimiser.param_groups[0]["lr"] = rate
             title = f"pass {number} of {settings.epochs}" if progress else ""
             order = rng.permutation(len(train))
-            loss, train_accuracy = _pass_over(network, pairs[0], order, settings.batch_size, optimiser, title)
-            _, dev_accuracy = _pass_over(network, pairs[1], np.arange(len(dev)), settings.batch_size)
+            loss, train_accuracy = _pass_over(network, pairs, order, settings.batch_size, optimiser, title)
+            _, dev_accuracy = _pass_over(network, dev_pairs, np.arange(len(dev)), settings.batch_size)
             best = all(dev_accuracy > earlier.dev_accuracy for earlier in passes)
             passes.append(Pass(number, rate, loss, train_accuracy, dev_accuracy, best))
             if best:
@@ -149,30 +162,8 @@ def train_infersent(
                 rate /= _SHRINK
                 if rate < _LEAST_LEARNING_RATE:
                     break
-    baseline = 100.0 * float(np.bincount(pairs[1].labels).max()) / len(dev)
+    baseline = 100.0 * float(np.bincount(dev_pairs.labels).max()) / len(dev)
     return TrainedInferSent(output, tuple(passes), baseline)
-
-
-def _classes(name: str, split: Split) -> set[int]:
-    """Return the label numbers, or say why this split is nothing to train on."""
-    if split.texts2 is None or split.labels is None or len(split) == 0:
-        raise DataError(f"the split {name} has no labelled pairs of texts; natural language inference needs them")
-    return set(split.labels.tolist())
-
-
-def _read_pairs(splits: tuple[Split, Split], vectors: Path, options: FileOptions | None, reading: Reading) -> list[_Pairs]:
-    table = open_vectors(vectors, options)
-    reader = SentenceReader(table, vectors, reading)
-    if not reader.coverage(splits[0].all_texts())["tokens"]:
-        raise EncoderError(
-            f"train-infersent: {vectors} knows no word of the training texts; are these vectors of this language and case?"
-        )
-    pairs = []
-    for split in splits:
-        assert split.texts2 is not None  # checked by the caller, as are the labels
-        assert split.labels is not None
-        pairs.append(_Pairs(table.matrix, reader.read(split.texts), reader.read(split.texts2), split.labels))
-    return pairs
 
 
 def _pass_over(
@@ -183,21 +174,22 @@ def _pass_over(
     optimiser: Any = None,
     title: str = "",
 ) -> tuple[float, float]:
-    """Classify the pairs in this order, and learn from them if there is an optimiser; return the mean loss and the accuracy.
+    """Classify the pairs in this order, and learn from them if there is an optimiser; return mean loss and accuracy in percent.
 
-    The accuracy is in percent. A title stands before a progress bar, which is shown on a terminal only.
+    A title stands before a progress bar, which is shown on a terminal only.
     """
     import torch
     from tqdm import tqdm
 
     learns = optimiser is not None
+    device = next(network.parameters()).device
     network.train(learns)
     total_loss, correct = 0.0, 0
-    starts = range(0, len(pairs), batch_size)
+    starts = range(0, len(order), batch_size)
     for start in tqdm(starts, desc=title, unit=" batches", leave=False, disable=None if title else True):
-        batch = order[start : start + batch_size]
+        sides, labels = pairs.batch(order[start : start + batch_size], device)
         with torch.set_grad_enabled(learns):
-            logits, labels = _classify(network, pairs, batch)
+            logits = network(*sides)
             loss = torch.nn.functional.cross_entropy(logits, labels)
         if not torch.isfinite(loss):
             raise EncoderError(f"train-infersent: the loss became {loss.item()}; lower the learning rate")
@@ -206,23 +198,9 @@ def _pass_over(
             torch.autograd.backward(loss)
             torch.nn.utils.clip_grad_norm_(network.parameters(), _MOST_GRADIENT)
             optimiser.step()
-        total_loss += loss.item() * len(batch)
+        total_loss += loss.item() * len(labels)
         correct += int((logits.argmax(dim=1) == labels).sum())
-    return total_loss / len(pairs), 100.0 * correct / len(pairs)
-
-
-def _classify(network: InferenceClassifier, pairs: _Pairs, batch: NDArray[np.int64]) -> tuple[Any, Any]:
-    """Return the logits of these pairs and their labels, both on the network's device."""
-    import torch
-
-    device = next(network.parameters()).device
-
-    def side(sentences: list[NDArray[np.int32]]) -> tuple[Any, list[int]]:
-        chosen = [sentences[i] for i in batch]
-        words = np.asarray(pairs.matrix[np.concatenate(chosen)])
-        return torch.from_numpy(words).to(device), [len(each) for each in chosen]
-
-    return network(side(pairs.premises), side(pairs.hypotheses)), torch.from_numpy(pairs.labels[batch]).to(device)
+    return total_loss / len(order), 100.0 * correct / len(order)
 
 
 def _write_state(network: InferenceClassifier, output: Path) -> None:

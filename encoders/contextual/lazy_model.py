@@ -29,11 +29,11 @@ _NOT_READ: Final = (".md", ".png", ".jpg", ".h5", ".msgpack", ".ot", ".tflite", 
 
 
 class LazyModel:
-    """A model and facts about it; ``load`` returns both, and is called when a fact is not remembered or the model is needed."""
+    """A model that is loaded when it is needed, and facts about it that are known before."""
 
-    def __init__(self, load: Callable[[], tuple[Any, dict[str, Any]]], facts: dict[str, Any] | None = None) -> None:
+    def __init__(self, load: Callable[[], Any], facts: dict[str, Any]) -> None:
+        self.facts = facts
         self._load = load
-        self._facts = facts
         self._model: Any = None
         self._lock = threading.Lock()
 
@@ -41,21 +41,8 @@ class LazyModel:
     def model(self) -> Any:
         with self._lock:
             if self._model is None:
-                self._model, self._facts = self._load()
+                self._model = self._load()
             return self._model
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        if self._facts is None:
-            _ = self.model
-        assert self._facts is not None
-        return self._facts
-
-    @classmethod
-    def loaded(cls, model: Any, facts: dict[str, Any]) -> LazyModel:
-        lazy = cls(lambda: (model, facts), facts)
-        lazy._model = model
-        return lazy
 
     @classmethod
     def remembered(
@@ -65,21 +52,21 @@ class LazyModel:
         options: Mapping[str, Any],
         load: Callable[[], tuple[Any, dict[str, Any]]],
     ) -> LazyModel:
-        """Return the model of a folder; it is loaded now unless an earlier run left its facts in the cache."""
+        """Return a folder's model, which ``load`` returns with facts; now, unless an earlier run left these in the cache."""
         path = cache_folder() / "models-known" / content_key(folder, revision, options, str(_LAYOUT), *map(_version, _PACKAGES))
-        facts = None
+        places = (path.parent.parent, path.parent, path)
         with suppress(OSError, ValueError, RecursionError, CacheError):
-            for place in (path.parent.parent, path.parent, path):
+            for place in places:
                 check_owner(place, may_be_link=place != path)
-            facts = json.loads(path.read_text("utf-8"))
-        lazy = cls(load, facts if isinstance(facts, dict) else None)
-        if lazy._facts is None:
-            content = json.dumps(lazy.facts)
-            with suppress(OSError):  # it is then found out again
-                for place in (path.parent.parent, path.parent):
-                    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-                write_atomically(path, content)
-        return lazy
+            if isinstance(facts := json.loads(path.read_text("utf-8")), dict):
+                return cls(lambda: load()[0], facts)
+        model, facts = load()
+        content = json.dumps(facts)
+        with suppress(OSError):  # it is then found out again
+            for place in places[:2]:
+                place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomically(path, content)
+        return cls(lambda: model, facts)
 
 
 def content_key(folder: Path, revision: Mapping[str, str], options: Mapping[str, Any], *more: str) -> str:
@@ -98,8 +85,8 @@ def _version(package: str) -> str:
         return ""
 
 
-def check_installed(kind: str, *modules: str) -> None:
+def check_installed(needed_for: str, *modules: str, extra: str = "transformers") -> None:
     """Say which package is missing before anything is read."""
     for module in modules:
-        if find_spec(module) is None:
-            raise MissingExtraError(f"{kind}:", module.replace("_", "-"), "transformers")
+        if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
+            raise MissingExtraError(needed_for, module.replace("_", "-"), extra)

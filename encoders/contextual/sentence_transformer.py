@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
 from medsenteval.encoders.contextual.checkpoint import (
-    ROLES,
     Prompts,
     check_length,
     choose_device,
@@ -29,7 +27,7 @@ from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
 from medsenteval.encoders.model_files import check_choices, environment
-from medsenteval.errors import EncoderError, MissingExtraError, import_extra
+from medsenteval.errors import EncoderError, import_extra
 
 _KIND: Final = "sentence-transformers"
 _DTYPES: Final = ("", "float32", "bfloat16", "float16")
@@ -52,21 +50,15 @@ class SentenceTransformerEncoder:
         described = lazy.facts["described"]
         self.identity = f"{described}-normalize={normalize}-{prompts}{routed}" if described else ""
 
-    @property
-    def dimension(self) -> int:
-        return int(self._lazy.facts["dimension"])
+        self.dimension: int = lazy.facts["dimension"]
+        # ONNX Runtime and OpenVINO divide a batch among threads of their own.
+        self.keeps_threads: bool = lazy.facts["backend"] != "torch"
 
     @property
     def sees(self) -> dict[str, Any]:
-        """What of a text the model sees, and how."""
         facts = self._lazy.facts
         shown = {key: facts[key] for key in ("max_length", "dtype", "pooling")} | {"prompt": self._prompts.default}
         return shown | ({"backend": facts["backend"]} if self.keeps_threads else {})
-
-    @property
-    def keeps_threads(self) -> bool:
-        """ONNX Runtime and OpenVINO divide a batch among threads of their own."""
-        return bool(self._lazy.facts["backend"] != "torch")
 
     @property
     def concurrent_batches(self) -> bool:
@@ -74,12 +66,10 @@ class SentenceTransformerEncoder:
         return not self.keeps_threads and str(self._lazy.model.device) == "cpu"
 
     def for_use(self, task: str, role: str) -> SentenceTransformerEncoder:
-        """Return the encoder of a text of this role ("", "query" or "document") in this task."""
         prompt = self._prompts.chosen(task, role)
         return SentenceTransformerEncoder(self._lazy, self.name, Prompts(prompt), normalize=self._normalize, role=role)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one native row for each text."""
         model, sound = self._lazy.model, without_surrogates(texts)
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         longest = self._lazy.facts["max_length"] or 1 << 20
@@ -119,37 +109,38 @@ def from_model(model: Any) -> Encoder:
     named = getattr(card, "model_id", None) or getattr(getattr(inner, "config", None), "_name_or_path", None) or ""
     facts = _facts(model)
     name = model_name(named) or f"sentence-transformers-{_fingerprint(model)[:8]}"
-    encoder = SentenceTransformerEncoder(LazyModel.loaded(model, facts), name, _prompts(facts, "the model"))
+    encoder = SentenceTransformerEncoder(LazyModel(lambda: model, facts), name, _prompts(facts, "the model"))
     kept = model.truncate_dim
     return DerivedEncoder(encoder, dimension=kept) if kept is not None and kept < facts["dimension"] else encoder
 
 
 def _facts(model: Any) -> dict[str, Any]:
     """Return everything that is asked of a model before it encodes."""
-    pooling = next((module for module in model if type(module).__name__ == "Pooling"), None)
+    settings = next((module.get_config_dict() for module in model if type(module).__name__ == "Pooling"), {})
+    # Versions before 5.5 write a switch for each way to pool.
+    switched = [key.removeprefix("pooling_mode_") for key, value in settings.items() if value is True and "mode_" in key]
     length = model.max_seq_length if _transformer_of(model[0]) is not None else None
-    prompts = {key: text for key, text in (model.prompts or {}).items() if text is not None}
     return {
         "described": describe_model(model) if _is_known(model) else "",
         "backend": getattr(model, "backend", "torch"),
-        "prompts": prompts,
+        "prompts": {key: text for key, text in (model.prompts or {}).items() if text is not None},
         "default_prompt": model.default_prompt_name or "",
         "routes": any(type(module).__name__ in ("Router", "Asym") for module in model),
         "max_length": length if isinstance(length, int) else None,
         "dtype": str(getattr(model, "dtype", None) or "").removeprefix("torch."),
-        "pooling": _pooling_of(pooling.get_config_dict()) if pooling is not None else "",
+        "pooling": "+".join(switched) or str(settings.get("pooling_mode", "")),
         "dimension": _dimension(model),
     }
 
 
-def _pooling_of(settings: dict[str, Any]) -> str:
-    """Return how a module pools; versions before 5.5 write a switch for each way."""
-    switched = [key.removeprefix("pooling_mode_") for key, value in settings.items() if value is True and "mode_" in key]
-    return "+".join(switched) or str(settings.get("pooling_mode", ""))
-
-
 def _prompts(
-    facts: dict[str, Any], where: str, prompt: str | None = None, prompt_name: str = "", **given: str | None
+    facts: dict[str, Any],
+    where: str,
+    prompt: str | None = None,
+    prompt_name: str = "",
+    query: str | None = None,
+    document: str | None = None,
+    tasks: str = "",
 ) -> Prompts:
     """Return the prompts that options give, and for the rest those that the model brings along, as the library chooses them."""
     stored: dict[str, str] = facts["prompts"]
@@ -157,17 +148,11 @@ def _prompts(
         raise EncoderError(f"{where}: the model has no prompt {prompt_name!r}; it has {', '.join(stored) or 'none'}")
     chosen = prompt_name or facts["default_prompt"]
     default = str(stored[chosen]) if prompt is None and chosen else prompt or ""
-    # A prompt that is given without a role is meant for every text.
-    names = {"query": ("query",), "document": ("document", "passage", "corpus")} if prompt is None and not prompt_name else {}
-    own = {role: next((stored[name] for name in tried if stored.get(name)), None) for role, tried in names.items()}
-    query, document = (given.get(f"{role}_prompt") for role in ROLES)
-    return Prompts.given(
-        _KIND,
-        default,
-        own.get("query") if query is None else query,
-        own.get("document") if document is None else document,
-        given.get("task_prompts") or "",
-    )
+    if prompt is None and not prompt_name:  # one that is given without a role is meant for every text
+        query = stored.get("query") or None if query is None else query
+        named = (stored.get(name) for name in ("document", "passage", "corpus"))
+        document = next(filter(None, named), None) if document is None else document
+    return Prompts.given(_KIND, default, query, document, tasks)
 
 
 def describe_model(model: Any) -> str:
@@ -220,25 +205,20 @@ def load(
     file_name: str = "",
     adapter: str = "",
 ) -> Encoder:
-    """Load ``sentence-transformers:ID_OR_PATH``.
+    """Load ``sentence-transformers:ID_OR_PATH``; docs/encoders.md lists the options.
 
-    ``prompt`` is put before each text; ``prompt_name`` chooses one of those that the model brings along, whose default prompt,
-    if it has one, holds when neither is given (``prompt=`` means none). ``query_prompt`` and ``document_prompt`` are for texts
-    to which a task gives such a role, and else those that the model has for it; ``task_prompts`` is a JSON object from names
-    of tasks to prompts. ``dimension`` keeps that many leading coordinates of the same vectors, before ``normalize=yes`` makes
-    rows of length one. ``max_length`` replaces the model's own. ``dtype`` is float32, bfloat16 or float16, the checkpoint's
-    where it is not given; ``device`` is auto or a name that torch knows. ``backend`` is torch, onnx or openvino; the latter two
-    take the graph in the model's folder that ``file_name`` names, or export one. ``adapter`` is an adapter of PEFT, folder or
-    ID, that is merged into the model.
+    ``prompt_name`` chooses one of the prompts that the model brings along, whose default prompt, if it has one, holds when
+    neither it nor ``prompt`` is given (``prompt=`` means none). ``dimension`` keeps that many leading coordinates of the same
+    vectors, before ``normalize=yes`` makes rows of length one. ``max_length`` and ``dtype`` replace the model's own.
+    ``file_name`` names the graph of onnx or openvino in the model's folder; without it one is exported. ``adapter`` is a folder
+    or ID, ``task_prompts`` a JSON object from names of tasks to prompts.
     """
     check_choices(_KIND, normalize=(normalize, ("no", "yes")), dtype=(dtype, _DTYPES), backend=(backend, _BACKENDS))
     if backend != "torch" and (dtype or adapter):
         raise EncoderError(f"sentence-transformers: dtype and adapter are for backend=torch, not for backend={backend}")
     path = PurePosixPath(file_name)
     if file_name and (backend == "torch" or path.is_absolute() or ".." in path.parts or "\\" in file_name):
-        raise EncoderError(
-            f"sentence-transformers: file_name is {file_name!r}; it names a graph of onnx or openvino in the folder"
-        )
+        raise EncoderError(f"{_KIND}: file_name is {file_name!r}; it names a graph of onnx or openvino in the folder")
     for option, value in (("dimension", dimension), ("max_length", max_length)):
         if value and (not value.isdecimal() or int(value) < 1):
             raise EncoderError(f"sentence-transformers: {option} is {value!r}; it must be a whole number from 1")
@@ -247,10 +227,8 @@ def load(
     folder, source, revision = find_model(argument, _KIND)
     check_modules(folder, weights=not revision and backend == "torch")
     where = f"sentence-transformers:{argument}"
-    check_installed(_KIND, "torch", "sentence_transformers")
-    for module in _BACKENDS[backend]:
-        if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
-            raise MissingExtraError(f"backend={backend}", module, backend)
+    check_installed(f"{_KIND}:", "torch", "sentence_transformers")
+    check_installed(f"backend={backend}", *_BACKENDS[backend], extra=backend)
     change = PeftAdapter(adapter, _KIND) if adapter else None
     options = {"kind": _KIND, "max_length": max_length, "dtype": dtype}
     options |= {} if backend == "torch" else {"backend": backend, "file_name": file_name}
@@ -272,17 +250,16 @@ def load(
         return model, facts
 
     lazy = LazyModel.remembered(folder, revision, options, load_model)
-    given = {"query_prompt": query_prompt, "document_prompt": document_prompt, "task_prompts": task_prompts}
-    prompts = _prompts(lazy.facts, where, prompt, prompt_name, **given)
+    prompts = _prompts(lazy.facts, where, prompt, prompt_name, query_prompt, document_prompt, task_prompts)
     width = lazy.facts["dimension"]
     if dimension and int(dimension) > width:
         raise EncoderError(f"{where}: dimension is {dimension}, but the model's vectors have {width}")
     name = model_name(str(source)) + (f"+{change.name}" if change else "")
+    unit = normalize == "yes"
     # All of the coordinates is what an absent option means too, and must have the same identity.
     if dimension and int(dimension) < width:
-        whole = SentenceTransformerEncoder(lazy, name, prompts)
-        return DerivedEncoder(whole, dimension=int(dimension), normalize=normalize == "yes")
-    return SentenceTransformerEncoder(lazy, name, prompts, normalize=normalize == "yes")
+        return DerivedEncoder(SentenceTransformerEncoder(lazy, name, prompts), dimension=int(dimension), normalize=unit)
+    return SentenceTransformerEncoder(lazy, name, prompts, normalize=unit)
 
 
 def _load_model(source: str, revision: dict[str, str], device: str, backend: str, arguments: dict[str, str]) -> Any:

@@ -62,6 +62,7 @@ class _Reader(pickle.Unpickler):
             "__builtin__.long": int,  # what protocol 2 calls int
             "_codecs.encode": self._bytes,  # how protocol 2 writes bytes
             "flair.data.Dictionary": type("Dictionary", (Characters,), {}),
+            "torch._utils._rebuild_tensor": self._tensor,  # before torch 0.4
             "torch._utils._rebuild_tensor_v2": self._tensor,
             "torch._utils._rebuild_parameter": self._parameter,
             "torch.FloatStorage": torch.float32,

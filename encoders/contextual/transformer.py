@@ -242,7 +242,7 @@ def load(
     folder, source, revision = find_model(argument, "transformers")
     (check_settings if revision else check_model_folder)(folder, "transformers")
     where = f"transformers:{argument}"
-    check_installed("transformers", "torch", "transformers")
+    check_installed("transformers:", "torch", "transformers")
     change = PeftAdapter(adapter, "transformers") if adapter else None
 
     def load_model() -> tuple[Any, dict[str, Any]]:
@@ -285,7 +285,7 @@ def from_model(model: Any, tokenizer: Any = None) -> TransformerEncoder:
     name = model_name(source) or f"{model.config.model_type}-{facts['identity'].split('-')[1][:8]}"
     if not type(whole).__module__.startswith("transformers.models.") or getattr(whole, "_hf_peft_config_loaded", False):
         facts["identity"] = ""
-    return TransformerEncoder(LazyModel.loaded((model, tokenizer), facts), name, Prompts())
+    return TransformerEncoder(LazyModel(lambda: (model, tokenizer), facts), name, Prompts())
 
 
 def _facts(model: Any, tokenizer: Any, reading: Reading) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from medsenteval.datasets.locate import load_dataset
-from medsenteval.encoders.contextual import sentence_transformer
+from medsenteval.encoders.contextual import lazy_model
 from medsenteval.encoders.contextual.lazy_model import LazyModel
 from medsenteval.encoders.contextual.sentence_transformer import SentenceTransformerEncoder
 from medsenteval.errors import EncoderError, MissingExtraError
@@ -465,7 +465,8 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_read(opt
 def test_tokens_are_not_counted_where_nothing_is_cut() -> None:
     for max_length, tokenizer in ((None, object()), (5, None)):
         encoder = SentenceTransformerEncoder.__new__(SentenceTransformerEncoder)
-        encoder._lazy = LazyModel.loaded(SimpleNamespace(tokenizer=tokenizer), {"max_length": max_length})
+        model = SimpleNamespace(tokenizer=tokenizer)
+        encoder._lazy = LazyModel(lambda model=model: model, {"max_length": max_length})
         assert encoder.token_counts(["a b", "c"]) == [0, 0]
 
 
@@ -473,6 +474,6 @@ def test_tokens_are_not_counted_where_nothing_is_cut() -> None:
 def test_a_backend_without_its_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = save_model(tmp_path / "model")
     for missing, named in (("onnxruntime", "onnxruntime"), ("optimum", "optimum"), ("optimum.onnxruntime", "optimum")):
-        monkeypatch.setattr(sentence_transformer, "find_spec", lambda name, missing=missing: None if name == missing else name)
+        monkeypatch.setattr(lazy_model, "find_spec", lambda name, missing=missing: None if name == missing else name)
         with pytest.raises(MissingExtraError, match=rf"backend=onnx.*{named}"):
             load_encoder(f"sentence-transformers:{folder},backend=onnx")

@@ -486,7 +486,7 @@ def test_a_tokeniser_written_in_python_works_and_has_a_hash(bert: Path) -> None:
     assert not hasattr(plain, "backend_tokenizer")
     assert hash_tokenizer(plain) == hash_tokenizer(transformers.BertTokenizer.from_pretrained(bert)) != hash_tokenizer(cased)
     facts = {"identity": "", "reading": asdict(Reading(layers=(3,))), "dtype": "float32", "dimension": whole.dimension}
-    encoder = TransformerEncoder(LazyModel.loaded((whole._model, plain), facts), "slow", Prompts())
+    encoder = TransformerEncoder(LazyModel(lambda: (whole._model, plain), facts), "slow", Prompts())
     assert encoder.encode(TEXTS) == pytest.approx(whole.encode(TEXTS), abs=1e-5)
 
 
