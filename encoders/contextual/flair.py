@@ -7,7 +7,6 @@ with a pickle that may run any code; here nothing but tensors, plain values and 
 from __future__ import annotations
 
 import hashlib
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path

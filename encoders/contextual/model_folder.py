@@ -15,6 +15,7 @@ from typing import Any, Final
 from medsenteval.encoders.model_files import read_json, torch_file_fault
 from medsenteval.errors import EncoderError, import_extra
 
+_NOT_RUN: Final = "code that comes with a model is not run"
 _WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 #: Names of folders, and titles of cards, that do not tell one model from another.
 _SAYS_NOTHING: Final = re.compile(r"models?|checkpoints?|snapshots?|SentenceTransformer|[0-9a-f]{40}", re.IGNORECASE)
@@ -39,12 +40,17 @@ def find_model(argument: str, kind: str) -> tuple[Path, str, dict[str, str]]:
         raise EncoderError(f"{kind}: {argument} is a file; expected is the folder with config.json, weights and tokeniser")
     if path.is_absolute() or argument[0] in ".~" or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", argument):
         raise EncoderError(f"{kind}: there is no folder {argument}, and it cannot be the ID of a model hub")
+    folder = fetch_from_hub(kind, argument, ["*.json"])
+    return folder, argument, {"revision": folder.name}
+
+
+def fetch_from_hub(kind: str, model: str, patterns: list[str], **revision: str) -> Path:
+    """Return the folder into which files of a model of the hub were fetched, or had been."""
     hub = import_extra("huggingface_hub", f"{kind}:", "transformers", "huggingface-hub")
     try:
-        folder = Path(hub.snapshot_download(argument, allow_patterns=["*.json"]))
+        return Path(hub.snapshot_download(model, allow_patterns=patterns, **revision))
     except Exception as error:  # whatever the network, the hub or its cache brings
-        raise EncoderError(f"{kind}: {argument!r} could not be loaded: {error}") from error
-    return folder, argument, {"revision": folder.name}
+        raise EncoderError(f"{kind}: {model!r} could not be loaded: {error}") from error
 
 
 def model_name(source: str) -> str:
@@ -93,14 +99,10 @@ def check_settings(folder: Path, kind: str) -> None:
         for depth, key, value in _entries(read_json(file, dict, kind)):
             # A kernel of the hub is written as owner/name, and its import runs it.
             if key.endswith(("attn_implementation", "experts_implementation")) and "/" in str(value):
-                raise EncoderError(
-                    f"{kind}: {file} asks by {key} for the kernel {value}; code that comes with a model is not run"
-                )
+                raise EncoderError(f"{kind}: {file} asks by {key} for the kernel {value}; {_NOT_RUN}")
             # At the top it is ignored, or the model refused; below, transformers would ask at the terminal whether to run it.
             if key == "auto_map" and depth:
-                raise EncoderError(
-                    f"{kind}: {file} names classes of its own by auto_map; code that comes with a model is not run"
-                )
+                raise EncoderError(f"{kind}: {file} names classes of its own by auto_map; {_NOT_RUN}")
             # Such paths remain in real files from where they were made; they matter only where they lead somewhere.
             if key.endswith("_file") and isinstance(value, str) and _leads_outside(value, folder):
                 raise EncoderError(f"{kind}: {file} names by {key} the file {value}, which is not in the model's folder")
@@ -115,8 +117,8 @@ def _entries(settings: dict[str, Any]) -> Iterator[tuple[int, str, Any]]:
         depth, value = waiting.pop()
         if isinstance(value, dict):
             yield from ((depth, key, inner) for key, inner in value.items())
-            waiting += [(depth + 1, inner) for inner in value.values()]
-        elif isinstance(value, list):
+            value = list(value.values())
+        if isinstance(value, list):
             waiting += [(depth + 1, inner) for inner in value]
 
 
@@ -191,10 +193,7 @@ def _named_module(listing: Path, name: Any, path: Any) -> tuple[Path, str]:
     known = _MODULE.fullmatch(name) if isinstance(name, str) else None
     # The library imports any other class that it is told to, from a file of the folder too, and importing is running.
     if known is None:
-        raise EncoderError(
-            f"{_KIND}: {listing} names the class {name}, which is not one of sentence_transformers' modules for text; "
-            "code that comes with a model is not run"
-        )
+        raise EncoderError(f"{_KIND}: {listing} names {name}, not one of sentence_transformers' modules for text; {_NOT_RUN}")
     if not isinstance(path, str) or "\\" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
         raise EncoderError(f"{_KIND}: {listing} names the folder {path!r}; expected is one inside {listing.parent}")
     # Normalize has no settings, and its empty folder gets lost where folders are copied file by file.
@@ -222,20 +221,19 @@ def _check_module(folder: Path, kind: str, weights: bool) -> None:
         file = folder / ("config.json" if kind == "Dense" else "wordembedding_config.json")
         name = read_json(file, dict, _KIND).get(key, "")
         if name and not (isinstance(name, str) and allowed.fullmatch(name)):
-            raise EncoderError(f"{_KIND}: {file} names by {key} the class {name}; code that comes with a model is not run")
+            raise EncoderError(f"{_KIND}: {file} names by {key} the class {name}; {_NOT_RUN}")
 
 
 def _check_options(file: Path, options: dict[str, Any]) -> None:
     """Refuse options of a transformer beyond the known ones: some make pickles run, or read and write files anywhere."""
     wrong = [key for key in options if not _OPTIONS.fullmatch(key)]
     for key, inner in options.items():
+        held = inner if isinstance(inner, dict) else {key: inner}
         if key == "modality_config":
-            ways = inner.values() if isinstance(inner, dict) else [inner]
-            methods = [str(way.get("method")) if isinstance(way, dict) else "" for way in ways]
+            methods = [str(way.get("method")) if isinstance(way, dict) else "" for way in held.values()]
             wrong += [method for method in methods if not re.fullmatch(r"forward|get_\w+_features", method)]
         elif key.endswith("args") and key != "processing_kwargs":
-            named = inner.items() if isinstance(inner, dict) else [(key, inner)]
             # A kernel of the hub is written as owner/name, and its import runs it.
-            wrong += [name for name, value in named if not _ARGUMENTS.fullmatch(name) or "/" in str(value)]
+            wrong += [name for name, value in held.items() if not _ARGUMENTS.fullmatch(name) or "/" in str(value)]
     if wrong:
         raise EncoderError(f"{_KIND}: {file} sets {', '.join(map(repr, wrong))}, which text encoders do not need; remove it")

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.encoders.contextual.model_folder import find_model
+from medsenteval.encoders.contextual.model_folder import fetch_from_hub, find_model
 from medsenteval.encoders.fingerprint import hash_files
 from medsenteval.encoders.model_files import read_json
 from medsenteval.errors import EncoderError, import_extra
@@ -46,20 +46,12 @@ class PeftAdapter:
         if odd := [key for key, value in content.items() if value and not _KNOWN.fullmatch(key)]:
             raise EncoderError(f"{kind}: adapter: {settings} sets {odd[0]!r}, which no merged adapter needs; remove it")
         if revision:
-            from huggingface_hub import hf_hub_download
-
-            try:
-                hf_hub_download(argument, _WEIGHTS, **revision)
-            except Exception as error:  # whatever the network, the hub or its cache brings
-                raise EncoderError(f"{kind}: adapter: {argument!r} could not be loaded: {error}") from error
+            fetch_from_hub(f"{kind}: adapter", argument, [_WEIGHTS], **revision)
         if not (folder / _WEIGHTS).is_file():
             raise EncoderError(f"{kind}: adapter: {folder} has no {_WEIGHTS}; other files of weights are not read")
         self._folder = folder
+        self.name = Path(argument).name
         self.key = hash_files([settings, folder / _WEIGHTS])
-
-    @property
-    def name(self) -> str:
-        return Path(self._argument).name
 
     def merged_into(self, model: Any) -> Any:
         """Return the model with the adapter's change added to its weights."""

@@ -21,9 +21,7 @@ from medsenteval.support.toml_files import packaged_toml
 
 #: Spares the user TensorFlow's notes on its own start; warnings and errors stay.
 _QUIET: Final = ("TF_CPP_MIN_LOG_LEVEL", "1")
-_EXPECTED: Final = (
-    "expected is an unpacked TensorFlow Hub model: saved_model.pb and, beside it, the folders variables/ and assets/"
-)
+_EXPECTED: Final = "expected is an unpacked TensorFlow Hub model: saved_model.pb beside the folders variables/ and assets/"
 
 
 def fetched(address: str) -> Path:
@@ -33,9 +31,7 @@ def fetched(address: str) -> Path:
     try:
         return Path(tensorflow_hub.resolve(address))
     except Exception as error:  # whatever the network, the server or the archive brings
-        raise EncoderError(
-            f"use: {address} could not be fetched: {error}; a folder with the unpacked model works too"
-        ) from error
+        raise EncoderError(f"use: {address} could not be fetched: {error}; give a folder with the unpacked model") from error
 
 
 def import_tensorflow() -> Any:
@@ -52,21 +48,20 @@ def load_saved_model(folder: Path) -> Any:
     model, graph = saved_model_pb2.SavedModel(), folder / "saved_model.pb"
     try:
         model.ParseFromString(graph.read_bytes())
+        if not model.meta_graphs:
+            raise ValueError("it holds no graph")
     except Exception as error:  # protobuf's own class of errors
         raise EncoderError(f"use: {graph} is cut off or is no SavedModel: {error}; {_EXPECTED}") from error
-    if not model.meta_graphs:
-        raise EncoderError(f"use: {graph} is cut off or is no SavedModel: it holds no graph; {_EXPECTED}")
     where = f"use: the graph in {folder}"
     for part in model.meta_graphs:
         _disarm(part, where)
+    tags = _tags(model, where)
     with scratch_folder() as scratch:
         (scratch / "saved_model.pb").write_bytes(model.SerializeToString())
         for inner in filter(Path.is_dir, (folder / "variables", folder / "assets")):
             _link(inner, scratch / inner.name)
         try:
-            return tensorflow.saved_model.load(str(scratch), tags=_tags(model, where))
-        except EncoderError:
-            raise
+            return tensorflow.saved_model.load(str(scratch), tags=tags)
         except Exception as error:  # TensorFlow's own classes of errors share no narrower base
             raise EncoderError(f"use: {folder} could not be loaded: {error}; {_EXPECTED}") from error
 
@@ -81,10 +76,10 @@ def _link(part: Path, place: Path) -> None:
 def check_function(function: Any, folder: Path) -> None:
     """Refuse a function of a loaded model that would read files when it is called: by their names it could pass texts on."""
     graph = function.graph.as_graph_def()
-    for nodes in (graph.node, *(inner.node_def for inner in graph.library.function)):
-        for node in nodes:
-            if node.op in _operations()["reading"] | _operations()["saving"]:
-                raise EncoderError(f"use: the graph in {folder} would read files while it encodes, by {node.op}")
+    with_files = _operations()["reading"] | _operations()["saving"]
+    for node in (*graph.node, *(node for inner in graph.library.function for node in inner.node_def)):
+        if node.op in with_files:
+            raise EncoderError(f"use: the graph in {folder} would read files while it encodes, by {node.op}")
 
 
 @cache
@@ -114,12 +109,11 @@ def _disarm(graph: Any, where: str) -> None:
                 node.attr.clear()
             elif node.op in families["reading"]:
                 readers.add(name)
-                if not _is_plain(
-                    node.input[0 if node.op == "RestoreV2" else 1] if len(node.input) > 1 else "", produced, assets
-                ):
+                file = node.input[0 if node.op == "RestoreV2" else 1] if len(node.input) > 1 else ""
+                if not _is_plain(file, produced, assets):
                     raise EncoderError(f"{where} reads by {node.op} a file that is not its own")
     for name, nodes in library.items():
-        if any(called in readers for node in nodes for called in _called(node)):
+        if any(not readers.isdisjoint(_called(node)) for node in nodes):
             raise EncoderError(f"{where} reads files by names that its function {name} computes")
     objects = graph.object_graph_def
     for name, function in objects.concrete_functions.items():
@@ -179,13 +173,10 @@ def _register_text(where: str) -> None:
 def _tags(model: Any, where: str) -> list[str] | None:
     """Return the tags of the graph for inference."""
     found = [set(graph.meta_info_def.tags) for graph in model.meta_graphs]
-    if len(found) == 1:
-        return None
     # A TF1 module has one graph without tags for inference and one tagged "train".
-    for wanted in (set(), {"serve"}):
-        if wanted in found:
-            return sorted(wanted)
-    raise EncoderError(f"{where} has the tags {found}; expected is one without tags or tagged 'serve'")
+    if len(found) > 1 and set() not in found and {"serve"} not in found:
+        raise EncoderError(f"{where} has the tags {found}; expected is one without tags or tagged 'serve'")
+    return None if len(found) == 1 else [] if set() in found else ["serve"]
 
 
 def checked_files(folder: Path) -> list[Path]:
@@ -200,9 +191,7 @@ def checked_files(folder: Path) -> list[Path]:
     if variables.is_dir() and any(variables.iterdir()):
         announced = int(shards[0].name.rpartition("-")[2]) if shards else 1
         if not (variables / "variables.index").is_file() or len(shards) != announced:
-            raise EncoderError(
-                f"use: {variables} is not whole: {len(shards)} of {announced} data files; expected are variables.index and "
-                f"variables.data-00000-of-{announced:05}"
-            )
+            expected = f"variables.index and variables.data-00000-of-{announced:05}"
+            raise EncoderError(f"use: {variables} is not whole: {len(shards)} of {announced} data files; expected: {expected}")
     inner = [file for name in ("variables", "assets") for file in sorted((folder / name).rglob("*")) if file.is_file()]
     return [graph, *inner]

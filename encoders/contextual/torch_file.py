@@ -19,6 +19,9 @@ import torch
 
 _MAGIC: Final = 0x1950A86A20F9469CFC6C
 _PROTOCOL: Final = 1001
+_STORED: Final = {
+    "Float": torch.float32, "Double": torch.float64, "Half": torch.float16, "BFloat16": torch.bfloat16, "Long": torch.int64,
+}  # fmt: skip
 
 
 class Characters:
@@ -32,10 +35,9 @@ def read_torch_file(file: Path) -> Any:
     """Return what a file holds; any error means that it is damaged or holds more than a language model consists of."""
     size = file.stat().st_size
     with file.open("rb") as stream:
-        if stream.read(2) == b"PK":
-            return _read_archive(stream, size)
+        is_archive = stream.read(2) == b"PK"
         stream.seek(0)
-        return _read_row(stream, size)
+        return (_read_archive if is_archive else _read_row)(stream, size)
 
 
 class _Reader(pickle.Unpickler):
@@ -57,19 +59,13 @@ class _Reader(pickle.Unpickler):
         self._known: dict[str, Any] = {
             "collections.OrderedDict": OrderedDict,
             "collections.defaultdict": defaultdict,
-            "builtins.int": int,
-            "__builtin__.int": int,
-            "__builtin__.long": int,  # what protocol 2 calls int
+            **dict.fromkeys(("builtins.int", "__builtin__.int", "__builtin__.long"), int),  # long is protocol 2's
             "_codecs.encode": self._bytes,  # how protocol 2 writes bytes
             "flair.data.Dictionary": type("Dictionary", (Characters,), {}),
             "torch._utils._rebuild_tensor": self._tensor,  # before torch 0.4
             "torch._utils._rebuild_tensor_v2": self._tensor,
-            "torch._utils._rebuild_parameter": self._parameter,
-            "torch.FloatStorage": torch.float32,
-            "torch.DoubleStorage": torch.float64,
-            "torch.HalfStorage": torch.float16,
-            "torch.BFloat16Storage": torch.bfloat16,
-            "torch.LongStorage": torch.int64,
+            "torch._utils._rebuild_parameter": lambda tensor, *_: tensor,
+            **{f"torch.{kind}Storage": dtype for kind, dtype in _STORED.items()},
         }
 
     def find_class(self, module: str, name: str) -> Any:
@@ -99,9 +95,6 @@ class _Reader(pickle.Unpickler):
         tensor = storage.as_strided(size, stride, offset)
         if tensor.numel() > storage.numel():
             raise pickle.UnpicklingError(f"it spreads {storage.numel()} numbers over a tensor of {tensor.numel()}")
-        return tensor
-
-    def _parameter(self, tensor: torch.Tensor, *_: Any) -> torch.Tensor:
         return tensor
 
 

@@ -8,22 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.encoders.contextual.saved_model import (
-    check_function,
-    checked_files,
-    fetched,
-    import_tensorflow,
-    load_saved_model,
-)
+from medsenteval.encoders.contextual import saved_model
 from medsenteval.encoders.fingerprint import hash_files
 from medsenteval.errors import EncoderError
-
-_OUTPUTS: Final = ("default", "outputs")
 
 
 @dataclass(eq=False)
@@ -35,7 +27,6 @@ class UniversalSentenceEncoder:
     function: Callable[[list[str]], Any]
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one native row for each text."""
         return np.asarray(self.function(list(texts)), dtype=np.float32)
 
 
@@ -47,9 +38,10 @@ def load(argument: str, signature: str = "", output: str = "") -> UniversalSente
     """
     if not argument:
         raise EncoderError("use needs a model: use:PATH or use:https://tfhub.dev/google/universal-sentence-encoder/4")
-    folder = fetched(argument) if argument.startswith(("http://", "https://")) else Path(argument).expanduser()
-    files = checked_files(folder)
-    loaded = load_saved_model(folder)
+    is_address = argument.startswith(("http://", "https://"))
+    folder = saved_model.fetched(argument) if is_address else Path(argument).expanduser()
+    files = saved_model.checked_files(folder)
+    loaded = saved_model.load_saved_model(folder)
     function, chosen = _text_function(loaded, folder, signature, output)
     name = argument.rstrip("/").removeprefix("https://tfhub.dev/").replace("/", "-") if "://" in argument else folder.name
     # The call and the signature of one model may differ, so which of them was chosen is part of the identity.
@@ -58,7 +50,7 @@ def load(argument: str, signature: str = "", output: str = "") -> UniversalSente
 
 def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tuple[Callable[[list[str]], Any], str]:
     """Return the function from texts to rows, and what of the model it calls."""
-    tensorflow = import_tensorflow()
+    tensorflow = saved_model.import_tensorflow()
     if callable(loaded) and not signature:
         # Of the functions for inputs of several kinds that a model may hold, the one that is checked is the one that is called.
         texts = tensorflow.TensorSpec([None], tensorflow.string)
@@ -74,7 +66,7 @@ def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tu
         if list(inputs.values()) != ["string"]:
             raise EncoderError(f"use: the signature {name!r} of {folder} takes {inputs}; expected is one input of texts")
         (argument,) = inputs
-    check_function(function, folder)
+    saved_model.check_function(function, folder)
 
     def run(texts: list[str]) -> Any:
         given = tensorflow.constant(texts, tensorflow.string)
@@ -85,7 +77,10 @@ def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tu
         if output:
             raise EncoderError(f"use: {folder} has a single output, so output={output} cannot be chosen; leave it out")
         return (lambda texts: run(texts).numpy()), name
-    key = _output_key(probe, output, folder)
+    candidates = [output] if output else ["default", "outputs", *(probe if len(probe) == 1 else ())]
+    key = next((key for key in candidates if key in probe), None)
+    if key is None:
+        raise EncoderError(f"use: {folder} has the outputs {', '.join(sorted(probe))}; choose one with output=NAME")
     return (lambda texts: run(texts)[key].numpy()), f"{name}-{key}"
 
 
@@ -94,11 +89,3 @@ def _called(call: Callable[[], Any], folder: Path) -> Any:
         return call()
     except Exception as error:  # a wrong input raises ValueError or TypeError, a broken graph TensorFlow's own classes
         raise EncoderError(f"use: the model in {folder} does not take a list of texts: {error}") from error
-
-
-def _output_key(outputs: dict[str, Any], wanted: str, folder: Path) -> str:
-    candidates = [wanted] if wanted else [*_OUTPUTS, *(outputs if len(outputs) == 1 else ())]
-    for key in candidates:
-        if key in outputs:
-            return key
-    raise EncoderError(f"use: {folder} has the outputs {', '.join(sorted(outputs))}; choose one with output=NAME")
