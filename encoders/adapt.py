@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Encoder
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
+from medsenteval.settings import SentEvalParams
 
 #: What word vectors are called that come without a file.
 _UNNAMED: Final = "vectors"
@@ -24,7 +26,10 @@ _UNNAMED: Final = "vectors"
 
 @dataclass(eq=False)
 class FunctionEncoder:
-    """Wraps a function from a list of texts to rows; without an identity, so nothing of it is cached unless it is named."""
+    """Wraps a function from a list of texts to rows, or an object's ``encode``, ``encode_query`` and ``encode_document``.
+
+    Without an identity nothing of it is cached.
+    """
 
     function: Callable[[list[str]], Any]
     name: str
@@ -34,7 +39,6 @@ class FunctionEncoder:
     keeps_threads: ClassVar[bool] = True
 
     def for_use(self, task: str, role: str) -> FunctionEncoder:
-        """Return the encoder of a text of this role, for objects with ``encode_query`` and ``encode_document``."""
         if role not in self.by_role:
             return self
         identity = f"{self.identity}-role={role}" if self.identity else ""
@@ -46,40 +50,39 @@ class FunctionEncoder:
         return rows
 
 
+@dataclass(eq=False, repr=False)
 class BatcherEncoder:
     """Wraps SentEval's ``batcher(params, batch)`` and ``prepare(params, samples)``, which see lists of tokens.
 
     ``separator`` is what separates them: white space, or a text such as a single blank.
     """
 
-    keeps_threads = True
+    batcher: Callable[[Any, list[list[str]]], Any]
+    preparation: Callable[[Any, list[list[str]]], Any] | None
+    params: Any
+    name: str = ""
+    identity: str = ""
+    separator: str | None = None
 
-    def __init__(
-        self,
-        batcher: Callable[[Any, list[list[str]]], Any],
-        prepare: Callable[[Any, list[list[str]]], Any] | None,
-        params: Any,
-        name: str = "",
-        identity: str = "",
-        separator: str | None = None,
-    ) -> None:
-        self.name = name or getattr(batcher, "__qualname__", type(batcher).__name__)
-        self.identity = identity
-        self._batcher = batcher
-        self._prepare = prepare
-        self._params = params
-        self._separator = separator
+    keeps_threads: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.name = self.name or _label(self.batcher)
 
     def prepare(self, texts: Sequence[str]) -> None:
-        if self._prepare is not None:
-            self._prepare(self._params, self._tokens(texts))
+        if self.preparation is not None:
+            self.preparation(self.params, self._tokens(texts))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        rows: NDArray[np.float32] = self._batcher(self._params, self._tokens(texts))
+        rows: NDArray[np.float32] = self.batcher(self.params, self._tokens(texts))
         return rows
 
     def _tokens(self, texts: Sequence[str]) -> list[list[str]]:
-        return [text.split(self._separator) for text in texts]
+        return [text.split(self.separator) for text in texts]
+
+
+def _label(thing: Any) -> str:
+    return str(getattr(thing, "__qualname__", type(thing).__name__))
 
 
 def as_encoder(thing: Any, name: str = "", identity: str = "") -> Encoder:
@@ -109,17 +112,15 @@ def _adapted(thing: Any) -> Encoder:
     """Wrap anything but a specification."""
     if isinstance(thing, Encoder):
         return thing
-    model, tokenizer = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
-    if _is_a(model, "transformers", "PreTrainedModel"):
+    first, second = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
+    if _is_a(first, "transformers", "PreTrainedModel"):
         from medsenteval.encoders.contextual import transformer
 
-        return transformer.from_model(model, tokenizer)
+        return transformer.from_model(first, second)
     if isinstance(thing, tuple):
-        if len(thing) == 2 and callable(thing[0]) and (thing[1] is None or callable(thing[1])):
-            from medsenteval.settings import SentEvalParams
-
-            return BatcherEncoder(thing[0], thing[1], SentEvalParams())
-        raise EncoderError(f"a tuple must be SentEval's (batcher, prepare), got {len(thing)} item(s): {thing!r:.80}")
+        if len(thing) != 2 or not callable(first) or not (second is None or callable(second)):
+            raise EncoderError(f"a tuple must be SentEval's (batcher, prepare), got {len(thing)} item(s): {thing!r:.80}")
+        return BatcherEncoder(first, second, SentEvalParams())
     if isinstance(thing, Mapping):
         return _from_mapping(thing)
     if _is_a(thing, "gensim.utils", "SaveLoad"):
@@ -135,7 +136,7 @@ def _adapted(thing: Any) -> Encoder:
 
         return sentence_transformer.from_model(owner)
     named = getattr(thing, "name", None)
-    label = named if isinstance(named, str) and named else getattr(thing, "__qualname__", type(thing).__name__)
+    label = named if isinstance(named, str) and named else _label(thing)
     if callable(getattr(thing, "encode", None)):
         methods = {role: getattr(thing, f"encode_{role}", None) for role in ("query", "document")}
         return FunctionEncoder(thing.encode, label, by_role={role: way for role, way in methods.items() if callable(way)})
@@ -201,11 +202,10 @@ def load_object(argument: str) -> Encoder:
         raise EncoderError(f"python:{argument}: the module {module_name!r} cannot be imported: {error}") from error
     finally:
         sys.path.remove(here)
-    found: Any = module
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            raise EncoderError(f"python:{argument}: {getattr(found, '__name__', found)!r} has no {part!r}")
-        found = getattr(found, part)
+    try:
+        found = attrgetter(attribute)(module)
+    except AttributeError as error:
+        raise EncoderError(f"python:{argument}: {error}") from error
     encoder = as_encoder(found() if isinstance(found, type) else found)
     if isinstance(encoder, (FunctionEncoder, BatcherEncoder)) or encoder.name == _UNNAMED:
         encoder.name = attribute

@@ -63,11 +63,11 @@ class DerivedEncoder:
         return {**getattr(self.source, "sees", {}), **more}
 
     def for_use(self, task: str, role: str) -> Encoder:
-        """Return the encoder of a text of this role in this task."""
-        choose = getattr(self.source, "for_use", None)
-        if choose is None:
-            return self
-        other = DerivedEncoder(choose(task, role), self._dimension, self._normalize, self._precision)
+        return self._of(for_use(self.source, task, role))
+
+    def _of(self, source: Encoder) -> DerivedEncoder:
+        """Return the same changes of another encoder's vectors."""
+        other = DerivedEncoder(source, self._dimension, self._normalize, self._precision)
         other.name = self.name
         return other
 
@@ -95,9 +95,14 @@ class DerivedEncoder:
         return self.derive(self.source.encode(texts))
 
     def __copy__(self) -> DerivedEncoder:
-        other = DerivedEncoder(copy(self.source), self._dimension, self._normalize, self._precision)
-        other.name = self.name
-        return other
+        return self._of(copy(self.source))
+
+
+def for_use(encoder: Encoder, task: str, role: str) -> Encoder:
+    """Return the encoder of a text of this role in this task: itself, if it treats all texts alike."""
+    choose = getattr(encoder, "for_use", None)
+    found: Encoder = encoder if choose is None else choose(task, role)
+    return found
 
 
 def derived_from_cache(name: str, identity: str) -> DerivedEncoder:
@@ -118,6 +123,8 @@ class DualEncoder:
         self._symmetric = symmetric
         known = query.identity and document.identity
         self.identity = f"dual-{symmetric}({query.identity})({document.identity})" if known else ""
+        # The width of vectors where the model knows it without encoding.
+        self.dimension: int | None = getattr(self._parts[symmetric], "dimension", None)
         budgets = [part.token_budget for part in (query, document) if hasattr(part, "token_budget")]
         if budgets:
             self.token_budget = TokenBudget()
@@ -128,18 +135,8 @@ class DualEncoder:
     def sees(self) -> dict[str, Any]:
         return dict(getattr(self._parts[self._symmetric], "sees", {}))
 
-    @property
-    def dimension(self) -> int | None:
-        """The width of vectors where the model knows it without encoding."""
-        found: int | None = getattr(self._parts[self._symmetric], "dimension", None)
-        return found
-
     def for_use(self, task: str, role: str) -> Encoder:
-        """Return the model for texts of this role in this task."""
-        part = self._parts[role or self._symmetric]
-        choose = getattr(part, "for_use", None)
-        found: Encoder = part if choose is None else choose(task, role)
-        return found
+        return for_use(self._parts[role or self._symmetric], task, role)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._parts[self._symmetric].encode(texts)

@@ -31,12 +31,11 @@ def hash_state_dict(module_or_dict: Any) -> str:
     digest = hashlib.sha256()
     for key in sorted(state):
         value = state[key]
-        if not isinstance(value, torch.Tensor):  # what a module's get_extra_state left, or a plain number
-            digest.update(f"{key}|{value!r}\n".encode("utf-8", "surrogatepass"))
-            continue
-        digest.update(f"{key}|{tuple(value.shape)}|{value.dtype}\n".encode("utf-8", "surrogatepass"))
-        # Seen as bytes because NumPy has no bfloat16.
-        digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        is_tensor = isinstance(value, torch.Tensor)  # else what a module's get_extra_state left, or a plain number
+        told = f"{tuple(value.shape)}|{value.dtype}" if is_tensor else repr(value)
+        digest.update(f"{key}|{told}\n".encode("utf-8", "surrogatepass"))
+        if is_tensor:  # seen as bytes because NumPy has no bfloat16
+            digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.encoders.model_files import whole_number
 from medsenteval.errors import EncoderError
 
 _BUCKETS: Final = 2**18
@@ -36,7 +37,7 @@ class LexicalEncoder:
         ]
         columns, signs = _projection(dimension)
         starts = np.arange(0, columns.size + 1, _COORDINATES_PER_BUCKET)
-        self._projection = csr_array((signs.ravel(), columns.ravel(), starts), shape=(_BUCKETS, dimension))
+        self._projection = csr_array((signs, columns, starts), shape=(_BUCKETS, dimension))
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         # Half a surrogate pair, which JSON can hold, has no bytes to be hashed by.
@@ -52,17 +53,13 @@ def _projection(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]
         mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         mixed ^= mixed >> np.uint64(31)
-    mixed = mixed.reshape(_BUCKETS, _COORDINATES_PER_BUCKET)
     size = np.float32(_COORDINATES_PER_BUCKET**-0.5)
     signs = np.where(mixed >> np.uint64(63), size, -size)
-    columns = (mixed.astype(np.uint32) % np.uint32(dimension)).astype(np.int64)
-    return columns, signs
+    return (mixed.astype(np.uint32) % np.uint32(dimension)).astype(np.int64), signs
 
 
 def load(argument: str = "", dimension: str = "512") -> LexicalEncoder:
     """Make the encoder from its specification, ``lexical`` or ``lexical,dimension=256``."""
     if argument:
         raise EncoderError(f"lexical takes no argument, got {argument!r}; options follow a comma: lexical,dimension=256")
-    if not dimension.isdigit():
-        raise EncoderError(f"lexical: dimension is {dimension!r}; it must be a whole number")
-    return LexicalEncoder(int(dimension))
+    return LexicalEncoder(whole_number("lexical", "dimension", dimension))

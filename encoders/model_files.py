@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -20,17 +21,23 @@ def check_choices(kind: str, **options: tuple[str, Collection[str]]) -> None:
             raise EncoderError(f"{kind}: {option} is {value!r}; it can be {' or '.join(filter(None, allowed))}")
 
 
+def whole_number(kind: str, option: str, text: str, least: int = 0) -> int:
+    """Read an option that is a whole number."""
+    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+        raise EncoderError(f"{kind}: {option} is {text!r}; it must be a whole number from {least}")
+    return int(text)
+
+
 @contextmanager
 def environment(name: str, value: str) -> Iterator[None]:
     """Set a variable of the environment for as long as the block lasts, unless the user has decided about it."""
-    if name in os.environ:
-        yield
-        return
-    os.environ[name] = value
+    decided = name in os.environ
+    os.environ.setdefault(name, value)
     try:
         yield
     finally:
-        del os.environ[name]
+        if not decided:
+            del os.environ[name]
 
 
 def read_json(file: Path, expected: type, kind: str) -> Any:
@@ -48,12 +55,11 @@ def read_json(file: Path, expected: type, kind: str) -> Any:
 
 def joined_files(argument: str) -> list[Path]:
     """Return the one or two files that an argument names, joined by "+"; where a name holds one too, those that exist tell."""
-    parts = argument.split("+")
     whole = Path(argument).expanduser()
-    if len(parts) < 2 or whole.is_file():
+    if "+" not in argument or whole.is_file():
         return [whole]
-    joints = [("+".join(parts[:i]), "+".join(parts[i:])) for i in range(1, len(parts))]
-    pairs = [[Path(first).expanduser(), Path(second).expanduser()] for first, second in joints]
+    joints = [joint.start() for joint in re.finditer(r"\+", argument)]
+    pairs = [[Path(argument[:at]).expanduser(), Path(argument[at + 1 :]).expanduser()] for at in joints]
     return max(pairs, key=lambda pair: [file.is_file() for file in pair])
 
 

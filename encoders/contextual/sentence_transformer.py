@@ -26,7 +26,7 @@ from medsenteval.encoders.contextual.model_folder import check_modules, find_mod
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
-from medsenteval.encoders.model_files import check_choices, environment
+from medsenteval.encoders.model_files import check_choices, environment, whole_number
 from medsenteval.errors import EncoderError, import_extra
 
 _KIND: Final = "sentence-transformers"
@@ -219,9 +219,8 @@ def load(
     path = PurePosixPath(file_name)
     if file_name and (backend == "torch" or path.is_absolute() or ".." in path.parts or "\\" in file_name):
         raise EncoderError(f"{_KIND}: file_name is {file_name!r}; it names a graph of onnx or openvino in the folder")
-    for option, value in (("dimension", dimension), ("max_length", max_length)):
-        if value and (not value.isdecimal() or int(value) < 1):
-            raise EncoderError(f"sentence-transformers: {option} is {value!r}; it must be a whole number from 1")
+    first = whole_number(_KIND, "dimension", dimension, least=1) if dimension else 0
+    longest = whole_number(_KIND, "max_length", max_length, least=1) if max_length else 0
     if prompt is not None and prompt_name:
         raise EncoderError("sentence-transformers: prompt and prompt_name exclude each other; give one of them")
     folder, source, revision = find_model(argument, _KIND)
@@ -238,10 +237,10 @@ def load(
         arguments = {"torch_dtype": dtype} if dtype else {"file_name": file_name} if file_name else {}
         model = _load_model(source, revision, choose_device(device), backend, arguments)
         if change is not None:
-            first = model[0]
-            setattr(first, "model" if "model" in first._modules else "auto_model", change.merged_into(_transformer_of(first)))
-        if max_length:
-            _set_length(model, int(max_length), where)
+            held = "model" if "model" in model[0]._modules else "auto_model"
+            setattr(model[0], held, change.merged_into(_transformer_of(model[0])))
+        if longest:
+            _set_length(model, longest, where)
         facts = _facts(model)
         if backend != "torch":
             # A graph's weights cannot be asked for: the files that it comes from stand for it.
@@ -252,13 +251,13 @@ def load(
     lazy = LazyModel.remembered(folder, revision, options, load_model)
     prompts = _prompts(lazy.facts, where, prompt, prompt_name, query_prompt, document_prompt, task_prompts)
     width = lazy.facts["dimension"]
-    if dimension and int(dimension) > width:
+    if first > width:
         raise EncoderError(f"{where}: dimension is {dimension}, but the model's vectors have {width}")
     name = model_name(str(source)) + (f"+{change.name}" if change else "")
     unit = normalize == "yes"
     # All of the coordinates is what an absent option means too, and must have the same identity.
-    if dimension and int(dimension) < width:
-        return DerivedEncoder(SentenceTransformerEncoder(lazy, name, prompts), dimension=int(dimension), normalize=unit)
+    if 0 < first < width:
+        return DerivedEncoder(SentenceTransformerEncoder(lazy, name, prompts), dimension=first, normalize=unit)
     return SentenceTransformerEncoder(lazy, name, prompts, normalize=unit)
 
 

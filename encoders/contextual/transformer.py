@@ -33,7 +33,7 @@ from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installe
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
-from medsenteval.encoders.model_files import check_choices, environment
+from medsenteval.encoders.model_files import check_choices, environment, whole_number
 from medsenteval.errors import EncoderError, MissingExtraError
 
 #: What stands for a text of which no word piece is left to pool, as in the example scripts of SentEval.
@@ -235,8 +235,7 @@ def load(
     check_choices("transformers", **{option: (value, _CHOICES[option]) for option, value in chosen.items()})
     if not _LAYERS.fullmatch(layer):
         raise EncoderError(f"transformers: layer is {layer!r}; it can be last, first, a number, or several joined by +")
-    if not max_length.isdecimal() or int(max_length) < 1:
-        raise EncoderError(f"transformers: max_length is {max_length!r}; it must be a whole number from 1")
+    longest = whole_number("transformers", "max_length", max_length, least=1)
     if pooling in ("cls", "last") and specials == "yes":
         raise EncoderError(f"transformers: pooling={pooling} takes one vector, so specials=yes does nothing; leave it out")
     folder, source, revision = find_model(argument, "transformers")
@@ -251,11 +250,11 @@ def load(
         lowercase = _apply_case(tokenizer, case, where)
         if end == "yes" and tokenizer.eos_token_id is None:
             raise EncoderError(f"{where}: end is 'yes', but its tokeniser has no end-of-text token; leave it out")
-        check_length(int(max_length), model, tokenizer, where, marks=end == "yes")
+        check_length(longest, model, tokenizer, where, marks=end == "yes")
         if pooling == "cls" and tokenizer.cls_token_id is None:
             raise EncoderError(f"{where}: pooling is 'cls', but its tokeniser has no such token; use pooling=mean, max or last")
         layers = _layer_numbers(layer, model.config.num_hidden_layers, where)
-        reading = Reading(layers, pooling, specials == "yes", int(max_length), lowercase, end == "yes")
+        reading = Reading(layers, pooling, specials == "yes", longest, lowercase, end == "yes")
         return (model, tokenizer), _facts(model, tokenizer, reading)
 
     options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length}

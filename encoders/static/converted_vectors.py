@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,13 +38,9 @@ def open_vectors(path: Path, options: FileOptions | None = None) -> VectorTable:
     The converted copy belongs to the file's path, size and times of change; the hash of its content goes into identities.
     """
     chosen = options or FileOptions()
-    listing = chosen.vocab or (str(path.parent / "vocab.txt") if chosen.layout else "")
-    also = [Path(listing).expanduser()] if listing else []
-
-    def convert(scratch: Path) -> dict[str, Any]:
-        return _convert(path, chosen, scratch)
-
-    folder, meta = converted_folder(path, "a file of word vectors", json.dumps(asdict(chosen)), convert, also)
+    also = [chosen.vocabulary_of(path)] if chosen.layout else []
+    variant = json.dumps(asdict(chosen))
+    folder, meta = converted_folder(path, "a file of word vectors", variant, partial(_convert, path, chosen), also)
     shape = (len(meta["words"]), meta["dimension"])
     try:
         matrix = np.memmap(folder / "matrix.f32", dtype=np.float32, mode="r", shape=shape)
@@ -79,17 +76,25 @@ def converted_folder(
     for place in (cache_folder(), folder.parent, folder, *(folder / name for name in ("meta.json", "matrix.f32"))):
         check_owner(place, may_be_link=place in (cache_folder(), folder.parent))
     if not (folder / "meta.json").is_file():
+        scratch = folder.parent / scratch_name("converting")
         try:
-            _make(folder, convert, lambda: _states(path, expected, also) == before, path)
+            folder.parent.mkdir(0o700, parents=True, exist_ok=True)
+            remove_abandoned(folder.parent, "converting")
+            scratch.mkdir(mode=0o700)
+            meta = convert(scratch)
+            if _states(path, expected, also) != before:
+                raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
+            _keep(scratch, folder, {"source": str(path), **meta})
         except OSError as error:
             raise EncoderError(
                 f"{path}: cannot be converted in {folder.parent}: {error}; MEDSENTEVAL_CACHE names another folder to use"
             ) from error
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
     try:
-        meta: dict[str, Any] = json.loads((folder / "meta.json").read_text("utf-8"))
+        return folder, json.loads((folder / "meta.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise _damaged(folder, error) from error
-    return folder, meta
 
 
 def content_digest(words: Collection[bytes], matrix: NDArray[np.float32]) -> str:
@@ -118,27 +123,18 @@ def _damaged(folder: Path, error: Exception) -> EncoderError:
     return EncoderError(f"{folder}: the converted copy is damaged: {error}; delete this folder to convert again")
 
 
-def _make(folder: Path, convert: Callable[[Path], dict[str, Any]], unchanged: Callable[[], bool], path: Path) -> None:
-    folder.parent.mkdir(0o700, parents=True, exist_ok=True)
-    remove_abandoned(folder.parent, "converting")
-    scratch = folder.parent / scratch_name("converting")
-    scratch.mkdir(mode=0o700)
+def _keep(scratch: Path, folder: Path, meta: dict[str, Any]) -> None:
+    """Flush what was written, its description last, and give the folder its name."""
+    (scratch / "meta.json").write_text(json.dumps(meta), "utf-8")
+    for written in scratch.iterdir():
+        with open(written, "rb+") as stream:
+            os.fsync(stream.fileno())
     try:
-        meta = convert(scratch)
-        if not unchanged():
-            raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
-        (scratch / "meta.json").write_text(json.dumps({"source": str(path), **meta}), "utf-8")
-        for written in scratch.iterdir():
-            with open(written, "rb+") as stream:
-                os.fsync(stream.fileno())
-        try:
-            os.replace(scratch, folder)
-        except OSError:
-            # Another process finished the same conversion first; its copy is as good.
-            if not (folder / "meta.json").is_file():
-                raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        os.replace(scratch, folder)
+    except OSError:
+        # Another process finished the same conversion first; its copy is as good.
+        if not (folder / "meta.json").is_file():
+            raise
 
 
 def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
@@ -153,12 +149,11 @@ def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
         for block, vectors in read_vectors(path, options):
             bar.update(len(block))
             dimension = vectors.shape[1]
-            kept = []
-            for i, word in enumerate(block):
-                if word not in words:  # of two that are the same the first one stands, as in gensim
-                    words[word] = None
-                    kept.append(i)
-            rows.write(np.ascontiguousarray(vectors if len(kept) == len(block) else vectors[kept]).tobytes())
+            # Of two that are the same the first one stands, as in gensim.
+            first = {word: i for i, word in reversed(list(enumerate(block))) if word not in words}
+            kept = sorted(first.values())
+            words.update(dict.fromkeys(block))
+            rows.write(np.ascontiguousarray(vectors[kept]).tobytes())
     if not words:
         raise EncoderError(f"{path}: no word vectors in it; expected lines 'word number number ...'")
     matrix = np.memmap(scratch / "matrix.f32", dtype=np.float32, mode="r", shape=(len(words), dimension))

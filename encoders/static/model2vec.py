@@ -48,8 +48,10 @@ class Model2VecEncoder:
         self._unknown = model.get("unk_id") if unknown is None else self.tokenizer.token_to_id(unknown)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row a text; a text without a known token gets the zero vector."""
-        ids, offsets = self._known_tokens(texts)
+        """Return one row a text, of its first ``max_length`` known tokens, as model2vec has it; zero where there is none."""
+        lists = [tokens[: self.max_length] for tokens in self._known_tokens(texts)]
+        ids = np.array([token for tokens in lists for token in tokens], dtype=np.int32)
+        offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
         weights = None if self.weights is None else self.weights[ids]
         rows = ids if self.mapping is None else self.mapping[ids]
         vectors = pool_rows(self.matrix, rows, offsets, "mean", weights)
@@ -60,24 +62,18 @@ class Model2VecEncoder:
 
     @property
     def sees(self) -> dict[str, Any]:
-        """What of a text the model sees, and how."""
         return {"max_length": self.max_length, "pooling": "mean", "dtype": "float32", "prompt": ""}
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many known tokens each text has, those that are cut off included."""
-        encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
-        return [sum(token != self._unknown for token in one.ids) for one in encoded]
+        return list(map(len, self._known_tokens(texts)))
 
-    def _known_tokens(self, texts: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the numbers of the tokens that are known, the first ``max_length`` of each text, as model2vec has it."""
+    def _known_tokens(self, texts: Sequence[str]) -> list[list[int]]:
         try:
             encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         except Exception as error:  # the library raises nothing more precise
             raise EncoderError(f"model2vec: the tokeniser of {self.name} fails: {error}; is its file whole?") from error
-        lists = [[token for token in one.ids if token != self._unknown][: self.max_length] for one in encoded]
-        counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        flat = (token for tokens in lists for token in tokens)
-        return np.fromiter(flat, dtype=np.int32, count=int(counts.sum())), np.concatenate([[0], np.cumsum(counts)])
+        return [[token for token in one.ids if token != self._unknown] for one in encoded]
 
 
 def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2VecEncoder:
@@ -86,19 +82,18 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
     if not argument:
         raise EncoderError(f"model2vec needs a folder: model2vec:PATH; {_EXPECTED}")
     check_choices("model2vec", normalize=(normalize, ("", "yes", "no")))
-    if max_length != "none" and not (max_length.isdigit() and int(max_length)):
+    if max_length != "none" and not (max_length.isdecimal() and int(max_length)):
         raise EncoderError(f"model2vec: max_length is {max_length!r}; it must be a whole number above 0, or none")
+    longest = None if max_length == "none" else int(max_length)
     folder = Path(argument).expanduser()
     if not folder.is_dir():
         raise EncoderError(f"{folder} is {'a file' if folder.exists() else 'not there'}; {_EXPECTED}")
-    config = read_json(folder / "config.json", dict, "model2vec")
-    description = json.dumps(read_json(folder / "tokenizer.json", dict, "model2vec"), sort_keys=True)
+    config, file = read_json(folder / "config.json", dict, "model2vec"), folder / "tokenizer.json"
+    description = json.dumps(read_json(file, dict, "model2vec"), sort_keys=True)
     try:
         tokenizer = tokenizers.Tokenizer.from_str(description)
     except Exception as error:  # the library raises nothing more precise
-        raise EncoderError(
-            f"{folder / 'tokenizer.json'}: cannot be read: {error}; expected a tokeniser of Hugging Face"
-        ) from error
+        raise EncoderError(f"{file}: cannot be read: {error}; expected a tokeniser of Hugging Face") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     matrix, weights, mapping = _read_tensors(folder / "model.safetensors", tokenizer.get_vocab_size())
@@ -106,22 +101,18 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
     for part in (matrix, weights, mapping):
         digest.update(b"absent" if part is None else f"{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
     unit = normalize == "yes" if normalize else bool(config.get("normalize", False))
-    longest = None if max_length == "none" else int(max_length)
     name = folder.resolve().name
     return Model2VecEncoder(name, digest.hexdigest(), tokenizer, matrix, weights, mapping, unit, longest)
 
 
-def _read_tensors(
-    path: Path, n_tokens: int
-) -> tuple[NDArray[np.float32], NDArray[np.float32] | None, NDArray[np.int32] | None]:
+def _read_tensors(path: Path, n_tokens: int) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    """Return the vectors, and what each token weighs and in which row it stands, where the file says so."""
     safetensors = import_extra("safetensors", "model2vec:", "transformers")
     try:
         with safetensors.safe_open(path, framework="np") as tensors:
             held = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118
     except (OSError, safetensors.SafetensorError, TypeError, AttributeError) as error:
-        raise EncoderError(
-            f"{path}: cannot be read: {error}; expected a .safetensors file; is the download complete?"
-        ) from error
+        raise EncoderError(f"{path}: cannot be read: {error}; is the download complete?") from error
     matrix = next((held[name] for name in _MATRIX_NAMES if name in held), None)
     if matrix is None or matrix.ndim != 2:
         raise EncoderError(f"{path}: holds {', '.join(sorted(held)) or 'nothing'}; expected a matrix called embeddings")
@@ -136,11 +127,8 @@ def _read_tensors(
         raise EncoderError(f"{path}: {found} for the tokeniser's {n_tokens} tokens; do the files belong together?")
     if mapping is not None and (mapping.min() < 0 or mapping.max() >= len(matrix)):
         raise EncoderError(f"{path}: its mapping names rows beyond the {len(matrix)} there are")
-    values = np.ascontiguousarray(matrix, dtype=np.float32)
-    if not np.isfinite(values).all():
+    matrix = np.ascontiguousarray(matrix, dtype=np.float32)
+    if not np.isfinite(matrix).all():
         raise EncoderError(f"{path}: its embeddings hold NaN or infinity")
-    return (
-        values,
-        None if weights is None else np.asarray(weights, dtype=np.float32).ravel(),
-        None if mapping is None else np.asarray(mapping, dtype=np.int32).ravel(),
-    )
+    weights = None if weights is None else np.asarray(weights, dtype=np.float32).ravel()
+    return matrix, weights, None if mapping is None else np.asarray(mapping, dtype=np.int32)

@@ -6,6 +6,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Final
 
@@ -38,27 +39,19 @@ class TokenisedTexts:
         }
 
 
-class _Pieces(dict[str, tuple[int, ...]]):
-    """The tokens of each piece of text between two blanks, numbered: a piece is split once, however often it occurs."""
-
-    def __init__(self, split: Callable[[str], list[str]]) -> None:
-        self._split = split
-        self.numbers: dict[str, int] = {}
-
-    def __missing__(self, piece: str) -> tuple[int, ...]:
-        found = tuple(self.numbers.setdefault(token, len(self.numbers)) for token in self._split(piece))
-        self[piece] = found
-        return found
-
-
 def tokenise(texts: Iterable[str], tokenizer: str, empty: str = ".") -> TokenisedTexts:
     """Split texts with one of TOKENIZERS; a text without any token stands for ``empty``, as in SentEval's examples."""
-    pieces = _Pieces(TOKENIZERS[tokenizer])
+    split, numbers = TOKENIZERS[tokenizer], dict[str, int]()
+
+    @cache  # a piece between two blanks is split once, however often it occurs
+    def tokens(piece: str) -> list[int]:
+        return [numbers.setdefault(token, len(numbers)) for token in split(piece)]
+
     ids, ends = array("i"), [0]
     for text in texts:
-        ids.extend(chain.from_iterable(map(pieces.__getitem__, text.split() or empty.split())))
+        ids.extend(chain.from_iterable(map(tokens, text.split() or empty.split())))
         ends.append(len(ids))
-    return TokenisedTexts(np.array(ids, dtype=np.int32), np.array(ends, dtype=np.int64), list(pieces.numbers))
+    return TokenisedTexts(np.array(ids, dtype=np.int32), np.array(ends, dtype=np.int64), list(numbers))
 
 
 def look_up(words: Sequence[str], row_of: Mapping[str, int], case: str) -> NDArray[np.int32]:

@@ -62,6 +62,9 @@ class FileOptions:
     rows: str = "word"
     check: bool = True
 
+    def vocabulary_of(self, path: Path) -> Path:
+        return Path(self.vocab).expanduser() if self.vocab else path.parent / "vocab.txt"
+
 
 def read_vectors(path: Path, options: FileOptions) -> Iterator[Block]:
     """Yield words with their vectors, block by block; what the file is, its content tells."""
@@ -78,14 +81,15 @@ def read_vectors(path: Path, options: FileOptions) -> Iterator[Block]:
                     raise EncoderError(f"{path}: this is {what}; {_EXPECTED}")
             stream.seek(len(_MARK) if head.startswith(_MARK) else 0)
             header = _header(head.removeprefix(_MARK).partition(b"\n")[0])
-            if header and _is_binary(head):
+            if header:
                 stream.readline()
+            if header and _is_binary(head):
                 yield from _read_word2vec_binary(path, stream, *header)
             else:
                 yield from _read_text(path, stream, header)
+    except EncoderError:
+        raise
     except DAMAGED as error:
-        if isinstance(error, EncoderError):
-            raise
         raise EncoderError(f"{path}: cannot be unpacked: {error}; is the download complete?") from error
 
 
@@ -127,15 +131,11 @@ def _header(line: bytes) -> tuple[int, int] | None:
 
 
 def _read_text(path: Path, stream: IO[bytes], header: tuple[int, int] | None) -> Iterator[Block]:
-    number = 0
-    if header:
-        stream.readline()
-        number = 1
+    """Read the lines after a header, if there is one."""
     count = dimension = 0
-    for lines in _line_blocks(path, stream, number):
+    for number, lines in _line_blocks(path, stream, 2 if header else 1):
         dimension = dimension or _measured(path, lines, header)
-        words, vectors = _parse(path, lines, number + 1, dimension)
-        number += len(lines)
+        words, vectors = _parse(path, lines, number, dimension)
         count += len(words)
         yield words, vectors
     if header and count != header[0]:
@@ -166,34 +166,27 @@ def _n_numbers(fields: list[bytes]) -> int:
     return next((n for n, field in enumerate(fields[:0:-1]) if not _NUMBER.fullmatch(field)), len(fields) - 1)
 
 
-def _line_blocks(path: Path, stream: IO[bytes], number: int) -> Iterator[list[bytes]]:
-    """Yield whole lines, about as many bytes of them at a time; a line that has no end in sight is refused, not collected."""
+def _line_blocks(path: Path, stream: IO[bytes], number: int) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield whole lines, about as many bytes of them at a time, and the first one's number; one without an end is refused."""
     held = b""
     while block := stream.read(_BYTES_A_BLOCK):
-        held += block
-        end = held.rfind(b"\n") + 1
-        if end:
-            lines = held[: end - 1].split(b"\n")
-            number += len(lines)
-            held = held[end:]
-            yield lines
+        *lines, held = (held + block).split(b"\n")
+        if lines:
+            yield number, lines
+        number += len(lines)
         if len(held) >= _BYTES_A_BLOCK:
-            raise EncoderError(f"{path}:{number + 1}: a line of more than {_BYTES_A_BLOCK:,} bytes; {_EXPECTED}")
+            raise EncoderError(f"{path}:{number}: a line of more than {_BYTES_A_BLOCK:,} bytes; {_EXPECTED}")
     if held:
-        yield [held]
+        yield number, [held]
 
 
 def _parse(path: Path, lines: list[bytes], number: int, dimension: int) -> Block:
     """Parse lines at once, the first of which has this number; only if that fails one by one, to name the first bad one."""
-    words: list[bytes] = []
-    numbers: list[bytes] = []
-    for line in lines:
-        if line.strip():
-            # Numbers are counted from the right, since the word may hold blanks. No line has more than its share of them, so
-            # that one too many cannot make up for one too few elsewhere.
-            word, *rest = line.rsplit(None, dimension)
-            words.append(word.strip())
-            numbers.extend(rest)
+    # Numbers are counted from the right, since the word may hold blanks. No line has more than its share of them, so that one
+    # too many cannot make up for one too few elsewhere.
+    split = [line.rsplit(None, dimension) for line in lines if line.strip()]
+    words = [fields[0].strip() for fields in split]
+    numbers = [number for fields in split for number in fields[1:]]
     vectors = _floats(numbers, len(words) * dimension) if _is_text(words) and dimension else None
     if vectors is not None:
         return words, vectors.reshape(len(words), dimension)
@@ -234,17 +227,16 @@ def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: 
     words: list[bytes] = []
     rows: list[bytes] = []
     for number in range(1, count + 1):
-        blank = held.find(b" ", at, at + _MAX_WORD_BYTES)
-        if blank < 0 or blank + 1 + size > len(held):
+        start = held.find(b" ", at, at + _MAX_WORD_BYTES) + 1
+        if not start or start + size > len(held):
             held, at = held[at:] + stream.read(max(1 << 22, 2 * size)), 0
-            blank = held.find(b" ", 0, _MAX_WORD_BYTES)
-        if blank < 0:
-            raise EncoderError(f"{path}: ends or loses its way at word {number} of the {count} it promises")
-        if blank + 1 + size > len(held):
-            raise EncoderError(f"{path}: ends within the vector of word {number} of the {count} it promises")
-        words.append(held[at:blank].lstrip(b"\n"))
-        rows.append(held[blank + 1 : blank + 1 + size])
-        at = blank + 1 + size
+            start = held.find(b" ", 0, _MAX_WORD_BYTES) + 1
+        if not start or start + size > len(held):
+            where = "within the vector of" if start else "or loses its way at"
+            raise EncoderError(f"{path}: ends {where} word {number} of the {count} it promises")
+        words.append(held[at : start - 1].lstrip(b"\n"))
+        rows.append(held[start : start + size])
+        at = start + size
         if len(words) == _LINES_A_BLOCK or number == count:
             vectors = np.frombuffer(b"".join(rows), dtype="<f4").reshape(len(rows), dimension).astype(np.float32)
             finite = np.isfinite(vectors).all(axis=1)
@@ -262,12 +254,9 @@ def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: 
 def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
     """Read what GloVe writes with -binary: for each word two rows of doubles, each a vector and a bias, and no words."""
     check_choices("vectors", layout=(options.layout, LAYOUTS), rows=(options.rows, ROWS))
-    listing = Path(options.vocab).expanduser() if options.vocab else path.parent / "vocab.txt"
+    listing = options.vocabulary_of(path)
     words, counts = _read_glove_vocabulary(listing)
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected GloVe's own binary") from error
+    size = path.stat().st_size
     width, rest = divmod(size, 16 * len(words))
     if rest or width < 2:
         raise EncoderError(
@@ -313,11 +302,11 @@ def _check_glove_layout(path: Path, table: NDArray[np.float64], counts: NDArray[
 
     if len(counts) < 10 or counts.min() == counts.max():
         return
-    biases = {which: _glove_rows(table, which)[:, :, -1].ravel() for which in LAYOUTS}
-    agreements = {which: float(spearmanr(found, np.tile(counts, 2)).statistic) for which, found in biases.items()}
-    other = LAYOUTS[1 - LAYOUTS.index(layout)]
-    if agreements[other] > agreements[layout] + 0.1:
+    (other,) = set(LAYOUTS) - {layout}
+    biases = [_glove_rows(table, which)[:, :, -1].ravel() for which in LAYOUTS]
+    agreement = {which: spearmanr(found, np.tile(counts, 2)).statistic for which, found in zip(LAYOUTS, biases, strict=True)}
+    if agreement[other] > agreement[layout] + 0.1:
         raise EncoderError(
             f"{path}: the rows do not look like layout={layout}: biases follow the words' counts with a rank correlation of "
-            f"{agreements[layout]:.2f}, but of {agreements[other]:.2f} with layout={other}; use that, or check=no to insist"
+            f"{agreement[layout]:.2f}, but of {agreement[other]:.2f} with layout={other}; use that, or check=no to insist"
         )
