@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
+from medsenteval.encoders.model_files import is_a
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from medsenteval.settings import SentEvalParams
@@ -113,7 +114,7 @@ def _adapted(thing: Any) -> Encoder:
     if isinstance(thing, Encoder):
         return thing
     first, second = thing if isinstance(thing, tuple) and len(thing) == 2 else (thing, None)
-    if _is_a(first, "transformers", "PreTrainedModel"):
+    if is_a(first, "transformers", "PreTrainedModel"):
         from medsenteval.encoders.contextual import transformer
 
         return transformer.from_model(first, second)
@@ -123,7 +124,7 @@ def _adapted(thing: Any) -> Encoder:
         return BatcherEncoder(first, second, SentEvalParams())
     if isinstance(thing, Mapping):
         return _from_mapping(thing)
-    if _is_a(thing, "gensim.utils", "SaveLoad"):
+    if is_a(thing, "gensim.utils", "SaveLoad"):
         return _from_gensim(thing)
     if hasattr(thing, "mteb_model_meta"):
         # Its encode takes mteb's batches, not texts.
@@ -131,7 +132,7 @@ def _adapted(thing: Any) -> Encoder:
 
         return MtebEncoder(thing)
     owner = getattr(thing, "__self__", thing)  # model.encode says no more than the model
-    if _is_a(owner, "sentence_transformers", "SentenceTransformer"):
+    if is_a(owner, "sentence_transformers", "SentenceTransformer"):
         from medsenteval.encoders.contextual import sentence_transformer
 
         return sentence_transformer.from_model(owner)
@@ -140,18 +141,13 @@ def _adapted(thing: Any) -> Encoder:
     if callable(getattr(thing, "encode", None)):
         methods = {role: getattr(thing, f"encode_{role}", None) for role in ("query", "document")}
         return FunctionEncoder(thing.encode, label, by_role={role: way for role, way in methods.items() if callable(way)})
-    if callable(thing) and not _is_a(thing, "torch.nn", "Module"):
+    if callable(thing) and not is_a(thing, "torch.nn", "Module"):
         return FunctionEncoder(thing, label)
     raise EncoderError(
         f"cannot encode with a {type(thing).__name__}; give a specification such as 'lexical', a function from texts to rows, "
         "an object with .encode, word vectors (a dict or a gensim model), a model of transformers with its tokeniser, "
         "or SentEval's (batcher, prepare)"
     )
-
-
-def _is_a(thing: Any, module: str, name: str) -> bool:
-    """Whether a thing is of a library's class; a library that nobody has imported has made none of it."""
-    return module in sys.modules and isinstance(thing, getattr(sys.modules[module], name, ()))
 
 
 def _from_gensim(model: Any) -> Encoder:

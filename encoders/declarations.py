@@ -24,8 +24,7 @@ def declared_tasks(table: Any, where: str) -> dict[str, str]:
         if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
             raise EncoderError(f"{where}: trained_on: {said} is {names!r}; expected a list of names of tasks")
         for name in names:
-            tasks = [name] if name == "*" or ":" in name else [task.name for task in select_tasks(name)]
-            for task in tasks:
+            for task in [name] if name == "*" or ":" in name else [task.name for task in select_tasks(name)]:
                 if declared.setdefault(task, said) != said:
                     raise EncoderError(f"{where}: trained_on says both yes and no of {task}")
     return declared

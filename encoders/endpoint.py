@@ -17,7 +17,8 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -40,27 +41,24 @@ _LARGEST_PART: Final = 1 << 21
 _MARKS: Final = 16
 #: Seconds after which a request that has to wait for the budget looks again.
 _LOOK_AGAIN: Final = 0.02
-_DEFAULT_KEY_ENV: Final = "OPENAI_API_KEY"
 #: Stands for a text without a word: many servers refuse an empty input, and SentEval's examples use it too.
 _EMPTY_TEXT: Final = "."
 _THREAD: Final = "medsenteval-endpoint"
 #: Options that are numbers: what each is where it is not given, and the least that it can be, a whole number where that is one.
-_NUMBERS: Final[dict[str, tuple[float | None, float]]] = {
-    "batch_size": (32, 1), "concurrency": (4, 1), "retries": (5, 0), "dimensions": (None, 1), "max_tokens": (None, 1),
-    "timeout": (60.0, 0.001), "backoff": (0.5, 0.0), "max_wait": (60.0, 0.0),
+_NUMBERS: Final[dict[str, tuple[str, float]]] = {
+    "batch_size": ("32", 1), "concurrency": ("4", 1), "retries": ("5", 0), "dimensions": ("", 1), "max_tokens": ("", 1),
+    "timeout": ("60", 0.001), "backoff": ("0.5", 0.0), "max_wait": ("60", 0.0),
 }  # fmt: skip
 _trusted_certificates: Final = cache(ssl.create_default_context)  # reading the system's list takes longer than a request
 
 
+@dataclass
 class _FailedRequestError(Exception):
-    """One attempt that failed in a way that may pass.
+    """One attempt that failed in a way that may pass; ``charged`` where the server may have counted its tokens."""
 
-    ``pause`` is how long the server asks to wait; ``charged`` whether it may have counted the tokens of the request.
-    """
-
-    def __init__(self, reason: str, pause: float | None = None, *, charged: bool = False) -> None:
-        super().__init__(reason)
-        self.pause, self.charged = pause, charged
+    reason: str
+    asked_pause: float | None = None
+    charged: bool = False
 
 
 class EndpointEncoder:
@@ -68,12 +66,11 @@ class EndpointEncoder:
 
     A server does not tell the hash of its weights: ``identity`` holds its address, the model's name and ``revision``, which the
     user changes when the weights behind that name have changed. ``token_budget`` counts the tokens that the server says it
-    used, and may bound them. ``numbers``, see ``load``, bound requests in size, in number at a time, in time and in
-    repetitions; but for ``dimensions`` none can change a vector.
+    used, and may bound them. Of ``numbers``, see ``load``, only ``dimensions`` can change a vector.
     """
 
     def __init__(
-        self, url: str, model: str, *, key_env: str = "", prompt: str = "", revision: str = "", **numbers: float
+        self, url: str, model: str, *, key_env: str = "", prompt: str = "", revision: str = "", **numbers: str
     ) -> None:
         self._address, self._is_local = _embeddings_address(url)
         if not model:
@@ -82,11 +79,11 @@ class EndpointEncoder:
             raise EncoderError(f"endpoint: the environment variable {key_env!r}, named by key_env, is not set")
         _httpx()
         self.name = model
-        self._limits = SimpleNamespace(**{name: numbers.get(name, usual) for name, (usual, _) in _NUMBERS.items()})
+        self._limits = _read_numbers(numbers)
         self.token_budget = TokenBudget(self._limits.max_tokens)
         self._width = self._limits.dimensions
         self._asked = {"model": model, "encoding_format": "float"} | ({"dimensions": self._width} if self._width else {})
-        self._prompt, self._key_env = prompt, key_env
+        self._prompt, self._key_variable, self._key_is_named = prompt, key_env or "OPENAI_API_KEY", bool(key_env)
         self._where = f"endpoint {self._address}, model {model!r}"
         self.identity = f"endpoint-{self._address}#{model}-dimensions={self._width}-prompt={prompt!r}-revision={revision!r}"
 
@@ -106,30 +103,26 @@ class EndpointEncoder:
     async def _embed_all(self, batches: list[list[str]]) -> list[NDArray[np.float32]]:
         """Embed batches, a bounded number at a time; the first failure for good ends them all."""
         threading.current_thread().name = _THREAD
+        rows = [np.empty((0, 0), dtype=np.float32)] * len(batches)
+        waiting = iter(enumerate(batches))
         httpx, at_once = _httpx(), min(self._limits.concurrency, len(batches))
-        free = asyncio.Semaphore(at_once)
-        async with httpx.AsyncClient(
-            verify=_trusted_certificates(),
-            timeout=None,
-            # The library's own limit would let requests wait for a connection while their time runs.
-            limits=httpx.Limits(max_connections=at_once),
-            trust_env=not self._is_local,  # a proxy could not reach this machine's own server
-            follow_redirects=False,
-        ) as client:
+        # The library's own limit would let requests wait for a connection while their time runs.
+        options = {"verify": _trusted_certificates(), "timeout": None, "limits": httpx.Limits(max_connections=at_once)}
+        # A proxy could not reach this machine's own server.
+        async with httpx.AsyncClient(**options, trust_env=not self._is_local, follow_redirects=False) as client:
 
-            async def embed(batch: list[str]) -> NDArray[np.float32]:
-                await free.acquire()
-                rows = await self._embed(client, batch)
-                free.release()  # not after a failure, so that nothing more is sent
-                return rows
+            async def work() -> None:
+                for place, batch in waiting:
+                    rows[place] = await self._embed(client, batch)
 
-            tasks = [asyncio.create_task(embed(batch)) for batch in batches]
+            workers = [asyncio.create_task(work()) for _ in range(at_once)]
             try:
-                return await asyncio.gather(*tasks)
+                await asyncio.gather(*workers)
             finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                for worker in workers:
+                    worker.cancel()
+                await asyncio.gather(*workers, return_exceptions=True)
+        return rows
 
     async def _embed(self, client: httpx.AsyncClient, batch: list[str]) -> NDArray[np.float32]:
         """Return one batch's vectors, asking again after failures that may pass."""
@@ -138,7 +131,7 @@ class EndpointEncoder:
             try:
                 return await self._attempt(client, batch)
             except _FailedRequestError as error:
-                reason, pause = str(error), error.pause
+                reason, pause = error.reason, error.asked_pause
             if pause is None:
                 # Half of the pause is drawn, so that workers which failed together do not come back together.
                 pause = min(limits.max_wait, limits.backoff * 2**attempt) * random.uniform(0.5, 1.0)
@@ -175,14 +168,11 @@ class EndpointEncoder:
         """Send one request and return the answer's body, or raise what kind of failure it was."""
         httpx, key = _httpx(), self._key()
         # A compressed answer could grow without bounds when it is read.
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "Accept-Encoding": "identity"}
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        at_most = _LARGEST_PART * (len(batch) + 1)
-        body = json.dumps({**self._asked, "input": batch}).encode()
-        found = bytearray()
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        headers |= {"Authorization": f"Bearer {key}"} if key else {}
+        at_most, found = _LARGEST_PART * (len(batch) + 1), bytearray()
         try:
-            async with client.stream("POST", self._address, content=body, headers=headers) as answer:
+            async with client.stream("POST", self._address, json={**self._asked, "input": batch}, headers=headers) as answer:
                 if not answer.is_success:
                     # A server may repeat the key that it refuses, in any encoding: after one was sent no words are kept.
                     said = b"(its words are not shown, as a key was sent)"
@@ -206,24 +196,19 @@ class EndpointEncoder:
         reason = " ".join(f"the server answered {status} {named} {said.decode('utf-8', 'replace')}".split())[:300]
         if status in _RETRIED_STATUSES:
             return _FailedRequestError(reason, _asked_pause(answer.headers.get("Retry-After", "")))
-        if status in (401, 403):
-            variable = self._key_env or _DEFAULT_KEY_ENV
-            reason += f" (with the key of {variable})" if key else " (no key was sent; name its variable with key_env)"
-        elif 300 <= status < 400:
-            reason += " (redirects are not followed; give the final address)"
-        elif status == 404:
-            reason += " (not every server has /v1; an address that ends in /embeddings is taken as it is)"
-        return self._wrong(reason)
+        refused = f" (with the key of {self._key_variable})" if key else " (no key was sent; name its variable with key_env)"
+        absent = " (not every server has /v1; an address that ends in /embeddings is taken as it is)"
+        moved = " (redirects are not followed; give the final address)" if 300 <= status < 400 else ""
+        return self._wrong(reason + {401: refused, 403: refused, 404: absent}.get(status, moved))
 
     def _key(self) -> str:
         # An unnamed key is not sent in the clear to another machine, which need not be the one that it was made for.
-        if not self._key_env and self._address.startswith("http:") and not self._is_local:
+        if not self._key_is_named and self._address.startswith("http:") and not self._is_local:
             return ""
-        variable = self._key_env or _DEFAULT_KEY_ENV
-        key = os.environ.get(variable, "").strip()
+        key = os.environ.get(self._key_variable, "").strip()
         if not (key.isascii() and key.isprintable()):
             # Caught here because the HTTP library's own error would show the key.
-            raise EncoderError(f"endpoint: the key in the variable {variable!r} holds characters that no header can")
+            raise EncoderError(f"endpoint: the key in the variable {self._key_variable!r} holds characters that no header can")
         return key
 
     def _vectors(self, body: bytes, n_texts: int) -> NDArray[np.float32]:
@@ -246,26 +231,25 @@ class EndpointEncoder:
             if any(type(place) is not int for place in places) or sorted(places) != list(range(n_texts)):
                 raise self._wrong(f"the items' 'index' values are not 0 to {n_texts - 1} once each")
             rows.sort(key=lambda row: int(row[0]))
-        vectors = [self._vector(embedding, number) for number, (_, embedding) in enumerate(rows)]
-        self._width = self._width or len(vectors[0])
-        for number, vector in enumerate(vectors):
-            if len(vector) != self._width or not len(vector):
-                expected = "asked for by dimensions" if "dimensions" in self._asked else "numbers came first"
-                raise self._wrong(f"the vector of text {number} has width {len(vector)}, but {self._width} {expected}")
-        return np.stack(vectors)
+        return np.stack([self._vector(embedding, number) for number, (_, embedding) in enumerate(rows)])
 
     def _vector(self, embedding: Any, number: int) -> NDArray[np.float32]:
         """Read a list of numbers, or base64 of little-endian float32, which some servers send whatever was asked for."""
         try:
             if isinstance(embedding, str):
-                return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
-            # bool is an int to Python, but true is no coordinate.
-            if not isinstance(embedding, list) or not all(type(value) in (float, int) for value in embedding):
+                found = np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
+            elif isinstance(embedding, list) and set(map(type, embedding)) <= {float, int}:  # true is no coordinate
+                found = np.array(embedding, dtype=np.float64)
+            else:
                 raise ValueError
-            with np.errstate(over="ignore"):  # too large for float32 becomes infinity, which is refused later
-                return np.array(embedding, dtype=np.float64).astype(np.float32)
         except (ValueError, OverflowError):
             raise self._wrong(f"the vector of text {number} is neither a list of numbers nor base64 of float32") from None
+        self._width = self._width or len(found)
+        if len(found) != self._width or not len(found):
+            expected = "asked for by dimensions" if "dimensions" in self._asked else "numbers came first"
+            raise self._wrong(f"the vector of text {number} has width {len(found)}, but {self._width} {expected}")
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinity, which is refused later
+            return found.astype(np.float32)
 
     def _wrong(self, what: str) -> EncoderError:
         return EncoderError(f"{self._where}: {what}")
@@ -281,10 +265,7 @@ def _httpx() -> Any:
 
 
 def _embeddings_address(url: str) -> tuple[str, bool]:
-    """Return the address to post to, and whether it is on this machine.
-
-    What ends in /embeddings is taken as given, else that below it, and /v1/embeddings below a host.
-    """
+    """Return the address to post to, /embeddings below what is given, and whether it is on this machine."""
     form = "expected http://HOST:PORT/v1#MODEL or https://..."
     try:
         parts = urlsplit(url)
@@ -293,10 +274,8 @@ def _embeddings_address(url: str) -> tuple[str, bool]:
         raise EncoderError(f"endpoint: the address cannot be read; {form}") from None
     # The address itself is not shown where it may hold a secret.
     if parts.username is not None or parts.password is not None or parts.query:
-        raise EncoderError(
-            "endpoint: the address holds a user name, a password or a query, which would end up in results; "
-            f"put the key into an environment variable and name it with key_env. The address: {form}"
-        )
+        remedy = f"put the key into an environment variable and name it with key_env. The address: {form}"
+        raise EncoderError(f"endpoint: a user name, a password or a query in the address would end up in results; {remedy}")
     if parts.scheme not in ("http", "https") or not host:
         raise EncoderError(f"endpoint: {url!r} is not an address; {form}")
     path = parts.path.rstrip("/") or "/v1"
@@ -312,7 +291,20 @@ def _asked_pause(retry_after: str) -> float | None:
     return max(0.0, email.utils.mktime_tz(date) - time.time()) if date else None
 
 
-def load(argument: str, key_env: str = "", prompt: str = "", revision: str = "", **numbers: str) -> EndpointEncoder:
+def _read_numbers(given: Mapping[str, str]) -> SimpleNamespace:
+    """Return the options that are numbers; an empty one was not given, and is None if there is no usual value."""
+    if unknown := [option for option in given if option not in _NUMBERS]:
+        raise EncoderError(f"the encoder kind 'endpoint' has no option {unknown[0]!r}")
+    numbers = SimpleNamespace()
+    for option, (usual, least) in _NUMBERS.items():
+        text, whole = given.get(option) or usual, isinstance(least, int)
+        if text and (not re.fullmatch(r"\d{1,15}" if whole else r"\d{1,15}(\.\d+)?", text) or float(text) < least):
+            raise EncoderError(f"endpoint: {option} is {text!r}; it must be a {'whole ' * whole}number from {least:g} up")
+        setattr(numbers, option, (int if whole else float)(text) if text else None)
+    return numbers
+
+
+def load(argument: str, **options: str) -> EndpointEncoder:
     """Make the encoder of ``endpoint:URL#MODEL``.
 
     Options: ``batch_size`` texts a request, ``concurrency`` requests at a time, ``timeout`` seconds a request, ``retries``
@@ -321,16 +313,4 @@ def load(argument: str, key_env: str = "", prompt: str = "", revision: str = "",
     before each text, ``revision`` of the weights.
     """
     url, _, model = argument.partition("#")
-    # An empty option is one that was not given.
-    read = {option: _number(option, text) for option, text in numbers.items() if text or option not in _NUMBERS}
-    return EndpointEncoder(url, model, key_env=key_env, prompt=prompt, revision=revision, **read)
-
-
-def _number(option: str, text: str) -> float:
-    if option not in _NUMBERS:
-        raise EncoderError(f"the encoder kind 'endpoint' has no option {option!r}")
-    _, least = _NUMBERS[option]
-    whole = isinstance(least, int)
-    if not re.fullmatch(r"\d{1,15}" if whole else r"\d{1,15}(\.\d+)?", text) or float(text) < least:
-        raise EncoderError(f"endpoint: {option} is {text!r}; it must be a {'whole ' * whole}number from {least:g} up")
-    return int(text) if whole else float(text)
+    return EndpointEncoder(url, model, **options)

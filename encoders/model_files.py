@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 import zipfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,11 @@ def check_choices(kind: str, **options: tuple[str, Collection[str]]) -> None:
     for option, (value, allowed) in options.items():
         if value not in allowed:
             raise EncoderError(f"{kind}: {option} is {value!r}; it can be {' or '.join(filter(None, allowed))}")
+
+
+def is_a(thing: Any, module: str, name: str) -> bool:
+    """Whether a thing is of a library's class; a library that nobody has imported has made none of it."""
+    return module in sys.modules and isinstance(thing, getattr(sys.modules[module], name, ()))
 
 
 def whole_number(kind: str, option: str, text: str, least: int = 0) -> int:

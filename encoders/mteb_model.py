@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Sequence
 from copy import copy
 from typing import Any, Final
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Encoder
 from medsenteval.encoders.contextual import sentence_transformer
 from medsenteval.encoders.fingerprint import hash_state_dict
+from medsenteval.encoders.model_files import is_a
 from medsenteval.errors import EncoderError, import_extra
 
 LANGUAGE: Final = "eng-Latn"
@@ -76,7 +76,6 @@ class MtebEncoder:
         self._metadata = mteb_metadata("medsenteval", "texts of a MedSentEval task", "STS", "cosine_spearman", "any")
 
     def for_use(self, task: str, role: str) -> MtebEncoder:
-        """Return the encoder of a text of this role in any task."""
         if not role:
             return self
         other = copy(self)
@@ -97,14 +96,11 @@ class MtebEncoder:
 
 def _weights(inner: Any) -> tuple[str, bool, str]:
     """Return a description of the model inside a wrapper, whether it says all about its vectors, and its name."""
-    torch, library = sys.modules.get("torch"), sys.modules.get("sentence_transformers")
-    if library is not None and isinstance(inner, library.SentenceTransformer):
+    if is_a(inner, "sentence_transformers", "SentenceTransformer"):
         encoder = sentence_transformer.from_model(inner)
         described = encoder.identity or f"{sentence_transformer.describe_model(inner)}-{inner.truncate_dim}"
         return described, bool(encoder.identity), encoder.name
-    if torch is not None and isinstance(inner, torch.nn.Module):
-        return hash_state_dict(inner), False, ""
-    return "", False, ""
+    return hash_state_dict(inner) if is_a(inner, "torch.nn", "Module") else "", False, ""
 
 
 def load(argument: str, revision: str = "") -> Encoder:

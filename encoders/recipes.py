@@ -69,33 +69,34 @@ class Recipe:
 
         Weights that are to be fetched by hand and are not there raise an EncoderError that says what to put where.
         """
-        found = {placeholder: self._find(placeholder) for placeholder in self.files}
-        missing = [placeholder for placeholder, path in found.items() if path is None]
-        if missing:
+        found = self._found()
+        if missing := [placeholder for placeholder, path in found.items() if path is None]:
             wanted = "; ".join(self._wanted(placeholder) for placeholder in missing)
             raise EncoderError(
                 f"the recipe {self.name!r} has no weights yet. Missing: {wanted}. How to get them: {self.obtain} "
                 f"Source: {self.source}. (MEDSENTEVAL_MODELS can name another models folder than {models_folder()}.)"
             )
-        paths = {placeholder: str(path) for placeholder, path in found.items()}
-        options = {key: value.format_map(paths) for key, value in self.options.items()}
-        return self.kind, self.argument.format_map(paths), options | dict(overrides or {})
+        argument, options = self._filled(found)
+        return self.kind, argument, options | dict(overrides or {})
 
     @property
     def present(self) -> bool:
         """Whether all files that must be fetched by hand are there."""
-        return all(self._find(placeholder) is not None for placeholder in self.files)
+        return None not in self._found().values()
 
     @property
     def specification(self) -> str:
         """What the recipe stands for, written as ``--encoder`` takes it, with paths below the models folder."""
-        paths = {placeholder: alternatives[0] for placeholder, alternatives in self.files.items()}
-        options = {key: value.format_map(paths) for key, value in self.options.items()}
-        return add_options(f"{self.kind}:{self.argument.format_map(paths)}".removesuffix(":"), options)
+        argument, options = self._filled({placeholder: alternatives[0] for placeholder, alternatives in self.files.items()})
+        return add_options(f"{self.kind}:{argument}".removesuffix(":"), options)
 
-    def _find(self, placeholder: str) -> Path | None:
-        candidates = (models_folder() / relative for relative in self.files[placeholder])
-        return next((path for path in candidates if path.exists()), None)
+    def _filled(self, paths: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+        """Return argument and options with these paths for the placeholders."""
+        return self.argument.format_map(paths), {key: value.format_map(paths) for key, value in self.options.items()}
+
+    def _found(self) -> dict[str, Path | None]:
+        candidates = {key: [models_folder() / relative for relative in paths] for key, paths in self.files.items()}
+        return {key: next(filter(Path.exists, paths), None) for key, paths in candidates.items()}
 
     def _wanted(self, placeholder: str) -> str:
         first, *others = self.files[placeholder]
@@ -111,34 +112,30 @@ def models_folder() -> Path:
 @cache
 def recipes() -> Mapping[str, Recipe]:
     """Return every recipe by name, in the order of recipes.toml."""
-    return {name: _recipe(name, table) for name, table in packaged_toml("medsenteval.encoders", "recipes.toml").items()}
+    return {name: _recipe(name, **table) for name, table in packaged_toml("medsenteval.encoders", "recipes.toml").items()}
 
 
-def _recipe(name: str, table: dict[str, Any]) -> Recipe:
-    read = {
-        "name": name,
-        "shown": name,
-        **table,
-        "dimension": None if table["dimension"] == _UNKNOWN else table["dimension"],
-        "rows": tuple(PublishedRow(**row) for row in table.get("rows", ())),
-        "aliases": tuple(table.get("aliases", ())),
-        "options": {key: str(value) for key, value in table.get("options", {}).items()},
-        "files": {key: (value,) if isinstance(value, str) else tuple(value) for key, value in table.get("files", {}).items()},
-        "trained_on": declared_tasks(table.get("trained_on", {}), f"recipes.toml: {name}"),
-        "limit": str(table.get("limit", "")),
-    }
-    return Recipe(**read)
+def _recipe(name: str, **table: Any) -> Recipe:
+    """Make a recipe of its table, with tuples for lists and texts for numbers."""
+    table["dimension"] = None if table["dimension"] == _UNKNOWN else table["dimension"]
+    table["rows"] = tuple(PublishedRow(**row) for row in table.get("rows", ()))
+    table["aliases"] = tuple(table.get("aliases", ()))
+    table["options"] = {key: str(value) for key, value in table.get("options", {}).items()}
+    files = table.get("files", {}).items()
+    table["files"] = {key: (paths,) if isinstance(paths, str) else tuple(paths) for key, paths in files}
+    table["trained_on"] = declared_tasks(table.get("trained_on", {}), f"recipes.toml: {name}")
+    table["limit"] = str(table.get("limit", ""))
+    return Recipe(name, **{"shown": name, **table})
 
 
 def describe(recipe: Recipe) -> str:
     """Return everything about a recipe as lines of text: what it is, its weights, its options, and the rows it stands for."""
-    dimension = _UNKNOWN if recipe.dimension is None else str(recipe.dimension)
     lines = [
         ("Recipe", f"{recipe.name}: {recipe.title}"),
         ("Also", ", ".join(recipe.aliases)),
         ("In tables", recipe.shown if recipe.shown != recipe.name else ""),
         ("Stands for", recipe.specification),
-        ("Dimension", dimension),
+        ("Dimension", str(recipe.dimension or _UNKNOWN)),
         ("Pooling", recipe.pooling),
         ("Limit", f"{recipe.limit} (tokens)" if recipe.limit else ""),
         ("Weights", "fetched on first use" if recipe.automatic else "fetched by hand"),
@@ -146,9 +143,8 @@ def describe(recipe: Recipe) -> str:
         ("Licence", recipe.licence),
         ("To get it", recipe.obtain),
     ]
-    for placeholder in recipe.files:
-        state = "absent" if recipe._find(placeholder) is None else "present"
-        lines.append(("File", f"{recipe._wanted(placeholder)}: {state}"))
+    for placeholder, path in recipe._found().items():
+        lines.append(("File", f"{recipe._wanted(placeholder)}: {'present' if path else 'absent'}"))
     for row in recipe.rows:
         options = "".join(f", {key}={value}" for key, value in row.options.items())
         lines.append(("Published", f"{row}{options}{f' (but: {row.doubt})' if row.doubt else ''}"))

@@ -123,9 +123,10 @@ class LanguageModel:
 
 
 class FlairEncoder:
-    """One language model, or a forward and a backward one stacked; the sentence vector is pooled over blank-separated tokens.
+    """One language model, or a forward and a backward one stacked; the sentence vector is pooled over tokens.
 
-    A text without any token is encoded as ".", since flair has no vector for an empty sentence.
+    These are split at blanks, as MedSentEval gave texts to flair; a text without any is encoded as ".", since flair has no
+    vector for an empty sentence.
     """
 
     def __init__(self, models: Sequence[LanguageModel], name: str, pooling: str = "mean") -> None:
@@ -139,19 +140,13 @@ class FlairEncoder:
         return pool(self.encode_tokens(texts), self._pooling) if texts else np.empty((0, self.dimension), dtype=np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> TokenVectors:
-        """Return the stacked vectors of all tokens, text after text; all of them count as known."""
-        tokens = [_tokens(text) for text in texts]
+        tokens = [text.translate(_REPAIRED).split() or [EMPTY_TEXT] for text in texts]
         stacked = zip(*(model.token_vectors(tokens) for model in self._models), strict=True)
         return TokenVectors.of([np.hstack(vectors) for vectors in stacked])
 
 
-def _tokens(text: str) -> list[str]:
-    """Split at blanks, as MedSentEval gave texts to flair, after flair's own repair of problem characters."""
-    return text.translate(_REPAIRED).split() or [EMPTY_TEXT]
-
-
 def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEncoder:
-    """Load ``flair:FORWARD.pt+BACKWARD.pt`` or one of the two, options ``pooling=mean|max`` and ``device=auto|cpu|cuda``."""
+    """Load ``flair:FORWARD.pt+BACKWARD.pt`` or one of the two."""
     check_choices("flair", pooling=(pooling, POOLINGS))
     if not argument:
         raise EncoderError("flair needs files: flair:FORWARD.pt+BACKWARD.pt, or one of the two")

@@ -120,9 +120,13 @@ def _facts(model: Any) -> dict[str, Any]:
     # Versions before 5.5 write a switch for each way to pool.
     switched = [key.removeprefix("pooling_mode_") for key, value in settings.items() if value is True and "mode_" in key]
     length = model.max_seq_length if _transformer_of(model[0]) is not None else None
+    own_code = not all(type(part).__module__.startswith("sentence_transformers.") for part in (model, *model))
+    adapted = any(getattr(_transformer_of(module), "_hf_peft_config_loaded", False) for module in model)
+    backend = getattr(model, "backend", "torch")
     return {
-        "described": describe_model(model) if _is_known(model) else "",
-        "backend": getattr(model, "backend", "torch"),
+        # Of other code, adapters and graphs weights and settings do not say all.
+        "described": "" if own_code or adapted or backend != "torch" else describe_model(model),
+        "backend": backend,
         "prompts": {key: text for key, text in (model.prompts or {}).items() if text is not None},
         "default_prompt": model.default_prompt_name or "",
         "routes": any(type(module).__name__ in ("Router", "Asym") for module in model),
@@ -158,13 +162,6 @@ def _prompts(
 def describe_model(model: Any) -> str:
     """Return everything about a model that decides its whole vectors, but for what a call to ``encode`` says."""
     return f"sentence-transformers-{_fingerprint(model)}-max_length={model.max_seq_length}"
-
-
-def _is_known(model: Any) -> bool:
-    """Whether weights and settings say all about a model's vectors."""
-    own_code = not all(type(part).__module__.startswith("sentence_transformers.") for part in (model, *model))
-    adapted = any(getattr(_transformer_of(module), "_hf_peft_config_loaded", False) for module in model)
-    return not (own_code or adapted) and getattr(model, "backend", "torch") == "torch"
 
 
 def _fingerprint(model: Any) -> str:
@@ -240,7 +237,11 @@ def load(
             held = "model" if "model" in model[0]._modules else "auto_model"
             setattr(model[0], held, change.merged_into(_transformer_of(model[0])))
         if longest:
-            _set_length(model, longest, where)
+            inner = _transformer_of(model[0])
+            if inner is None:
+                raise EncoderError(f"{where}: max_length is {longest}, but a {type(model[0]).__name__} has none; leave it out")
+            check_length(longest, inner, model.tokenizer, where)
+            model.max_seq_length = longest
         facts = _facts(model)
         if backend != "torch":
             # A graph's weights cannot be asked for: the files that it comes from stand for it.
@@ -288,11 +289,3 @@ def _dimension(model: Any) -> int:
         return int(told) if told else int(model.encode(["."]).shape[1])
     finally:
         model.truncate_dim = kept
-
-
-def _set_length(model: Any, length: int, where: str) -> None:
-    inner = _transformer_of(model[0])
-    if inner is None:
-        raise EncoderError(f"{where}: max_length is {length}, but a {type(model[0]).__name__} has no such limit; leave it out")
-    check_length(length, inner, model.tokenizer, where)
-    model.max_seq_length = length

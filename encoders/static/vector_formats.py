@@ -256,7 +256,10 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
     check_choices("vectors", layout=(options.layout, LAYOUTS), rows=(options.rows, ROWS))
     listing = options.vocabulary_of(path)
     words, counts = _read_glove_vocabulary(listing)
-    size = path.stat().st_size
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected GloVe's own binary") from error
     width, rest = divmod(size, 16 * len(words))
     if rest or width < 2:
         raise EncoderError(
@@ -277,13 +280,13 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
 
 def _read_glove_vocabulary(listing: Path) -> tuple[list[bytes], NDArray[np.float64]]:
     try:
-        lines = [line.rsplit(b" ", 1) for line in listing.read_bytes().removeprefix(_MARK).splitlines() if line.strip()]
+        lines = [line.rpartition(b" ") for line in listing.read_bytes().removeprefix(_MARK).splitlines() if line.strip()]
     except OSError as error:
         remedy = "GloVe's own binary needs its vocab.txt, beside it or named by vocab=PATH"
         raise EncoderError(f"{listing}: cannot be read: {error.strerror}; {remedy}") from error
-    if not lines or any(len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > _MOST_DIGITS for fields in lines):
+    if not lines or any(not blank or not count.isdigit() or len(count) > _MOST_DIGITS for _, blank, count in lines):
         raise EncoderError(f"{listing}: expected GloVe's vocabulary, lines 'word count'")
-    return [fields[0] for fields in lines], np.array([int(fields[1]) for fields in lines], dtype=np.float64)
+    return [word for word, _, _ in lines], np.array([int(count) for _, _, count in lines], dtype=np.float64)
 
 
 def _glove_rows(table: NDArray[np.float64], layout: str) -> NDArray[np.float64]:
