@@ -150,10 +150,8 @@ def load(
     dimension = model.enc_lstm.input_size
     table = open_vectors(vectors_path, FileOptions(member, layout, vocab, rows))
     if table.matrix.shape[1] != dimension:
-        raise EncoderError(
-            f"infersent: {weights_path} was trained on vectors of {dimension} numbers, "
-            f"{vectors_path} holds vectors of {table.matrix.shape[1]}"
-        )
+        held = f"{vectors_path} holds vectors of {table.matrix.shape[1]}"
+        raise EncoderError(f"infersent: {weights_path} was trained on vectors of {dimension} numbers, {held}")
     reader = SentenceReader(table, vectors_path, reading)
     model = model.to(choose_device(device, mps=False)).eval()
     model.enc_lstm.flatten_parameters()
@@ -175,9 +173,8 @@ def _read_state(path: Path) -> dict[str, Any]:
         found = read_torch_file(path)
     except Exception as error:  # a hostile pickle can make its reader raise anything
         raise EncoderError(f"{path}: cannot be read, and code in it is never run ({error}); {_EXPECTED}") from error
-    if not isinstance(found, dict) or not all(
-        isinstance(name, str) and isinstance(tensor, torch.Tensor) for name, tensor in found.items()
-    ):
+    is_plain = isinstance(found, dict) and all(isinstance(name, str) for name in found)
+    if not is_plain or not all(isinstance(tensor, torch.Tensor) for tensor in found.values()):
         raise EncoderError(f"{path}: holds a {type(found).__name__}, not a dictionary of plain tensors; {_EXPECTED}")
     state = {name: tensor.to(torch.float32).contiguous() for name, tensor in found.items()}
     for name, tensor in state.items():

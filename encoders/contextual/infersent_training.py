@@ -125,13 +125,9 @@ def train_infersent(
     pairs, dev_pairs = _Pairs("train", train, reader), _Pairs("dev", dev, reader)
     classes, dev_classes = set(pairs.labels.tolist()), set(dev_pairs.labels.tolist())
     if len(classes) < 2 or not dev_classes <= classes:
-        raise DataError(
-            f"train has the label numbers {sorted(classes)}, dev {sorted(dev_classes)}; every class must be in train"
-        )
+        raise DataError(f"train has the labels {sorted(classes)}, dev {sorted(dev_classes)}; every class must be in train")
     if not reader.coverage(train.all_texts())["tokens"]:
-        raise EncoderError(
-            f"train-infersent: {vectors} knows no word of the training texts; are these vectors of this language and case?"
-        )
+        raise EncoderError(f"train-infersent: {vectors} knows no word to train on; are they of this language and case?")
     torch = import_extra("torch", "train-infersent", "torch")
     from medsenteval.encoders.contextual.infersent_model import InferenceClassifier, SentenceEncoder
 

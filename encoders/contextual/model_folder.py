@@ -89,10 +89,8 @@ def check_settings(folder: Path, kind: str) -> None:
     if not (folder / "config.json").is_file():
         raise EncoderError(f"{kind}: {folder} has no config.json; expected is a folder as save_pretrained writes it")
     if (folder / "adapter_config.json").is_file():
-        raise EncoderError(
-            f"{kind}: {folder} holds an adapter (adapter_config.json), which changes a model from elsewhere; "
-            f"name both: {kind}:MODEL,adapter={folder}"
-        )
+        both = f"name both: {kind}:MODEL,adapter={folder}"
+        raise EncoderError(f"{kind}: {folder} holds an adapter (adapter_config.json), which changes another model; {both}")
     for file in (folder / name for name in _SETTINGS):
         if not file.is_file():
             continue

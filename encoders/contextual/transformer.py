@@ -328,10 +328,8 @@ def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: 
         logging.set_verbosity(verbosity)
     absent = sorted(key for key in report["missing_keys"] if not key.startswith("pooler."))
     if absent:
-        raise EncoderError(
-            f"transformers: {source!r} is not a whole {type(model).__name__}: {len(absent)} of its weights are absent from the "
-            f"checkpoint and would be random, first {absent[0]!r}"
-        )
+        lost = f"{len(absent)} of its weights are absent from the checkpoint and would be random, first {absent[0]!r}"
+        raise EncoderError(f"transformers: {source!r} is not a whole {type(model).__name__}: {lost}")
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
     return model.to(choose_device(device)).eval(), tokenizer

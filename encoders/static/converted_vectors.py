@@ -86,9 +86,8 @@ def converted_folder(
                 raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
             _keep(scratch, folder, {"source": str(path), **meta})
         except OSError as error:
-            raise EncoderError(
-                f"{path}: cannot be converted in {folder.parent}: {error}; MEDSENTEVAL_CACHE names another folder to use"
-            ) from error
+            remedy = "MEDSENTEVAL_CACHE names another folder to use"
+            raise EncoderError(f"{path}: cannot be converted in {folder.parent}: {error}; {remedy}") from error
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     try:

@@ -67,21 +67,22 @@ class FastTextEncoder(StaticEncoder):
     def _located(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Compute the vectors of these words, and return which of them has one."""
         rows = look_up(words, self._row_of, self._case)
-        # A word known only in lower case is that word, and has its n-grams.
         if self._case == "lower":
             words = [word.lower() for word in words]
         elif self._case == "exact-then-lower":
-            lower = [row >= 0 and word not in self._row_of for word, row in zip(words, rows.tolist(), strict=True)]
-            words = [word.lower() if low else word for word, low in zip(words, lower, strict=True)]
+            # A word known only in lower case is that word, and has its n-grams.
+            known = zip(words, rows.tolist(), strict=True)
+            words = [word.lower() if row >= 0 and word not in self._row_of else word for word, row in known]
         vectors = np.empty((len(words), self.dimension), dtype=np.float32)
         places = np.arange(len(words), dtype=np.int32)
         for begin in range(0, len(words), _WORDS_A_BLOCK):
             block = slice(begin, begin + _WORDS_A_BLOCK)
-            vectors[block], known = self._word_vectors(words[block], rows[block])
-            places[block][~known] = -1
+            vectors[block], counts = self._word_vectors(words[block], rows[block])
+            places[block][counts == 0] = -1
         return vectors, places
 
-    def _word_vectors(self, words: list[str], rows: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    def _word_vectors(self, words: list[str], rows: NDArray[np.int32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Return the means of the words' own vectors and their n-grams', and of how many vectors each is the mean."""
         model = self._model
         # The library gives its own end-of-sentence mark no n-grams.
         spelled = [b"" if word == _END_OF_SENTENCE else f"<{word}>".encode("utf-8", "surrogatepass") for word in words]
@@ -94,7 +95,7 @@ class FastTextEncoder(StaticEncoder):
         # The rows needed are copied first: in the file they need not begin at a multiple of four bytes, as a product expects.
         needed, places = np.unique(all_rows[order], return_inverse=True)
         offsets = np.concatenate([[0], np.cumsum(counts)])
-        return pool_rows(model.matrix[needed], places.astype(np.int32), offsets, "mean"), counts > 0
+        return pool_rows(model.matrix[needed], places.astype(np.int32), offsets, "mean"), counts
 
 
 def subwords(
@@ -136,11 +137,15 @@ def subwords(
 
 
 def load(argument: str, case: str = "exact", tokenizer: str = "words", pooling: str = "mean") -> FastTextEncoder:
-    """Load ``fasttext:PATH`` of a .bin model, options ``case``, ``tokenizer`` and ``pooling``."""
+    """Load ``fasttext:PATH`` of a .bin model."""
     if not argument:
         raise EncoderError("fasttext needs a file: fasttext:PATH of a fastText .bin model")
     path = Path(argument).expanduser()
-    return FastTextEncoder(path.stem, _open_model(path), case=case, tokenizer=tokenizer, pooling=pooling)
+    _, meta = converted_folder(path, _EXPECTED, "fasttext", lambda _: _description(path), [])
+    # "<f4" at an offset that need not be a multiple of four: NumPy reads it all the same.
+    matrix = np.memmap(path, dtype="<f4", mode="r", offset=meta["offset"], shape=(meta["rows"], meta["dimension"]))
+    model = Model(matrix=matrix, **{key: meta[key] for key in ("words", "shortest", "longest", "buckets", "sha256")})
+    return FastTextEncoder(path.stem, model, case=case, tokenizer=tokenizer, pooling=pooling)
 
 
 def from_gensim(name: str, words: list[str], vectors: Any) -> FastTextEncoder:
@@ -150,14 +155,6 @@ def from_gensim(name: str, words: list[str], vectors: Any) -> FastTextEncoder:
     digest.update(np.ascontiguousarray(matrix).data)
     model = Model(words, matrix, vectors.min_n, vectors.max_n, vectors.bucket, digest.hexdigest())
     return FastTextEncoder(name, model)
-
-
-def _open_model(path: Path) -> Model:
-    _, meta = converted_folder(path, _EXPECTED, "fasttext", lambda _: _description(path), [])
-    shape = (meta["rows"], meta["dimension"])
-    # "<f4" at an offset that need not be a multiple of four: NumPy reads it all the same.
-    matrix = np.memmap(path, dtype="<f4", mode="r", offset=meta["offset"], shape=shape)
-    return Model(meta["words"], matrix, meta["shortest"], meta["longest"], meta["buckets"], meta["sha256"])
 
 
 def _description(path: Path) -> dict[str, Any]:
@@ -194,9 +191,8 @@ def _read_description(path: Path, stream: BinaryIO) -> tuple[list[bytes], dict[s
     dimension, _, _, _, _, _, _, kind, buckets, shortest, longest, _, _ = struct.unpack("<12id", stream.read(56))
     if kind >= _SENT2VEC:
         raise EncoderError(
-            f"{path}: is a sent2vec model (as BioSentVec), for which no maintained reader can be installed "
-            "(the package sent2vec of PyPI is something else); build github.com/epfml/sent2vec and give its function from "
-            "texts to vectors with python:MODULE:OBJECT"
+            f"{path}: is a sent2vec model (as BioSentVec), for which no maintained reader can be installed (PyPI's sent2vec is "
+            "something else); build github.com/epfml/sent2vec and give its function from texts to vectors: python:MODULE:OBJECT"
         )
     if kind == _SUPERVISED and version == 11:
         longest = 0  # supervised models of that version had no character n-grams, whatever they say
@@ -222,9 +218,7 @@ def _read_dictionary(path: Path, stream: BinaryIO, size: int) -> list[bytes]:
         while len(words) < size:
             found = _ENTRY.match(content, at)
             if found is None:
-                raise EncoderError(
-                    f"{path}: ends at word {len(words) + 1} of the {size} it promises; is the download complete?"
-                )
+                raise EncoderError(f"{path}: ends at word {len(words) + 1} of its {size}; is the download complete?")
             words.append(found[1])
             at = found.end()
     stream.seek(at)

@@ -154,10 +154,8 @@ def _measured(path: Path, lines: list[bytes], header: tuple[int, int] | None) ->
     if header is None:
         return found
     if found and 10 * shapes[header[1]] < len(split):
-        raise EncoderError(
-            f"{path}:1: promises {header[1]} numbers a word, but the lines after it hold {found}; {_EXPECTED}; "
-            "mend or delete this first line"
-        )
+        told = f"promises {header[1]} numbers a word, but the lines after it hold {found}"
+        raise EncoderError(f"{path}:1: {told}; {_EXPECTED}; mend or delete this first line")
     return header[1]
 
 
@@ -193,9 +191,8 @@ def _parse(path: Path, lines: list[bytes], number: int, dimension: int) -> Block
     for place, line in enumerate(lines if len(lines) > 1 else ()):
         _parse(path, [line], number + place, dimension)
     shown, fault = lines[0].strip().decode("utf-8", "replace")[:60], "" if _is_text(words) else "not UTF-8 text; "
-    raise EncoderError(
-        f"{path}:{number}: {fault}expected a word and {dimension or 'some'} finite numbers separated by blanks, got {shown!r}"
-    )
+    expected = f"expected a word and {dimension or 'some'} finite numbers separated by blanks"
+    raise EncoderError(f"{path}:{number}: {fault}{expected}, got {shown!r}")
 
 
 def _is_text(words: list[bytes]) -> bool:
@@ -246,9 +243,7 @@ def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: 
             yield words, vectors
             words, rows = [], []
     if held[at:].strip() or stream.read(1 << 16).strip():
-        raise EncoderError(
-            f"{path}:1: promises {count} words of {dimension} numbers, but more bytes follow them; is this first line right?"
-        )
+        raise EncoderError(f"{path}:1: more follows than {count} words of {dimension} numbers; is this first line right?")
 
 
 def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
@@ -262,9 +257,9 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
         raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected GloVe's own binary") from error
     width, rest = divmod(size, 16 * len(words))
     if rest or width < 2:
+        asked = "is it GloVe's own binary, complete, and is the vocabulary its own?"
         raise EncoderError(
-            f"{path}: {size} bytes are not two rows of doubles for each of the {len(words)} words of {listing}; "
-            "is it GloVe's own binary, complete, and is the vocabulary its own?"
+            f"{path}: {size} bytes are not two rows of doubles for each of {listing}'s {len(words)} words; {asked}"
         )
     table = np.memmap(path, dtype="<f8", mode="r", shape=(2 * len(words), width))
     if options.check:

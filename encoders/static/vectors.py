@@ -102,10 +102,8 @@ class WordVectorEncoder(StaticEncoder):
     ) -> None:
         super().__init__("vectors", row_of, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
         if not 0 < sif_a < float("inf") or not 0 <= sif_components <= matrix.shape[1]:
-            raise EncoderError(
-                f"vectors: sif_a is {sif_a} and sif_components {sif_components}; "
-                f"expected a positive number, and at most the dimension {matrix.shape[1]}"
-            )
+            expected = f"expected a positive number, and at most the dimension {matrix.shape[1]}"
+            raise EncoderError(f"vectors: sif_a is {sif_a} and sif_components {sif_components}; {expected}")
         self.name = name
         self.dimension = int(matrix.shape[1])
         self._source = source
@@ -195,9 +193,7 @@ def load(
     if pooling != "sif" and (sif_a or sif_frequencies or sif_components):
         raise EncoderError(f"vectors: sif_a, sif_frequencies and sif_components need pooling=sif, not {pooling!r}")
     if not layout and (vocab or rows or check):
-        raise EncoderError(
-            "vectors: vocab, rows and check are for GloVe's own binary, which layout=blocks or adjacent announces"
-        )
+        raise EncoderError("vectors: vocab, rows and check are for GloVe's own binary, named by layout=blocks or adjacent")
     check_choices("vectors", check=(check, ("", "yes", "no")))
     path = Path(argument).expanduser()
     table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word", check != "no"))
