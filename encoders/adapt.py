@@ -158,7 +158,7 @@ def _from_gensim(model: Any) -> Encoder:
     vectors = getattr(model, "wv", model)
     if hasattr(model, "infer_vector") or not hasattr(vectors, "key_to_index"):
         raise EncoderError(
-            f"gensim's {type(model).__name__} has no vectors for words; give a function from texts to its vectors"
+            f"gensim's {type(model).__name__} has no vectors for words alone; give a function from texts to rows"
         )
     events = [event for holder in (model, vectors) for event in getattr(holder, "lifecycle_events", None) or ()]
     files = [str(event.get("fname") or event.get("msg", "")) for event in events if event["event"].startswith("load")]

@@ -63,7 +63,8 @@ class DerivedEncoder:
         return {**getattr(self.source, "sees", {}), **more}
 
     def for_use(self, task: str, role: str) -> Encoder:
-        return self._of(for_use(self.source, task, role))
+        used = for_use(self.source, task, role)
+        return self if used is self.source else self._of(used)
 
     def _of(self, source: Encoder) -> DerivedEncoder:
         """Return the same changes of another encoder's vectors."""

@@ -87,39 +87,32 @@ class LanguageModel:
 
     def token_vectors(self, texts: Sequence[Sequence[str]]) -> list[NDArray[np.float32]]:
         """Return for each text, a list of tokens, the state behind each token: behind the blank after it, read either way."""
+        import torch
+
         lines = [" ".join(tokens) for tokens in texts]
         places = [self._places(tokens) for tokens in texts]
         strings = [f"{self.delimiter}{line if self.is_forward else line[::-1]} " for line in lines]
         vectors = [np.empty((len(where), self.dimension), dtype=np.float32) for where in places]
         for chosen in passes(list(map(len, strings)), self._device, most_texts=_TEXTS_PER_PASS, most_tokens=sys.maxsize):
-            self._run([strings[i] for i in chosen], [places[i] for i in chosen], [vectors[i] for i in chosen])
+            # What stands behind a string's end is never looked at, as the network reads in one direction only.
+            characters = np.zeros((max(len(strings[i]) for i in chosen), len(chosen)), dtype=np.int64)
+            for column, i in enumerate(chosen):
+                characters[: len(strings[i]), column] = [self.numbers.get(character, 0) for character in strings[i]]
+            state = None
+            for start in range(0, len(characters), _CHARACTERS_PER_PASS):
+                piece = torch.from_numpy(characters[start : start + _CHARACTERS_PER_PASS]).to(self._device)
+                with torch.inference_mode():
+                    output, state = self._modules["rnn"](self._modules["encoder"](piece), state)
+                    states = (self._modules["proj"](output) if "proj" in self._modules else output).cpu().numpy()
+                for column, i in enumerate(chosen):
+                    here = (places[i] >= start) & (places[i] < start + _CHARACTERS_PER_PASS)
+                    vectors[i][here] = states[places[i][here] - start, column]
         return vectors
 
     def _places(self, tokens: Sequence[str]) -> NDArray[np.intp]:
         lengths = np.array([len(token) + 1 for token in tokens], dtype=np.intp)
         ends = np.cumsum(lengths if self.is_forward else lengths[::-1])
         return np.asarray(ends if self.is_forward else ends[::-1]) + len(self.delimiter) - 1
-
-    def _run(self, strings: Sequence[str], places: Sequence[NDArray[np.intp]], vectors: Sequence[NDArray[np.float32]]) -> None:
-        """Read the strings together and write the states at the wanted places into the rows of ``vectors``."""
-        import torch
-
-        width = max(map(len, strings))
-        # What stands behind a string's end is never looked at, as the network reads in one direction only.
-        characters = np.zeros((width, len(strings)), dtype=np.int64)
-        for column, string in enumerate(strings):
-            characters[: len(string), column] = [self.numbers.get(character, 0) for character in string]
-        state = None
-        with torch.inference_mode():
-            for start in range(0, width, _CHARACTERS_PER_PASS):
-                piece = torch.from_numpy(characters[start : start + _CHARACTERS_PER_PASS]).to(self._device)
-                output, state = self._modules["rnn"](self._modules["encoder"](piece), state)
-                if "proj" in self._modules:
-                    output = self._modules["proj"](output)
-                states = output.cpu().numpy()
-                for column, (where, rows) in enumerate(zip(places, vectors, strict=True)):
-                    here = (where >= start) & (where < start + _CHARACTERS_PER_PASS)
-                    rows[here] = states[where[here] - start, column]
 
 
 class FlairEncoder:

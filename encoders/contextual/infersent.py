@@ -59,9 +59,8 @@ class SentenceReader:
     """
 
     def __init__(self, table: VectorTable, where: Path, reading: Reading) -> None:
-        self.matrix = table.matrix
-        self._row_of = table.row_of
-        self._reading = reading
+        self.dimension = int(table.matrix.shape[1])
+        self._matrix, self._row_of, self._reading = table.matrix, table.row_of, reading
         rows = {version: look_up(words, table.row_of, "exact") for version, words in VERSIONS.items()}
         absent = [word for word, row in zip(VERSIONS[reading.version], rows[reading.version], strict=True) if row < 0]
         if absent and reading.boundaries == "required":
@@ -71,14 +70,21 @@ class SentenceReader:
                 f"infersent: {where} has no vector for {' and '.join(map(repr, absent))}, which version {reading.version} puts "
                 f"around every sentence; GloVe 840B belongs to version 1, fastText crawl-300d-2M to version 2; {hint}"
             )
-        before, after = rows[reading.version][:1], rows[reading.version][1:]
-        self._before, self._after = before[before >= 0], after[after >= 0]
+        self._before, self._after = (row[row >= 0] for row in np.split(rows[reading.version], 2))
 
     def read(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
         """Return the rows of each text, boundaries included."""
         part, rows = self._located(texts)
         found = np.split(rows[part.ids], part.offsets[1:-1]) if len(texts) else []
         return [np.concatenate([self._before, each[each >= 0], self._after]) for each in found]
+
+    def word_vectors(self, sentences: list[NDArray[np.int32]], places: Iterable[int], device: Any) -> tuple[Any, list[int]]:
+        """Return the word vectors of some of the sentences one after the other in a tensor, and the sentences' lengths."""
+        import torch
+
+        chosen = [sentences[place] for place in places]
+        words = torch.from_numpy(np.asarray(self._matrix[np.concatenate(chosen)], dtype=np.float32)).to(device)
+        return words, [len(each) for each in chosen]
 
     def coverage(self, texts: Iterable[str]) -> dict[str, float]:
         """Return the share of tokens, of distinct tokens and of texts that have a vector."""
@@ -109,9 +115,7 @@ class InferSentEncoder:
         with torch.inference_mode():
             lengths = [len(sentence) for sentence in sentences]
             for places in passes(lengths, "cpu", most_texts=len(lengths), most_tokens=_WORDS_AT_ONCE):
-                wanted = np.concatenate([sentences[place] for place in places])
-                words = torch.from_numpy(np.asarray(self._reader.matrix[wanted], dtype=np.float32)).to(device)
-                encoded[places] = self._model(words, [lengths[place] for place in places]).cpu().numpy()
+                encoded[places] = self._model(*self._reader.word_vectors(sentences, places, device)).cpu().numpy()
         return np.maximum(encoded, 0) if self._padding == "zeros" else encoded
 
 

@@ -80,23 +80,14 @@ class TrainedInferSent:
 
 
 class _Pairs:
-    """Labelled pairs of sentences as rows of a matrix of word vectors."""
+    """Labelled pairs of sentences, premises and hypotheses, as rows of a table of word vectors."""
 
     def __init__(self, name: str, split: Split, reader: SentenceReader) -> None:
         if split.texts2 is None or split.labels is None or len(split) == 0:
             raise DataError(f"the split {name} has no labelled pairs of texts; natural language inference needs them")
         self.labels = split.labels
         self.sides = [reader.read(split.texts), reader.read(split.texts2)]
-        self._matrix = reader.matrix
-
-    def batch(self, places: NDArray[np.int64], device: Any) -> tuple[list[tuple[Any, list[int]]], Any]:
-        """Return premises and hypotheses, each as its words' vectors with its lengths, and the labels."""
-        import torch
-
-        chosen = [[side[i] for i in places] for side in self.sides]
-        words = [torch.from_numpy(np.asarray(self._matrix[np.concatenate(side)])).to(device) for side in chosen]
-        lengths = [[len(each) for each in side] for side in chosen]
-        return list(zip(words, lengths, strict=True)), torch.from_numpy(self.labels[places]).to(device)
+        self.reader = reader
 
 
 def train_infersent(
@@ -135,7 +126,7 @@ def train_infersent(
     passes: list[Pass] = []
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(settings.seed)
-        encoder = SentenceEncoder(reader.matrix.shape[1], settings.hidden, "max")
+        encoder = SentenceEncoder(reader.dimension, settings.hidden, "max")
         network = InferenceClassifier(encoder, _CLASSIFIER_HIDDEN, max(classes) + 1)
         network = network.to(choose_device(settings.device, mps=False))
         optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
@@ -183,9 +174,10 @@ def _pass_over(
     total_loss, correct = 0.0, 0
     starts = range(0, len(order), batch_size)
     for start in tqdm(starts, desc=title, unit=" batches", leave=False, disable=None if title else True):
-        sides, labels = pairs.batch(order[start : start + batch_size], device)
+        batch = order[start : start + batch_size]
+        labels = torch.from_numpy(pairs.labels[batch]).to(device)
         with torch.set_grad_enabled(learns):
-            logits = network(*sides)
+            logits = network(*(pairs.reader.word_vectors(side, batch, device) for side in pairs.sides))
             loss = torch.nn.functional.cross_entropy(logits, labels)
         if not torch.isfinite(loss):
             raise EncoderError(f"train-infersent: the loss became {loss.item()}; lower the learning rate")

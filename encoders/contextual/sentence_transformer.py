@@ -13,14 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
-from medsenteval.encoders.contextual.checkpoint import (
-    Prompts,
-    check_length,
-    choose_device,
-    count_tokens,
-    passes,
-    without_surrogates,
-)
+from medsenteval.encoders.contextual import checkpoint
+from medsenteval.encoders.contextual.checkpoint import Prompts
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed, content_key
 from medsenteval.encoders.contextual.model_folder import check_modules, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
@@ -70,11 +64,11 @@ class SentenceTransformerEncoder:
         return SentenceTransformerEncoder(self._lazy, self.name, Prompts(prompt), normalize=self._normalize, role=role)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        model, sound = self._lazy.model, without_surrogates(texts)
+        model, sound = self._lazy.model, checkpoint.without_surrogates(texts)
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         longest = self._lazy.facts["max_length"] or 1 << 20
         # About four letters make a token; to count them would be to tokenise twice.
-        for places in passes([min(len(text) // 4 + 2, longest) for text in sound], str(model.device)):
+        for places in checkpoint.passes([min(len(text) // 4 + 2, longest) for text in sound], str(model.device)):
             # Passed by position: version 6 renamed the parameter. The prompt is given even when empty, since None would stand
             # for the model's default one; some models leave the prompt's pieces out of their mean.
             rows[places] = model.encode(
@@ -96,8 +90,8 @@ class SentenceTransformerEncoder:
         if self._lazy.facts["max_length"] is None or tokenizer is None:
             return [0] * len(texts)
         lowered = getattr(self._lazy.model[0], "do_lower_case", False)
-        whole = [(self._prompts.default + text).strip() for text in without_surrogates(texts)]
-        return count_tokens(tokenizer, [text.lower() for text in whole] if lowered else whole)
+        whole = [(self._prompts.default + text).strip() for text in checkpoint.without_surrogates(texts)]
+        return checkpoint.count_tokens(tokenizer, [text.lower() for text in whole] if lowered else whole)
 
 
 def from_model(model: Any) -> Encoder:
@@ -138,14 +132,9 @@ def _facts(model: Any) -> dict[str, Any]:
 
 
 def _prompts(
-    facts: dict[str, Any],
-    where: str,
-    prompt: str | None = None,
-    prompt_name: str = "",
-    query: str | None = None,
-    document: str | None = None,
-    tasks: str = "",
-) -> Prompts:
+    facts: dict[str, Any], where: str, prompt: str | None = None, prompt_name: str = "", query: str | None = None,
+    document: str | None = None, tasks: str = "",
+) -> Prompts:  # fmt: skip
     """Return the prompts that options give, and for the rest those that the model brings along, as the library chooses them."""
     stored: dict[str, str] = facts["prompts"]
     if prompt_name and prompt_name not in stored:
@@ -232,7 +221,7 @@ def load(
 
     def load_model() -> tuple[Any, dict[str, Any]]:
         arguments = {"torch_dtype": dtype} if dtype else {"file_name": file_name} if file_name else {}
-        model = _load_model(source, revision, choose_device(device), backend, arguments)
+        model = _load_model(source, revision, checkpoint.choose_device(device), backend, arguments)
         if change is not None:
             held = "model" if "model" in model[0]._modules else "auto_model"
             setattr(model[0], held, change.merged_into(_transformer_of(model[0])))
@@ -240,7 +229,7 @@ def load(
             inner = _transformer_of(model[0])
             if inner is None:
                 raise EncoderError(f"{where}: max_length is {longest}, but a {type(model[0]).__name__} has none; leave it out")
-            check_length(longest, inner, model.tokenizer, where)
+            checkpoint.check_length(longest, inner, model.tokenizer, where)
             model.max_seq_length = longest
         facts = _facts(model)
         if backend != "torch":

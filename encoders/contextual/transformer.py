@@ -19,16 +19,8 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import pool
-from medsenteval.encoders.contextual.checkpoint import (
-    Prompts,
-    check_length,
-    choose_device,
-    count_tokens,
-    length_limit,
-    passes,
-    tokenizer_turn,
-    without_surrogates,
-)
+from medsenteval.encoders.contextual import checkpoint
+from medsenteval.encoders.contextual.checkpoint import Prompts
 from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
@@ -137,7 +129,7 @@ class TransformerEncoder:
         import torch
 
         pieces = self._pieces(texts)
-        for places in passes([len(each.ids) for each in pieces], str(self._model.device)):
+        for places in checkpoint.passes([len(each.ids) for each in pieces], str(self._model.device)):
             inputs, inside = self._padded([pieces[place] for place in places])
             tensors = {key: torch.from_numpy(value).to(self._model.device) for key, value in inputs.items()}
             with torch.inference_mode():
@@ -174,13 +166,14 @@ class TransformerEncoder:
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens each text has behind the prompt, special ones and those that are cut off included."""
-        whole = [self._prompts.default + text for text in without_surrogates(texts)]
-        counts = count_tokens(self._tokenizer, [text.lower() for text in whole] if self._reading.lowercase else whole)
-        return [count + self._reading.end for count in counts]
+        return [count + self._reading.end for count in checkpoint.count_tokens(self._tokenizer, self._prompted(texts))]
+
+    def _prompted(self, texts: Sequence[str]) -> list[str]:
+        sound = [self._prompts.default + text for text in checkpoint.without_surrogates(texts)]
+        return [text.lower() for text in sound] if self._reading.lowercase else sound
 
     def _pieces(self, texts: Sequence[str]) -> list[_Pieces]:
-        sound = [self._prompts.default + text for text in without_surrogates(texts)]
-        found = self._tokenize([text.lower() for text in sound] if self._reading.lowercase else sound) if texts else []
+        found = self._tokenize(self._prompted(texts)) if texts else []
         for i, pieces in enumerate(found):
             if not any(pieces.kept):
                 (found[i],) = self._tokenize([EMPTY_TEXT])
@@ -189,14 +182,10 @@ class TransformerEncoder:
         return found
 
     def _tokenize(self, texts: list[str]) -> list[_Pieces]:
-        with tokenizer_turn:
-            encoded = self._tokenizer(
-                texts,
-                truncation=True,
-                max_length=self._reading.max_length - self._reading.end,
-                return_special_tokens_mask=True,
-                return_attention_mask=False,
-            )
+        with checkpoint.tokenizer_turn:
+            most = self._reading.max_length - self._reading.end
+            masks = {"return_special_tokens_mask": True, "return_attention_mask": False}
+            encoded = self._tokenizer(texts, truncation=True, max_length=most, **masks)
         segments = encoded.get("token_type_ids") or [None] * len(texts)
         found = [
             _Pieces(ids, [self._reading.specials or not special for special in mask], segment)
@@ -250,7 +239,7 @@ def load(
         lowercase = _apply_case(tokenizer, case, where)
         if end == "yes" and tokenizer.eos_token_id is None:
             raise EncoderError(f"{where}: end is 'yes', but its tokeniser has no end-of-text token; leave it out")
-        check_length(longest, model, tokenizer, where, marks=end == "yes")
+        checkpoint.check_length(longest, model, tokenizer, where, marks=end == "yes")
         if pooling == "cls" and tokenizer.cls_token_id is None:
             raise EncoderError(f"{where}: pooling is 'cls', but its tokeniser has no such token; use pooling=mean, max or last")
         layers = _layer_numbers(layer, model.config.num_hidden_layers, where)
@@ -278,7 +267,7 @@ def from_model(model: Any, tokenizer: Any = None) -> TransformerEncoder:
             tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         except Exception as error:  # the library lets through whatever its parsers raise
             raise EncoderError(f"no tokeniser for the {type(whole).__name__}: {error}; give (model, tokenizer)") from error
-    longest = min(128, length_limit(model) or 128)
+    longest = min(128, checkpoint.length_limit(model) or 128)
     reading = Reading((model.config.num_hidden_layers,), max_length=longest)
     facts = _facts(model, tokenizer, reading)
     name = model_name(source) or f"{model.config.model_type}-{facts['identity'].split('-')[1][:8]}"
@@ -332,7 +321,7 @@ def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: 
         raise EncoderError(f"transformers: {source!r} is not a whole {type(model).__name__}: {lost}")
     if model.config.is_encoder_decoder:
         model = model.get_encoder()
-    return model.to(choose_device(device)).eval(), tokenizer
+    return model.to(checkpoint.choose_device(device)).eval(), tokenizer
 
 
 def _layer_numbers(layer: str, last: int, where: str) -> tuple[int, ...]:

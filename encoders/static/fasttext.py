@@ -218,7 +218,7 @@ def _read_dictionary(path: Path, stream: BinaryIO, size: int) -> list[bytes]:
         while len(words) < size:
             found = _ENTRY.match(content, at)
             if found is None:
-                raise EncoderError(f"{path}: ends at word {len(words) + 1} of its {size}; is the download complete?")
+                raise EncoderError(f"{path}: ends at word {len(words) + 1} of the {size}; is the download complete?")
             words.append(found[1])
             at = found.end()
     stream.seek(at)

@@ -243,7 +243,8 @@ def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: 
             yield words, vectors
             words, rows = [], []
     if held[at:].strip() or stream.read(1 << 16).strip():
-        raise EncoderError(f"{path}:1: more follows than {count} words of {dimension} numbers; is this first line right?")
+        told = f"promises {count} words of {dimension} numbers, but more bytes follow them"
+        raise EncoderError(f"{path}:1: {told}; is this first line right?")
 
 
 def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
