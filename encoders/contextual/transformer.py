@@ -26,7 +26,7 @@ from medsenteval.encoders.contextual.model_folder import check_model_folder, che
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
 from medsenteval.encoders.model_files import check_choices, environment, whole_number
-from medsenteval.errors import EncoderError, MissingExtraError
+from medsenteval.errors import EncoderError, import_extra
 
 #: What stands for a text of which no word piece is left to pool, as in the example scripts of SentEval.
 EMPTY_TEXT: Final = "."
@@ -292,14 +292,9 @@ def _facts(model: Any, tokenizer: Any, reading: Reading) -> dict[str, Any]:
 
 def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: str) -> tuple[Any, Any]:
     """Return the encoder part of a checkpoint in evaluation mode and its tokeniser; code that comes with it is not run."""
-    try:
-        import torch
-
-        with environment("USE_TF", "0"):  # TensorFlow, which transformers 4 would import, takes seconds
-            import transformers
-            from transformers import AutoModel, AutoTokenizer
-    except ImportError as error:
-        raise MissingExtraError("transformers:", error.name or "transformers", "transformers") from error
+    torch = import_extra("torch", "transformers:", "transformers")
+    with environment("USE_TF", "0"):  # TensorFlow, which transformers 4 would import, takes seconds
+        transformers = import_extra("transformers", "transformers:", "transformers")
     version = tuple(int(number) for number in re.findall(r"\d+", transformers.__version__)[:2])
     # Given always: version 5 would otherwise take the precision that config.json happens to name.
     precision = {"dtype" if version >= (4, 56) else "torch_dtype": getattr(torch, dtype)}
@@ -307,10 +302,10 @@ def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: 
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False, **revision)
-        model, report = AutoModel.from_pretrained(
-            source, trust_remote_code=False, output_loading_info=True, weights_only=True, **precision, **revision
-        )
+        safe = {"trust_remote_code": False, **revision}
+        tokenizer = transformers.AutoTokenizer.from_pretrained(source, **safe)
+        load_encoder_part = transformers.AutoModel.from_pretrained
+        model, report = load_encoder_part(source, output_loading_info=True, weights_only=True, **precision, **safe)
     except Exception as error:  # the library lets through whatever its parsers raise
         raise EncoderError(f"transformers: {source!r} could not be loaded: {error}") from error
     finally:
