@@ -47,17 +47,16 @@ def passes(
     lengths: Sequence[int], device: str, *, most_texts: int = _TEXTS_PER_PASS, most_tokens: int = _TOKENS_PER_PASS
 ) -> Iterator[list[int]]:
     """Divide texts of these numbers of tokens into forward passes, short ones first; yield the places of each pass's texts."""
-    order = sorted(range(len(lengths)), key=lengths.__getitem__)
-    start = 0
-    while start < len(order):
-        end = start + 1
-        while end < min(len(order), start + most_texts):
-            # All texts of a pass are as long as its longest.
-            if device == "cpu" and lengths[order[end]] * (end + 1 - start) > most_tokens:
-                break
-            end += 1
-        yield order[start:end]
-        start = end
+    chosen: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # All texts of a pass are as long as its longest.
+        too_long = device == "cpu" and lengths[place] * (len(chosen) + 1) > most_tokens
+        if chosen and (too_long or len(chosen) == most_texts):
+            yield chosen
+            chosen = []
+        chosen.append(place)
+    if chosen:
+        yield chosen
 
 
 def choose_device(device: str, *, mps: bool = True) -> str:
@@ -124,10 +123,8 @@ class Prompts:
 
     def chosen(self, task: str, role: str) -> str:
         """Return the prompt for a text of this role in this task."""
-        own = self.tasks.get(name_key(task))
-        if own is not None and role != "document":
-            return own
-        return self.roles.get(role, self.default)
+        usual = self.roles.get(role, self.default)
+        return usual if role == "document" else self.tasks.get(name_key(task), usual)
 
     def __str__(self) -> str:
         """Everything of it, as an identity names it."""

@@ -69,10 +69,9 @@ class _Reader(pickle.Unpickler):
         }
 
     def find_class(self, module: str, name: str) -> Any:
-        try:
-            return self._known[f"{module}.{name}"]
-        except KeyError:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no part of a language model") from None
+        if f"{module}.{name}" not in self._known:
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no part of a language model")
+        return self._known[f"{module}.{name}"]
 
     def persistent_load(self, saved: Any) -> torch.Tensor:
         """Return a storage as a tensor of one dimension, to be filled once the pickle is read."""

@@ -108,11 +108,10 @@ def content_digest(words: Collection[bytes], matrix: NDArray[np.float32]) -> str
 
 def _states(path: Path, expected: str, also: list[Path]) -> list[tuple[str, int, int, int]]:
     states = []
-    for file in [path, *also]:
+    for file, what in ((path, expected), *((file, "a file that goes with it") for file in also)):
         try:
             status = file.stat()
         except OSError as error:
-            what = expected if file == path else "a file that goes with it"
             raise EncoderError(f"{file}: cannot be read: {error.strerror}; expected {what}") from error
         states.append((str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return states

@@ -56,10 +56,8 @@ def tokenise(texts: Iterable[str], tokenizer: str, empty: str = ".") -> Tokenise
 
 def look_up(words: Sequence[str], row_of: Mapping[str, int], case: str) -> NDArray[np.int32]:
     """Return the rows of words as they are, in lower case, or in lower case where they are unknown as they are; else -1."""
-    if case == "exact":
-        rows = [row_of.get(word, -1) for word in words]
-    elif case == "lower":
-        rows = [row_of.get(word.lower(), -1) for word in words]
-    else:
+    if case == "exact-then-lower":
         rows = [row_of[word] if word in row_of else row_of.get(word.lower(), -1) for word in words]
+    else:
+        rows = [row_of.get(word.lower() if case == "lower" else word, -1) for word in words]
     return np.array(rows, dtype=np.int32)

@@ -295,6 +295,13 @@ def test_tensors_whose_numbers_are_not_there_are_refused(folder: Path, tmp_path:
     assert not (tmp_path / "made").exists()
 
 
+def test_tensors_as_the_first_versions_of_torch_wrote_them_are_read(folder: Path, spec: str, tmp_path: Path) -> None:
+    first = tmp_path / "infersent1.pkl"
+    first.write_bytes((folder / "infersent1.pkl").read_bytes().replace(b"_rebuild_tensor_v2", b"_rebuild_tensor"))
+    encoder = load_encoder(f"infersent:{first}+{folder / 'glove.txt'}")
+    assert encoder.identity == load_encoder(spec).identity
+
+
 def test_wrong_files_are_named_at_once(folder: Path, spec: str, tmp_path: Path) -> None:
     vectors = folder / "glove.txt"
     official, new = (folder / "infersent1.pkl").read_bytes(), (folder / "new.pkl").read_bytes()
