@@ -69,9 +69,7 @@ class EndpointEncoder:
     used, and may bound them. Of ``numbers``, see ``load``, only ``dimensions`` can change a vector.
     """
 
-    def __init__(
-        self, url: str, model: str, *, key_env: str = "", prompt: str = "", revision: str = "", **numbers: str
-    ) -> None:
+    def __init__(self, url: str, model: str, key_env: str = "", prompt: str = "", revision: str = "", **numbers: str) -> None:
         self._address, self._is_local = _embeddings_address(url)
         if not model:
             raise EncoderError("endpoint needs the model's name after the address: endpoint:http://localhost:8000/v1#MODEL")

@@ -32,7 +32,7 @@ class Characters:
 
 
 def read_torch_file(file: Path) -> Any:
-    """Return what a file holds; any error means that it is damaged or holds more than a language model consists of."""
+    """Return what a file holds; any error means that it is damaged or holds more than a model consists of."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         is_archive = stream.read(2) == b"PK"
@@ -41,7 +41,7 @@ def read_torch_file(file: Path) -> Any:
 
 
 class _Reader(pickle.Unpickler):
-    """Finds only what a language model consists of; any other name in the file, and with it any other code, is refused.
+    """Finds only what models of flair and InferSent consist of; any other name in the file, and with it other code, is refused.
 
     What it finds belongs to this reader alone or cannot be changed, since a pickle may also set attributes.
     """
@@ -70,7 +70,7 @@ class _Reader(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if f"{module}.{name}" not in self._known:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no part of a language model")
+            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is no part of a model")
         return self._known[f"{module}.{name}"]
 
     def persistent_load(self, saved: Any) -> torch.Tensor:
