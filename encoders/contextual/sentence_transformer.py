@@ -110,7 +110,8 @@ def from_model(model: Any) -> Encoder:
 
 def _facts(model: Any) -> dict[str, Any]:
     """Return everything that is asked of a model before it encodes."""
-    settings = next((module.get_config_dict() for module in model if type(module).__name__ == "Pooling"), {})
+    pooling = (module.get_config_dict() for module in model if type(module).__name__ == "Pooling")
+    settings: dict[str, Any] = next(pooling, {})
     # Versions before 5.5 write a switch for each way to pool.
     switched = [key.removeprefix("pooling_mode_") for key, value in settings.items() if value is True and "mode_" in key]
     length = model.max_seq_length if _transformer_of(model[0]) is not None else None
