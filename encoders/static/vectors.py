@@ -197,10 +197,10 @@ def load(
     check_choices("vectors", check=(check, ("", "yes", "no")))
     path = Path(argument).expanduser()
     table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word", check != "no"))
-    reading = {"case": case, "tokenizer": tokenizer, "pooling": pooling}
     frequencies = read_frequencies(Path(sif_frequencies).expanduser()) if sif_frequencies else None
     sif = _number("sif_a", sif_a or "0.001"), int(_number("sif_components", sif_components or "1"))
-    return WordVectorEncoder(path.stem, table.row_of, table.matrix, table.sha256[:32], frequencies, *sif, **reading)
+    known = path.stem, table.row_of, table.matrix, table.sha256[:32], frequencies
+    return WordVectorEncoder(*known, *sif, case=case, tokenizer=tokenizer, pooling=pooling)
 
 
 def read_frequencies(path: Path) -> Mapping[str, float]:
