@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -465,8 +466,7 @@ def test_options_that_do_not_go_together_are_refused_before_anything_is_read(opt
 def test_tokens_are_not_counted_where_nothing_is_cut() -> None:
     for max_length, tokenizer in ((None, object()), (5, None)):
         encoder = SentenceTransformerEncoder.__new__(SentenceTransformerEncoder)
-        model = SimpleNamespace(tokenizer=tokenizer)
-        encoder._lazy = LazyModel(lambda model=model: model, {"max_length": max_length})
+        encoder._lazy = LazyModel(partial(SimpleNamespace, tokenizer=tokenizer), {"max_length": max_length})
         assert encoder.token_counts(["a b", "c"]) == [0, 0]
 
 
