@@ -27,8 +27,8 @@ from medsenteval.statistics import (
     mcnemar_p_values,
 )
 from medsenteval.statistics.intervals import left_out_difference_interval
+from medsenteval.statistics.paired_bootstrap import Bootstrap, left_out_scores
 from medsenteval.statistics.power import difference_error, mcnemar_power, normal_power
-from medsenteval.statistics.resampling import Bootstrap, left_out_scores
 from medsenteval.statistics.verdicts import rank_intervals, verdict
 from medsenteval.statistics.weighted_scores import Pearsons
 from medsenteval.support.arrays import Counts, Floats

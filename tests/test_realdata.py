@@ -13,8 +13,8 @@ from medsenteval.cli.main import main
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.registry import task
 from medsenteval.settings import Settings
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_abstracts
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.sentence.pubmed20k import LABELS as PUBMED_LABELS
 
 pytestmark = pytest.mark.realdata

@@ -16,8 +16,8 @@ from pathlib import Path
 import medsenteval
 from medsenteval.contracts import Dataset, Task
 from medsenteval.tasks.classification import evaluate_classification
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 
 LABELS = ("benign", "malignant")
 

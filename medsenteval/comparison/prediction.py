@@ -17,7 +17,7 @@ from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.registry import same_names
 from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.statistics import Association, Correlation, associate
-from medsenteval.tasks.reading.builder import finite_number
+from medsenteval.tasks.reading.row_acceptance import finite_number
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.contracts import Metric
 from medsenteval.statistics import Interval, WeightedScore
-from medsenteval.statistics.resampling import left_out_scores
+from medsenteval.statistics.paired_bootstrap import left_out_scores
 from medsenteval.support.arrays import Floats
 
 #: Of more items than this, several at a time are left out: the standard error is known well enough.

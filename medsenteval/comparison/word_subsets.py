@@ -14,7 +14,7 @@ from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.settings import CONFIDENCE
 from medsenteval.statistics import Correlation, correlation, correlation_interval
-from medsenteval.tasks.reading.builder import finite_number
+from medsenteval.tasks.reading.row_acceptance import finite_number
 
 #: A correlation of fewer pairs is not shown.
 _FEWEST_PAIRS = 5

@@ -10,7 +10,7 @@ are also the stopping rows, so that grid scores are optimistic, exactly as SentE
 
 SentEval re-seeds both of its generators for every model. All models with equally many training rows therefore start
 from the same parameters and draw the same permutations and dropout masks, and are trained together as one stacked model
-(``stacked_networks.py``) from SentEval's random numbers. Only the last bits of sums differ, as products for many models are
+(``senteval_networks.py``) from SentEval's random numbers. Only the last bits of sums differ, as products for many models are
 summed in another order and torch's fused update rules round differently; in 30 comparisons with SentEval itself on 240 rows
 (three protocols, eight optimisers, hidden layer, dropout) no score did. On a GPU SentEval draws dropout masks from the GPU's
 generator; ours are always the CPU's.
@@ -33,7 +33,7 @@ from medsenteval.support.cores import one_thread_per_product
 from medsenteval.support.grouping import grouped
 
 if TYPE_CHECKING:
-    from medsenteval.probes.stacked_networks import TrainedModels
+    from medsenteval.probes.senteval_networks import TrainedModels
 
 #: Weight decays that SentEval tries, in every protocol.
 PENALTIES: Final = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -112,7 +112,7 @@ class SentEvalBackend:
         self, features: Features, labels: Labels, n_classes: int, jobs: Sequence[TrainingJob]
     ) -> dict[int, TrainedModels]:
         """Train all jobs, those that share a random stream together, and return the outcome by job number."""
-        from medsenteval.probes.stacked_networks import StackedTrainer
+        from medsenteval.probes.senteval_networks import StackedTrainer
 
         check_labels(features, labels, n_classes)
         for number, job in enumerate(jobs):

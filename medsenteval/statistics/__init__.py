@@ -15,8 +15,8 @@ from medsenteval.statistics.intervals import (
     mean_share_interval,
     share_interval,
 )
+from medsenteval.statistics.mcnemar import mcnemar, mcnemar_matrix, mcnemar_p_values
 from medsenteval.statistics.outcomes import Interval, Significance
-from medsenteval.statistics.paired_tests import mcnemar, mcnemar_matrix, mcnemar_p_values
-from medsenteval.statistics.resampling import Bootstrap, Method, bootstrap
+from medsenteval.statistics.paired_bootstrap import Bootstrap, Method, bootstrap
 from medsenteval.statistics.tests_over_tasks import FriedmanOutcome, critical_difference, friedman, wilcoxon_over_tasks
 from medsenteval.statistics.weighted_scores import Accuracies, Correlation, F1Scores, Means, WeightedScore, correlations

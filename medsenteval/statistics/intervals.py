@@ -16,7 +16,7 @@ import numpy as np
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.outcomes import Interval
-from medsenteval.statistics.resampling import bootstrap
+from medsenteval.statistics.paired_bootstrap import bootstrap
 from medsenteval.statistics.weighted_scores import Correlation, correlations
 from medsenteval.support.arrays import Counts, Floats
 

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics.paired_tests import SMALLEST_CORRECTED, mcnemar_p_values
+from medsenteval.statistics.mcnemar import SMALLEST_CORRECTED, mcnemar_p_values
 from medsenteval.support.arrays import Counts, Floats
 
 #: A difference that is there should be found four times out of five.

@@ -11,7 +11,7 @@ from typing import Final
 from medsenteval.contracts import Dataset, Encoder, Split
 from medsenteval.errors import EncoderError
 from medsenteval.support.files import clean_text
-from medsenteval.tasks.reading.builder import DatasetBuilder, hash_texts
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, hash_texts
 
 SETTINGS: Final = ("multi-answer", "single-answer", "all-info")
 #: Where candidate answers come from; a number limits a vocabulary to its first words, the most frequent ones.

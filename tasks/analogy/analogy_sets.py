@@ -14,7 +14,7 @@ from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.analogy.analogy_dataset import CANDIDATES, SETTINGS, Analogy, AnalogyDataset, read_analogies
 from medsenteval.tasks.analogy.analogy_evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task, group_facts
 
 _PARTS_OF_SPEECH: Final = {"J": "adjectives", "N": "nouns", "V": "verbs"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from medsenteval.contracts import Dataset, Split
-from medsenteval.tasks.reading.builder import DatasetBuilder, hash_texts
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, hash_texts
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
 from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 #: Which mentions of the corpus are names in the dictionary -> its file.

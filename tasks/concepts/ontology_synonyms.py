@@ -17,7 +17,7 @@ from medsenteval.support.files import find_file, read_lines
 from medsenteval.support.grouping import grouped
 from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
 from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
-from medsenteval.tasks.reading.builder import DatasetBuilder, finite_number
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
 from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.words.concepts.concept_names import Terminology, names_of_obo, names_of_snomed, names_of_umls
 

@@ -22,7 +22,7 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.diagnostics.items import LISTS
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.sentence import pubmed20k
 
 #: File, line and text.

@@ -11,9 +11,9 @@ from medsenteval.errors import DataError
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of
 from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import TAGGING, Columns, infer_columns
 from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_of
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 

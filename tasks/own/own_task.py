@@ -23,7 +23,6 @@ from medsenteval.tasks.ner.sentences import TaggedDataset
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.own.rows import read_rows, read_sentences
 from medsenteval.tasks.own.table_sources import file_parts, hub_parts, table_in_memory
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import (
     CLASSIFICATION,
     COLUMN_ROLES,
@@ -34,6 +33,7 @@ from medsenteval.tasks.reading.column_roles import (
     Columns,
     infer_columns,
 )
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity
 from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
 from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs

@@ -17,9 +17,9 @@ from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text
 from medsenteval.support.tables import BLANK, Table
 from medsenteval.tasks.ner.corpus import AUTO, Blocks, parse_sentences, table_sentences
-from medsenteval.tasks.reading.builder import DatasetBuilder, finite_number
 from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.tasks.reading.copies import SPLITS, split_of
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
 
 #: A number as it is written: a code such as 007 is none, nor is what no float holds.
 _NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})(\.[0-9]{0,18})?([eE][+-]?[0-9]{1,2})?")

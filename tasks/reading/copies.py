@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.registry import name_key
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of, read_table
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION, PAIRS, SIMILARITY, infer_columns
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 
 SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
     "train": ("train", "training", "trn"),

@@ -7,7 +7,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from medsenteval.support.files import clean_text
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder
 
 
 def tab_rows(

@@ -11,7 +11,7 @@ from medsenteval.contracts import Dataset, Embeddings, Scores, Task
 from medsenteval.settings import Settings
 from medsenteval.support.toml_files import packaged_toml
 from medsenteval.tasks.classification import evaluate_classification
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 
 
 @cache

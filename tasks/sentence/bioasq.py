@@ -8,8 +8,8 @@ from pathlib import Path
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, read_json
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("no", "yes")

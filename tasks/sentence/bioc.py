@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from medsenteval.support.files import clean_text, inner_text, read_xml
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 #: The corpus writes YS, not YES.

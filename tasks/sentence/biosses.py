@@ -7,10 +7,10 @@ from statistics import fmean
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import read_word_tables
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder, finite_number
 from medsenteval.tasks.reading.column_roles import SIMILARITY
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_sts_folder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder, finite_number
 from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.tasks.similarity import evaluate_similarity
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("positive", "neutral", "negative")

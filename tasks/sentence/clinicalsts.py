@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_scored_pairs, read_sts_folder, tab_rows
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.tasks.similarity import evaluate_similarity
 

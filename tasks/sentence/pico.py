@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import read_abstracts
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 #: The seven labels of the files; the paper's table says eight, but no eighth is known, and what C stands for is not said.

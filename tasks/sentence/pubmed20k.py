@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_abstracts
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS")

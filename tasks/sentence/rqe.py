@@ -6,8 +6,8 @@ from pathlib import Path
 
 from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text, inner_text, read_xml
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("false", "true")

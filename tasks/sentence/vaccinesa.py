@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from medsenteval.tasks.reading.builder import DatasetBuilder
 from medsenteval.tasks.reading.layouts import tab_rows
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("Positive", "Neutral", "Unrelated", "NegSafety", "NegOthers", "NegEfficacy", "NegCost", "NegResistant")

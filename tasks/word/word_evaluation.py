@@ -19,7 +19,7 @@ from medsenteval.contracts import Dataset, Embeddings, Scores, Task
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.settings import Settings
 from medsenteval.statistics import correlation
-from medsenteval.tasks.reading.builder import DatasetBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.tasks.similarity import correlation_metric, predict_similarity, score_similarity
 from medsenteval.tasks.word.word_pairs import BEST, COSINE, MEASURE, MULTIWORD, OOV, WordPairs, read_pairs

@@ -19,7 +19,7 @@ from medsenteval.errors import DataError
 from medsenteval.registry import name_key
 from medsenteval.similarity import MEASURES
 from medsenteval.support.files import clean_text, read_json
-from medsenteval.tasks.reading.builder import DatasetBuilder, finite_number
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms
 
 OOV: Final = ("skip", "zero")

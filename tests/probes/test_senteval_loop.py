@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 
 from medsenteval.errors import MissingExtraError, ProbeError, SettingsError  # noqa: E402
-from medsenteval.probes import stacked_networks as stacked  # noqa: E402
+from medsenteval.probes import senteval_networks as stacked  # noqa: E402
 from medsenteval.probes.backend import Backend, Fold  # noqa: E402
 from medsenteval.probes.features import Features  # noqa: E402
 from medsenteval.probes.senteval_loop import PENALTIES, SentEvalBackend  # noqa: E402

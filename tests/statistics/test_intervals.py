@@ -30,8 +30,8 @@ from medsenteval.statistics import (
     share_interval,
 )
 from medsenteval.statistics.intervals import left_out_difference_interval
+from medsenteval.statistics.paired_bootstrap import left_out_scores
 from medsenteval.statistics.power import difference_error
-from medsenteval.statistics.resampling import left_out_scores
 from tests.conftest import examples
 
 

@@ -11,6 +11,7 @@ from scipy.stats import multinomial, norm
 from benchmarks.decisions import simulated_power
 from medsenteval.errors import SettingsError
 from medsenteval.statistics import correlations, mcnemar_p_values
+from medsenteval.statistics.paired_bootstrap import left_out_scores
 from medsenteval.statistics.power import (
     _fewest,
     difference_error,
@@ -24,7 +25,6 @@ from medsenteval.statistics.power import (
     typical_accuracy_disagreement,
     typical_correlation_error,
 )
-from medsenteval.statistics.resampling import left_out_scores
 from medsenteval.support.arrays import Floats
 
 

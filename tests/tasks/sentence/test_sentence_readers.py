@@ -13,7 +13,7 @@ from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Dataset, RejectedRow
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.registry import task
-from medsenteval.tasks.reading.builder import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder
 from tests.support.test_files import docx
 
 Write = Callable[..., Path]

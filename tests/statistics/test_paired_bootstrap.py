@@ -23,7 +23,7 @@ from medsenteval.statistics import (
     bootstrap,
     correlations,
 )
-from medsenteval.statistics.resampling import bca_terms, fisher_limits
+from medsenteval.statistics.paired_bootstrap import bca_terms, fisher_limits
 from medsenteval.statistics.weighted_scores import Correlation, SubsetCorrelations
 from tests.conftest import examples
 
