@@ -3,6 +3,7 @@
 from medsenteval.statistics.agreement import agreement_with_others, krippendorff_alpha, pairwise_agreement, rater_agreement
 from medsenteval.statistics.association import Association, associate
 from medsenteval.statistics.corrections import benjamini_hochberg, bonferroni, correct, correct_pairs, holm
+from medsenteval.statistics.correlation_tests import compare_independent, steiger_test, williams_test
 from medsenteval.statistics.intervals import (
     accuracy_difference_interval,
     accuracy_interval,
