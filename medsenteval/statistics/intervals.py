@@ -80,7 +80,7 @@ def left_out_difference_interval(
         return difference, difference
     error = float(np.sqrt((n - 1) * spread))
     tails = float(np.mean(apart**4)) / spread**2
-    quantile = float(stdtrit(max(min(2 * n / (tails - 1), n - 1), 1) if tails > 1 else n - 1, (1 + confidence) / 2))
+    quantile = float(stdtrit(min(2 * n / (tails - 1), n - 1) if tails > 1 else n - 1, (1 + confidence) / 2))
     # Limits that are not symmetric do not cancel out where one set of vectors stands beside itself, rounded otherwise.
     if not correlated or error < ROUNDING or np.abs(observed).max() > 1 - 1e-9 or errors.min() == 0:
         return difference - quantile * error, difference + quantile * error

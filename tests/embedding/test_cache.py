@@ -242,6 +242,31 @@ def test_what_a_store_says_of_itself_plays_no_part(
     assert about.read_text() == sound
 
 
+def test_days_are_counted_since_vectors_were_last_read(
+    cache: EmbeddingCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path))
+    embed(cache, CountingEncoder())
+    (store,) = cache.stores()
+    then = time.time() - 1_000.4 * 24 * 3_600
+    os.utime(store.folder / "about.json", (then, then))
+    assert store.days_unused == pytest.approx(1_000.4, abs=0.005)
+    assert CliRunner().invoke(main, ["cache", "info"]).output.splitlines()[2].split()[-1] == "1000"
+    removed = [CliRunner().invoke(main, ["cache", "prune", "--older-than", days]).output for days in ("1000.6", "1000.2")]
+    assert ["removed" in output for output in removed] == [False, True]
+    assert cache.stores() == []
+
+
+def test_a_block_is_numbered_after_the_last_however_many_digits_that_has(cache: EmbeddingCache) -> None:
+    embed(cache, CountingEncoder())
+    (store,) = cache.stores()
+    (store.folder / "block-000000").rename(store.folder / "block-1234567")
+    encoder = CountingEncoder()
+    embed(cache, encoder, [*TEXTS, "another text"])
+    assert encoder.batches == [["another text"]]
+    assert {path.name for path in store.folder.glob("block-123*")} == {"block-1234567", "block-1234568"}
+
+
 def test_a_complete_store_is_read_where_no_use_can_be_noted(cache: EmbeddingCache, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a file system that is mounted for reading only, or in a folder of root's."""
 

@@ -225,16 +225,25 @@ def test_large_inputs_are_resampled_in_blocks() -> None:
     assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.01)
 
 
-def test_the_difference_of_two_means_is_students_with_the_freedom_of_its_variance() -> None:
-    values = np.random.default_rng(2).standard_t(5, size=(2, 80))
+@pytest.mark.parametrize("heavy", [True, False])
+def test_the_difference_of_two_means_is_students_with_the_freedom_of_its_variance(heavy: bool) -> None:
+    rng = np.random.default_rng(2)
+    values = rng.standard_t(5, size=(2, 80)) if heavy else rng.random((2, 80))
     apart = values[0] - values[1]
     observed = values.mean(axis=1)
     low, high = left_out_difference_interval(
         observed, left_out_scores(Means.of(values)), confidence=0.9, correlated=False
     )  # fmt: skip
-    freedom = min(2 * 80 / (stats.kurtosis(apart, fisher=False) - 1), 79)
-    expected = stats.t.interval(0.9, freedom, loc=apart.mean(), scale=stats.sem(apart))
+    freedom = 2 * 80 / (stats.kurtosis(apart, fisher=False) - 1)
+    assert (freedom < 79) == heavy
+    expected = stats.t.interval(0.9, min(freedom, 79), loc=apart.mean(), scale=stats.sem(apart))
     assert (low, high) == pytest.approx(expected, rel=1e-9)
+
+
+def test_items_that_move_a_difference_equally_far_have_the_freedom_of_all_but_one() -> None:
+    left_out = np.tile([[0.25, 0.0], [-0.25, 0.0]], (4, 1))
+    low, high = left_out_difference_interval(np.array([0.5, 0.2]), left_out, confidence=0.9, correlated=False)
+    assert (low, high) == pytest.approx(stats.t.interval(0.9, 7, loc=0.3, scale=(7 / 16) ** 0.5))
 
 
 def test_the_difference_of_two_correlations_is_that_of_zou_2007() -> None:

@@ -231,6 +231,17 @@ def test_p_of_bca_where_no_resample_reaches_zero_or_there_is_no_difference() -> 
     assert found.bca_test(0, 1).p_value == 2 / 501
 
 
+@pytest.mark.parametrize(("at_zero", "p"), [(-0.5, 0.2), (1e-11, 0.2), (1e-6, 0.1)])
+def test_p_of_bca_without_corrections_is_twice_the_share_beyond_zero_the_observed_sample_included(
+    at_zero: float, p: float
+) -> None:
+    # As many resamples lie below the difference of 0.5 as above, which is no bias; symmetric items accelerate nothing.
+    score = Means.of(np.array([[0.0, 1.0, 1.0, 0.0], [0.5, -0.5, -0.5, 0.5]]))
+    differences = [at_zero, *[0.25] * 8, 0.5, *[0.75] * 9]
+    found = Bootstrap(score, np.array([0.5, 0.0]), np.stack([differences, np.zeros(19)], axis=1))
+    assert found.bca_test(0, 1).p_value == pytest.approx(p)
+
+
 @pytest.mark.parametrize("values", [[2.0, 3.0, 4.0], [-2.0, -3.0, -4.0]])
 def test_resamples_all_on_one_side_say_nothing_of_the_bias(values: list[float]) -> None:
     moving = np.array([1.0, 2.0, 4.0])
