@@ -229,6 +229,27 @@ def test_the_order_of_pair_features_is_part_of_the_signature_where_it_can_move_a
     assert marked == {"sklearn", "senteval", "mlp"}
 
 
+def test_the_vectors_of_an_encoder_without_an_identity_stand_for_it() -> None:
+    dataset, encoder = load_dataset(task("BIOSSES"), sample_root(), Settings()), as_encoder(len, name="n")
+
+    def described(vectors: Any = None, encoder: Any = encoder) -> str:
+        signature = medsenteval.engine.signature_of(task("BIOSSES"), dataset, encoder, Settings(), vectors)
+        return next(part for part in signature.split("|") if part.startswith("encoder="))
+
+    rows = np.ones((2, 3), dtype=np.float32)
+    assert described() == "encoder=n (no identity)"
+    assert described(rows) == "encoder=n (no identity, vectors 8092a638f3abb432)"
+    assert described(rows, as_encoder("lexical,dimension=16")) == f"encoder={as_encoder('lexical,dimension=16').identity}"
+
+
+def test_scripts_read_sentevals_defaults_back_from_params() -> None:
+    own = {"seed": 7, "batch_size": 16, "kfold": 3, "nhid": 0, "classifier": {"nhid": 0, "optim": "rmsprop"}}
+    assert medsenteval.engine.SE({"task_path": "x"}, batcher).params == {
+        "task_path": "x", "seed": 1111, "batch_size": 128, "kfold": 5, "nhid": 0, "classifier": {"nhid": 0}
+    }  # fmt: skip
+    assert medsenteval.engine.SE({"task_path": "x", **own}, batcher).params == {"task_path": "x", **own}
+
+
 def test_params_are_checked_as_senteval_does() -> None:
     with pytest.raises(SettingsError, match="task_path"):
         medsenteval.engine.SE({}, batcher)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from medsenteval.errors import MissingExtraError, import_extra
+from medsenteval.errors import MissingExtraError, caused_by, import_extra
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,12 @@ def test_a_package_that_is_broken_is_not_called_absent(
 
 def test_a_package_that_is_there_is_returned() -> None:
     assert import_extra("json", "a probe", "torch") is json
+
+
+def test_the_cause_of_an_error_is_found_behind_others_and_in_a_circle() -> None:
+    first, second, third = OSError("a"), ValueError("b"), KeyError("c")
+    third.__cause__, second.__context__ = second, first
+    assert caused_by(third, OSError) is True
+    assert caused_by(third, (TypeError, MemoryError)) is False
+    first.__context__ = third
+    assert caused_by(third, TypeError) is False

@@ -110,6 +110,14 @@ def test_the_command_shows_which_leads_are_gone_and_names_what_is_not_cached(
     assert "good > middling" in every.output
 
 
+@pytest.mark.parametrize(("level", "leads"), [(0.000_499_8, 1), (0.000_499_6, 0)])
+def test_the_least_p_value_of_an_audit_is_one_in_two_thousand_resamples_and_the_observed_sample(
+    audited: tuple[Path, list[FromTable]], results: list[Result], level: float, leads: int
+) -> None:
+    two = [each for each in results if each.encoder in ("good", "middling")]
+    assert len(audit_results(two, audited[0], level=level).conclusions) == leads
+
+
 def test_an_audit_without_two_encoders_says_why(audited: tuple[Path, list[FromTable]], results: list[Result]) -> None:
     unknown = [Result(**{**vars(each), "encoder_identity": ""}) for each in results]
     with pytest.raises(DataMissingError, match=r"two encoders.*no identity"):
