@@ -78,7 +78,7 @@ def test_encoder_specifications(spec: str, parts: tuple[str, str, dict[str, str]
 def test_options_reach_the_loader_and_wrong_ones_are_named() -> None:
     encoder = registry.load_encoder("lexical,dimension=64,name=mine")
     assert (encoder.name, encoder.encode(["x"]).shape) == ("mine", (1, 64))
-    with pytest.raises(EncoderError, match="has no option 'dim'"):
+    with pytest.raises(EncoderError, match=r"has no option 'dim' \(in 'lexical,dim=64'\); it has dimension, name, precision, "):
         registry.load_encoder("lexical,dim=64")
 
 

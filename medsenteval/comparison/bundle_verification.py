@@ -15,7 +15,6 @@ from medsenteval.contracts import Metric, Result
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_bundle import read_bundle
 from medsenteval.statistics import correlation
-from medsenteval.support.grouping import grouped
 
 #: Sums in another order differ by less.
 _TOLERANCE: Final = 1e-9
@@ -33,8 +32,6 @@ class Verification:
 def recomputed_score(result: Result, metric: Metric) -> float | None:
     """Return a metric as the items give it, or None where they do not."""
     items = result.items
-    if metric.name in items and "relation" in items:  # analogies: the mean over relations
-        return fmean(map(fmean, grouped(zip(items["relation"], items[metric.name], strict=True)).values()))
     if "predicted_1" in items:
         return _entity_rate(items, metric.name)
     if metric.name in ("kendall", "mse") and "predicted" in items:

@@ -389,6 +389,7 @@ def test_every_metric_that_is_shown_is_tested() -> None:
     assert (untested["tested"], untested["p"], untested["note"]) == ("", "", "no headline metric")
     (alone,) = compare_results(results[:1], resamples=100).columns[:1]
     assert alone.untested == "one encoder"
+    assert alone.p_values.shape == alone.corrected.shape == (0, 0)
 
 
 def test_synthetic_data_gets_no_verdict() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.settings import Settings
 from medsenteval.statistics import mean_share_interval
+from medsenteval.statistics.intervals import share_interval
+from medsenteval.statistics.weighted_scores import Means
 from tests.conftest import lazily
 
 mteb = lazily("mteb")
@@ -149,3 +152,33 @@ def test_tasks_are_found_by_name_and_unknown_ones_are_refused() -> None:
 def test_a_part_of_a_task_is_refused(retrieval: Any) -> None:
     with pytest.raises(DataError, match="leave out --limit"):
         scored(retrieval, limit=2)
+
+
+@pytest.mark.parametrize(("beside", "refused"), [(-1e-5, False), (1e-5, False), (3e-5, True), (-3e-5, True)])
+def test_answers_that_are_not_those_behind_mtebs_score_are_refused(
+    retrieval: Any, monkeypatch: pytest.MonkeyPatch, beside: float, refused: bool
+) -> None:
+    from medsenteval.interop import mteb_tasks
+
+    read = mteb_tasks._items
+
+    def moved(*arguments: Any) -> Any:
+        items, score = read(*arguments)
+        assert isinstance(score, Means)
+        return items, Means.of(score.values + beside)
+
+    monkeypatch.setattr(mteb_tasks, "_items", moved)
+    with pytest.raises(DataError, match="and the answers that it keeps give") if refused else nullcontext():
+        scored(retrieval)
+
+
+def test_the_interval_over_several_parts_is_that_of_the_mean_of_their_means() -> None:
+    from medsenteval.interop.mteb_tasks import _interval
+
+    # A part of two queries that disagree, and nine more queries: fewer trials than there are queries.
+    parts = [np.array([0.0, 1.0]), np.linspace(0.5, 0.9, 8), np.array([1.0])]
+    score = Means.of(np.concatenate(parts), np.repeat([0, 1, 2], [2, 8, 1]))
+    variance = (parts[0].var(ddof=1) / 2 + parts[1].var(ddof=1) / 8) / 9
+    assert 0.24 / variance < 9
+    expected = share_interval(0.6, 11, confidence=0.95, variance=variance)
+    assert _interval(score, 0.6, Settings()) == pytest.approx(expected)

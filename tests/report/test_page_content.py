@@ -42,6 +42,22 @@ def test_cells_are_the_comparison() -> None:
             assert cell.mark == ("!" if not metric.above_baseline else "" if metric.clear_of_baseline else "?")
 
 
+def test_the_script_gets_each_difference_with_its_verdict_to_five_decimals() -> None:
+    page = build_page(many_results(3, 2, n_items=70), options=QUICK)
+    payload = page.payload()
+    assert payload["encoders"] == list(page.comparison.encoders)
+    shown = [(c["label"], c["metric"], *pair) for c in payload["columns"] for pair in c["pairs"]]
+    assert shown == [
+        (found.task, found.metric, *(payload["encoders"].index(name) for name in (found.first, found.second)),
+         *(float(f"{x:.5f}") for x in (found.interval.estimate, found.interval.low, found.interval.high, found.corrected)),
+         payload["verdicts"].index(found.verdict))
+        for column in payload["columns"] for found in page.decisions
+        if (found.task, found.metric) == (column["label"], column["metric"])
+    ]  # fmt: skip
+    assert len(shown) >= 6
+    assert any(round(low, 5) != round(low, 4) for *_, low, _, _, _ in shown)
+
+
 def _spelled(text: str) -> list[str]:
     first, dash, last = text.partition("–")
     return [chr(code) for code in range(ord(first), ord(last) + 1)] if dash else [first]
@@ -220,12 +236,14 @@ def test_cost() -> None:
     first = accuracy_result("RQE", "one", gold, gold, performance={"texts_encoded": 50, "peak_memory_mb": 70.0}, **more)
     cached = accuracy_result("PICO", "one", gold, gold, performance={"texts_encoded": 0, "peak_memory_mb": 90.0}, **more)
     bare = accuracy_result("RQE", "two", gold, gold)
-    one, two = Page([first, cached, bare], options=QUICK).costs
+    untimed = accuracy_result("RQE", "three", gold, gold, performance={"texts_encoded": 50})
+    one, two, three = Page([first, cached, bare, untimed], options=QUICK).costs
     assert (one.read, one.encode, one.fit, one.texts_encoded) == (2.0, 4.0, 6.0, 50)
     # What the cache gave took no encoding: it is not counted as speed.
     assert one.per_second == 25.0
     assert (one.peak_memory_mb, one.unknown) == (90.0, 0.25)
     assert (two.per_second, two.peak_memory_mb, two.encode, two.unknown) == (None, None, 0.0, 0.0)
+    assert (three.per_second, three.texts_encoded, three.encode) == (None, 50, 0.0)
 
 
 def test_relations_of_analogies() -> None:
