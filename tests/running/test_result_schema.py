@@ -57,6 +57,13 @@ def test_nothing_in_a_result_breaks_what_reads_it(tmp_path: Path) -> None:
     [
         (("items",), 5, "items"),
         (("items", "id"), None, "items.id"),
+        (("items", "id"), [5] * 12, "items.id: a list of texts"),
+        (("items", "relation"), [5] * 12, "items.relation: a list of texts"),
+        (("items", "acc"), ["x"] * 12, "items.acc: a list of texts"),
+        (("items", "tp_1"), ["x"] * 12, "items.tp_1: a list of texts"),
+        (("items", "own"), ["x", 1] * 6, "items.own: a list of texts"),
+        (("items", "own"), [True] * 12, "items.own: a list of texts"),
+        (("items", "own"), ["x"] * 11, "items.own: as many values as ids"),
         (("items", "gold"), ["x"] * 12, "items.gold"),
         (("items", "predicted"), [-1] * 12, "items.predicted"),
         (("items", "predicted"), [3] * 12, "items.predicted"),
@@ -92,8 +99,11 @@ def test_nothing_in_a_result_breaks_what_reads_it(tmp_path: Path) -> None:
 )
 def test_an_error_names_file_and_key(tmp_path: Path, where: tuple[Any, ...], value: Any, key: str) -> None:
     stored: Any = json.loads(json.dumps(RESULTS["classes"].to_json()))
-    changed = {**stored, where[0]: value} if len(where) == 1 else replaced(stored, where, value)
-    (tmp_path / "r.json").write_text(json.dumps(changed), "utf-8")
+    place = stored
+    for part in where[:-1]:
+        place = place[part]
+    place[where[-1]] = value
+    (tmp_path / "r.json").write_text(json.dumps(stored), "utf-8")
     with pytest.raises(DataError, match=rf"r\.json: not a result of this toolkit: .*{key}"):
         load_results([str(tmp_path / "r.json")], tmp_path)
 

@@ -71,14 +71,16 @@ def test_the_raters_of_minimayo(write: Write) -> None:
 
 
 def test_rows_that_cannot_be_read_are_rejected_with_their_place(write: Write) -> None:
-    folder = write({"Bio-SimLex.txt": "gene\tprotein\t5\n\nonly two\ngene\t\t4\ngene\tcell\tmany\nloose words here 3\n"})
+    folder = write({"Bio-SimLex.txt": "gene\tprotein\t5\n\nonly two\ngene\t\t4\ngene\tcell\tmany\nloose words here 3\n"
+                    "old\tnew\tA\t2\nold\tnew\tA\n"})  # fmt: skip
     dataset = read("Bio-SimLex", folder)
-    assert rows(dataset) == [("gene", "protein", 5.0)]
+    assert rows(dataset) == [("gene", "protein", 5.0), ("old", "new", 2.0)]
     assert [str(rejected) for rejected in dataset.rejected] == [
         "Bio-SimLex.txt:3: 2 field(s) where word, word, score are expected",
         "Bio-SimLex.txt:4: a word is missing",
         "Bio-SimLex.txt:5: the score 'many' is not a finite number",
         "Bio-SimLex.txt:6: the score 'here' is not a finite number",
+        "Bio-SimLex.txt:8: the score 'A' is not a finite number",
     ]
 
 
