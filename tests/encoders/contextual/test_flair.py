@@ -28,6 +28,7 @@ pytest.importorskip("torch")
 
 import torch
 
+from medsenteval.encoders.contextual.torch_file import read_torch_file
 from tests.encoders.contextual.traps import Scripted, Trap
 
 CHARACTERS = ["<unk>", *"abcdefghijklmnopqrstuvwxyz .,-\nPβ"]
@@ -469,3 +470,11 @@ def test_no_texts_have_no_rows_and_parameters_are_tensors(folder: Path, tmp_path
     state["state_dict"] = {key: torch.nn.Parameter(value) for key, value in state["state_dict"].items()}
     same = load_encoder(f"flair:{save(state, tmp_path / 'parameters.pt')}")
     assert np.array_equal(same.encode(["fever"]), encoder.encode(["fever"]))
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_tensor_without_numbers_is_read(tmp_path: Path, zipped: bool) -> None:
+    file = tmp_path / "model.pt"
+    torch.save({"none": torch.zeros(0), "some": torch.arange(3.0)}, file, _use_new_zipfile_serialization=zipped)
+    found = read_torch_file(file)
+    assert (found["none"].tolist(), found["some"].tolist()) == ([], [0.0, 1.0, 2.0])

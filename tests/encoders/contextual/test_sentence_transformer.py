@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.encoders.contextual import lazy_model
 from medsenteval.encoders.contextual.lazy_model import LazyModel
-from medsenteval.encoders.contextual.sentence_transformer import SentenceTransformerEncoder
+from medsenteval.encoders.contextual.sentence_transformer import SentenceTransformerEncoder, _pooling_of
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder, task
 from medsenteval.settings import Settings
@@ -116,9 +116,17 @@ def test_pooling_and_normalisation_of_the_folder_are_followed(tmp_path: Path) ->
         expected = rows / np.linalg.norm(rows, axis=1, keepdims=True) if added else rows
         encoder: Any = load_encoder(f"sentence-transformers:{folder}")
         assert encoder.encode(TEXTS) == pytest.approx(expected, abs=1e-5)
-        assert encoder.sees["pooling"] in name
+        assert encoder.sees["pooling"] in (name, name.removesuffix("_token").removesuffix("_tokens"))
         identities.add(encoder.identity)
     assert len(identities) == 3
+    switches = {
+        "include_prompt": True,
+        "pooling_mode_mean_tokens": True,
+        "pooling_mode_max_tokens": False,
+        "pooling_mode_cls": True,
+    }
+    assert _pooling_of(switches) == "mean_tokens+cls"
+    assert _pooling_of({"include_prompt": True, "pooling_mode": "lasttoken"}) == "lasttoken"
 
 
 @needs_library
