@@ -631,6 +631,17 @@ def test_a_budget_without_an_endpoint_is_refused(tmp_path: Path) -> None:
     assert "no encoder of this run is an endpoint:" in outcome.stderr
 
 
+@pytest.mark.parametrize(
+    ("told", "used"), [(0, 0), (2**53 - 1, 2**53 - 1), (2**53, None), (-1, None), (True, None), (1.0, None)]
+)
+def test_a_count_of_tokens_is_a_whole_number_from_nought_that_is_exact_everywhere(told: Any, used: int | None) -> None:
+    budget = TokenBudget()
+    budget.count(told, "here")
+    assert budget.used == used
+    budget.count(3, "here")
+    assert budget.used == (used or 0) + 3
+
+
 def test_budgets_of_several_encoders_hold_together_and_through_wrappers(server: Server) -> None:
     server.answer = counting
     first, second = server.load(",max_tokens=1000"), server.load()

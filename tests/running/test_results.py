@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import medsenteval
+from medsenteval.comparison.decision import ranks_with_intervals
 from medsenteval.errors import DataMissingError, MissingExtraError, SettingsError, UnknownNameError
 from medsenteval.report.notebook import Compared
 from medsenteval.running.result_store import ResultStore
@@ -181,6 +182,8 @@ def test_a_comparison_as_an_object() -> None:
     expected = 100 * (np.mean(poor == GOLD) - np.mean(good == GOLD))
     assert row["difference"] == pytest.approx(expected)
     assert row["low"] < row["difference"] < row["high"] < 0
+    assert {name: rank.rank for name, rank in found.ranks.items()} == {"poor": 2.0, "good": 1.0}
+    assert found.ranks == ranks_with_intervals(found.comparison, seed=1111)
     assert "better" in repr(found)
     assert found._repr_markdown_().startswith("|  | Encoder | Size | RQE |")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import math
@@ -30,7 +31,7 @@ from hypothesis import strategies as st
 from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.cache import CacheError, cache_folder
 from medsenteval.encoders.static import converted_vectors, vector_formats
-from medsenteval.encoders.static.converted_vectors import open_vectors
+from medsenteval.encoders.static.converted_vectors import content_digest, open_vectors
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.encoders.static.vectors import WordVectorEncoder, from_table, load, read_frequencies
@@ -144,6 +145,14 @@ def test_a_binary_file_whose_header_lies_is_refused(
         else:
             with pytest.raises(EncoderError, match=r"v\.bin"):
                 open_vectors(path)
+
+
+def test_every_word_and_row_of_a_long_table_is_part_of_its_digest() -> None:
+    words, matrix = [f"w{i}".encode() for i in range(4_100)], np.arange(8_200, dtype=np.float32).reshape(-1, 2)
+    lengths = b"".join(len(word).to_bytes(4, "little") for word in words)
+    whole = b"(4100, 2)" + lengths + b"".join(words) + matrix.astype("<f4").tobytes()
+    assert content_digest(words, matrix) == hashlib.sha256(whole).hexdigest()
+    assert content_digest(words, np.asfortranarray(matrix)) == hashlib.sha256(whole).hexdigest()
 
 
 def test_the_second_opening_maps_the_converted_copy_and_a_changed_file_is_converted_again(write: Write) -> None:
