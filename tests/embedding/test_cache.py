@@ -24,7 +24,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.contracts import Embeddings
 from medsenteval.embedding import embed as embedding
-from medsenteval.embedding.cache import CacheError, CacheWarning, EmbeddingCache, VectorStore, _Block
+from medsenteval.embedding.cache import CacheError, CacheWarning, EmbeddingCache, VectorStore, _Block, cache_folder
 from medsenteval.embedding.embed import embed_texts, in_order
 from medsenteval.errors import EncoderError
 from tests.conftest import CountingEncoder
@@ -240,6 +240,25 @@ def test_what_a_store_says_of_itself_plays_no_part(
     embed(cache, encoder, [*TEXTS, "another text"])
     assert encoder.batches == [["another text"]]
     assert about.read_text() == sound
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({}, "home/.cache/medsenteval"),
+        ({"XDG_CACHE_HOME": "~/other"}, "home/other/medsenteval"),
+        ({"XDG_CACHE_HOME": "", "MEDSENTEVAL_CACHE": ""}, "home/.cache/medsenteval"),
+        ({"XDG_CACHE_HOME": "~/other", "MEDSENTEVAL_CACHE": "~/mine"}, "home/mine"),
+    ],
+)
+def test_the_cache_lies_where_the_environment_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], folder: str
+) -> None:
+    for name in ("XDG_CACHE_HOME", "MEDSENTEVAL_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": str(tmp_path / "home"), "USERPROFILE": str(tmp_path / "home"), **environment}.items():
+        monkeypatch.setenv(name, value)
+    assert cache_folder() == tmp_path / folder
 
 
 def test_days_are_counted_since_vectors_were_last_read(
