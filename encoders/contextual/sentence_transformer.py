@@ -112,8 +112,6 @@ def _facts(model: Any) -> dict[str, Any]:
     """Return everything that is asked of a model before it encodes."""
     pooling = (module.get_config_dict() for module in model if type(module).__name__ == "Pooling")
     settings: dict[str, Any] = next(pooling, {})
-    # Versions before 5.5 write a switch for each way to pool.
-    switched = [key.removeprefix("pooling_mode_") for key, value in settings.items() if value is True and "mode_" in key]
     length = model.max_seq_length if _transformer_of(model[0]) is not None else None
     own_code = not all(type(part).__module__.startswith("sentence_transformers.") for part in (model, *model))
     adapted = any(getattr(_transformer_of(module), "_hf_peft_config_loaded", False) for module in model)
@@ -127,9 +125,15 @@ def _facts(model: Any) -> dict[str, Any]:
         "routes": any(type(module).__name__ in ("Router", "Asym") for module in model),
         "max_length": length if isinstance(length, int) else None,
         "dtype": str(getattr(model, "dtype", None) or "").removeprefix("torch."),
-        "pooling": "+".join(switched) or str(settings.get("pooling_mode", "")),
+        "pooling": _pooling_of(settings),
         "dimension": _dimension(model),
     }
+
+
+def _pooling_of(settings: dict[str, Any]) -> str:
+    """Return how a module pools; versions before 5.5 write a switch for each way."""
+    switched = [key.removeprefix("pooling_mode_") for key, value in settings.items() if value is True and "mode_" in key]
+    return "+".join(switched) or str(settings.get("pooling_mode", ""))
 
 
 def _prompts(

@@ -43,7 +43,7 @@ def test_cells_are_the_comparison() -> None:
 
 
 def test_the_script_gets_each_difference_with_its_verdict_to_five_decimals() -> None:
-    page = build_page(many_results(3, 2, n_items=70), options=QUICK)
+    page = Page(many_results(3, 2, n_items=70), options=QUICK)
     payload = page.payload()
     assert payload["encoders"] == list(page.comparison.encoders)
     shown = [(c["label"], c["metric"], *pair) for c in payload["columns"] for pair in c["pairs"]]
