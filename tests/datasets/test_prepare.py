@@ -163,17 +163,25 @@ def test_unreadable_files_are_explained_without_scratch_paths(write: Write, tmp_
     assert ".preparing" not in str(caught.value)
 
 
-def test_files_that_are_there_stay_unless_they_may_be_replaced(write: Write, tmp_path: Path) -> None:
+PAIRS = json.dumps([{"term1": f"text number {i} ", "term2": "b", "value": i} for i in range(101)])
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "content"), [("CitationSA", "train.txt", CITATIONS), ("MayoSRS", "mayoSRS/mean.part.json", PAIRS)]
+)
+def test_files_that_are_there_stay_unless_they_may_be_replaced(
+    write: Write, tmp_path: Path, name: str, file: str, content: str
+) -> None:
     root = tmp_path / "root"
-    prepared("CitationSA", write({"train.txt": CITATIONS}), root=root)
-    prepared("CitationSA", write({"train.txt": CITATIONS}), root=root)  # the same again is no conflict
-    changed = CITATIONS.replace("number 7 ", "number seven ")
-    with pytest.raises(DataError, match=r"train.txt is there already and differs; replace it with --replace"):
-        prepared("CitationSA", write({"train.txt": changed}), root=root)
-    assert (root / "CitationSA/train.txt").read_text() == CITATIONS
-    prepared("CitationSA", write({"train.txt": changed}), root=root, replace_old=True)
-    assert (root / "CitationSA/train.txt").read_text() == changed
-    assert files_below(root) == ["CitationSA/train.txt"]
+    prepared(name, write({file: content}), root=root)
+    prepared(name, write({file: content}), root=root)  # the same again is no conflict
+    changed = content.replace("number 7 ", "number seven ")
+    with pytest.raises(DataError, match=rf"{file} is there already and differs; replace it with --replace"):
+        prepared(name, write({file: changed}), root=root)
+    assert (root / name / file).read_text() == content
+    prepared(name, write({file: changed}), root=root, replace_old=True)
+    assert (root / name / file).read_text() == changed
+    assert files_below(root) == [f"{name}/{file}"]
 
 
 def test_a_failure_half_way_puts_everything_back(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import decide, ranks_with_intervals
 from medsenteval.contracts import Metric, Result
 from medsenteval.report.sections.headline import Headline, headline, share_of
+from medsenteval.statistics.verdicts import RankInterval
 from tests.comparison.simulated import accuracy_result, simulated_result
 
 N = 400
@@ -75,6 +76,17 @@ def test_many_encoders_and_the_group_of_ties() -> None:
     assert str(clear).endswith("every other encoder can be told from it.")
     for row in found.ranks:
         assert row.interval.low <= row.interval.rank <= row.interval.high
+
+
+def test_whose_rank_interval_reaches_that_of_the_best_is_tied_with_it() -> None:
+    ranks = {
+        name: RankInterval(rank, low, high, 0.0)
+        for name, rank, low, high in (("best", 1.2, 1.0, 1.5), ("touches", 2.0, 1.5, 2.5), ("beyond", 2.8, 1.6, 3.0))
+    }
+    results = [answers("RQE", name, 0.8, seed) for seed, name in enumerate(ranks)]
+    found = headline(compare_results(results, resamples=100), [], ranks)
+    assert str(found) == "best has the best mean rank, 1.2 [1.0, 1.5]; touches cannot be told apart from it."
+    assert [(row.encoder, row.tied) for row in found.ranks] == [("best", True), ("touches", True), ("beyond", False)]
 
 
 def test_more_ties_than_can_be_named_are_counted() -> None:
