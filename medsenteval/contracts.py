@@ -389,7 +389,8 @@ class Result:
         """The marks behind this score: few words known, more than 1 % of the texts cut, trained on the task's data."""
         share = self.input.get("texts_cut_share")
         cut = isinstance(share, float) and share > 0.01
-        return "".join(compress(MARK_NOTES, (self.coverage.get("tokens", 1.0) < 0.5, cut, self.trained_on == "yes")))
+        unknown = "tokens" in self.coverage and self.coverage["tokens"] < 0.5
+        return "".join(compress(MARK_NOTES, (unknown, cut, self.trained_on == "yes")))
 
     @property
     def trained_on(self) -> str:

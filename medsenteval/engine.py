@@ -163,7 +163,7 @@ def known_share(encoder: Encoder, texts: Iterable[str], where: str) -> dict[str,
     """
     measure = getattr(encoder, "coverage", None)
     coverage: dict[str, float] = {} if measure is None else dict(measure(texts))
-    if coverage.get("tokens", 1.0) < _LEAST_COVERAGE:
+    if "tokens" in coverage and coverage["tokens"] < _LEAST_COVERAGE:
         raise EncoderError(
             f"{where}: {encoder.name} knows {coverage['tokens']:.1%} of the words in the texts, and below "
             f"{_LEAST_COVERAGE:.0%} a score would say nothing of it. Are the vectors of this language, does their case fit "

@@ -124,7 +124,7 @@ def _fit_as_mteb(features: Features, labels: Labels, train: Rows, test: Rows) ->
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    model = LogisticRegression(max_iter=100, random_state=MTEB_SEED)
+    model = LogisticRegression()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(features.take(train), labels[train])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,12 @@ def align_items(results: Mapping[str, Result]) -> tuple[list[dict[str, list[Any]
     if not all(ids):
         return "a result has no per-item predictions"
     orders = [list(range(len(each))) for each in ids]
-    if any(each != ids[0] for each in ids):
+    kept, *others = ids
+    if any(each != kept for each in others):
         if any(len(set(each)) != len(each) for each in ids):
             return "item names repeat and come in different orders"
         common = set.intersection(*map(set, ids))
-        kept = [name for name in ids[0] if name in common]
+        kept = [name for name in kept if name in common]
         if len(kept) < 2:
             return "the encoders were scored on different items"
         places = (dict(zip(each, order, strict=True)) for each, order in zip(ids, orders, strict=True))
@@ -34,9 +36,9 @@ def align_items(results: Mapping[str, Result]) -> tuple[list[dict[str, list[Any]
         {name: [values[i] for i in order] for name, values in result.items.items() if len(values) == len(result.items["id"])}
         for result, order in zip(results.values(), orders, strict=True)
     ]
-    if any("gold" in item and item["gold"] != columns[0].get("gold") for item in columns):
+    if any(one != other for one, other in pairwise(item["gold"] for item in columns if "gold" in item)):
         return "the gold answers differ"
-    return columns, len(orders[0])
+    return columns, len(kept)
 
 
 def weighted_score(metric: str, result: Result, items: Sequence[Mapping[str, Sequence[Any]]]) -> WeightedScore | str:
@@ -85,11 +87,11 @@ def _relation_means(values: Floats, relations: Sequence[str]) -> Means:
 
 def _entity_f1(items: Sequence[Mapping[str, Sequence[Any]]]) -> WeightedScore | str:
     """Return entity-level F1 from the counts that a tagger's runs left for every sentence."""
-    runs = [sum(name.startswith("tp_") for name in item) for item in items]
-    if len(set(runs)) > 1:
+    n_runs = {sum(name.startswith("tp_") for name in item) for item in items}
+    if len(n_runs) > 1:
         return "the taggers were run a different number of times"
-    kinds = ("tp", "fp", "fn")
-    counts = [[[item[f"{kind}_{run}"] for kind in kinds] for run in range(1, runs[0] + 1)] for item in items]
+    runs, kinds = range(1, 1 + n_runs.pop()), ("tp", "fp", "fn")
+    counts = [[[item[f"{kind}_{run}"] for kind in kinds] for run in runs] for item in items]
     return CountedF1.of(np.moveaxis(np.array(counts, dtype=np.float64), 2, 3))
 
 

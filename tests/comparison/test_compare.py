@@ -18,13 +18,14 @@ from sklearn.metrics import f1_score
 
 from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results, ranking, without_hope
+from medsenteval.comparison.pairing import align_items, weighted_score
 from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.comparison.significance import Comparison, _letters
 from medsenteval.contracts import Metric
 from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.running.result_store import ResultStore, load_results
-from medsenteval.statistics import FriedmanOutcome, Significance
+from medsenteval.statistics import FriedmanOutcome, Means, Significance
 from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result
 
 
@@ -150,6 +151,31 @@ def test_only_common_items_are_tested() -> None:
     shown = render_comparison(comparison, options=TableOptions(metrics=("pearson",)))
     assert "BIOSSES, pearson: tested on the 50 items" in shown
     assert "spearman" not in shown
+
+
+@pytest.mark.parametrize(
+    ("ids", "gold", "found"),
+    [
+        (["7", "1"], [70, 10], [["1", "7"], ["1", "7"]]),
+        (["7", "x"], [70, 10], "the encoders were scored on different items"),
+        (["1", "2", "7"], None, [["1", "2", "7"], ["1", "2", "7"]]),
+        (["1", "2", "7"], [10, 0, 70], "the gold answers differ"),
+    ],
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_items_stand_in_one_order_and_have_one_gold_answer(
+    ids: list[str], gold: list[int] | None, found: list[list[str]] | str, turned: bool
+) -> None:
+    items = [{"id": ["1", "2", "7"], "gold": [10, 20, 70]}, {"id": ids} | ({} if gold is None else {"gold": gold})]
+    results = {str(i): simulated_result("MEN", str(i), [], each, headline=("acc",)) for i, each in enumerate(items)}
+    aligned = align_items(dict(reversed(results.items())) if turned else results)
+    if isinstance(aligned, str):
+        assert aligned == found
+    else:
+        columns, n = aligned
+        assert [sorted(column["id"]) for column in columns] == found
+        assert columns[0]["id"] == columns[1]["id"]
+        assert n == len(found[0])
 
 
 def test_letters_go_to_the_encoder_that_the_test_found_better() -> None:
@@ -646,6 +672,10 @@ def test_analogies_are_tested_over_relations_as_they_are_scored() -> None:
     assert found.interval.estimate == pytest.approx(expected)
     assert expected > 0.5 > 0 > right["by relations"].mean() - right["by questions"].mean()
     assert (found.interval.n, column.beaten_by("by relations", 0.05)) == (11, ["by questions"])
+    for relation, values in ((["x"] * 3, [1.0, 0.0, 0.5]), (["x", "y", "x"], [0.75, 0.0])):
+        score = weighted_score("acc", results[0], [{"acc": [1.0, 0.0, 0.5], "relation": relation}])
+        assert isinstance(score, Means)
+        assert score.values.tolist() == [values]
 
 
 def test_a_column_says_how_its_scores_were_made() -> None:

@@ -352,7 +352,7 @@ def test_the_pause_that_the_server_names_is_kept(server: Server, monkeypatch: py
 
     monkeypatch.setattr(endpoint, "asyncio", SimpleNamespace(**(vars(asyncio) | {"sleep": recorded})))
     server.script = [status(429, Retry_After="17.5")]
-    server.load(",backoff=0").encode(["a"])
+    server.load().encode(["a"])
     assert pauses == [17.5]
 
 

@@ -17,11 +17,13 @@ from medsenteval.contracts import Result
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import SettingsError
+from medsenteval.probes import choose_backend
+from medsenteval.probes.features import Features
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
 from medsenteval.settings import Settings
-from medsenteval.statistics import share_interval
-from medsenteval.tasks.learning_curve import _accuracy, _mean_f1, mteb_experiments, part_of_rows
+from medsenteval.statistics import f1_share_interval, share_interval
+from medsenteval.tasks.learning_curve import _accuracy, _mean_f1, _one_draw, mteb_experiments, part_of_rows
 from tests.comparison.simulated import accuracy_result
 from tests.conftest import CountingEncoder
 
@@ -61,13 +63,31 @@ def test_more_training_rows_do_better(counting: CountingEncoder, name: str, prot
     assert 100 * np.mean(few.items["acc"]) == pytest.approx(few.metrics[0].value)
 
 
-def test_all_rows_in_every_draw_are_the_ordinary_score(counting: CountingEncoder) -> None:
-    whole = score("TREC", counting)
-    part = score("TREC", counting, train_fraction=1.0, draws=2)
-    assert part.metric("acc").value == pytest.approx(whole.metric("acc").value)
+@pytest.mark.parametrize("name", ["TREC", "MRPC"])
+def test_all_rows_in_every_draw_are_the_ordinary_score(counting: CountingEncoder, name: str) -> None:
+    whole = score(name, counting)
+    part = score(name, counting, train_fraction=1.0, draws=2)
+    assert part.senteval == {key: whole.senteval[key] for key in part.senteval}
     # Draws that do not differ leave the interval of the items.
-    ends = [(metric.low, metric.high) for metric in (part.metric("acc"), whole.metric("acc"))]
-    assert ends[0] == pytest.approx(ends[1])
+    for ours, theirs in zip(part.metrics, whole.metrics, strict=True):
+        assert (ours.name, ours.unit, ours.n) == (theirs.name, theirs.unit, theirs.n)
+        numbers = [(each.value, each.low, each.high, each.baseline) for each in (ours, theirs)]
+        assert numbers[0] == pytest.approx(numbers[1])
+        draws = part.details["draw_accuracies" if ours.name == "acc" else f"draw_{ours.name}"]
+        assert draws == pytest.approx([theirs.value] * 2)
+    assert part.details["training_rows"] == [part.n_train] * 2
+
+
+def test_a_penalty_is_chosen_from_two_rows_of_each_class_on() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.tile([0, 1], 20)
+    features = Features.from_array(rng.standard_normal((40, 4)) + 2 * labels[:, None] * [1, 0, 0, 0])
+    task, rows = registry.task("TREC"), {"train": np.arange(30), "test": np.arange(30, 40)}
+    for shots, penalty in ((1, 1.0), (2, 0.5)):
+        settings = Settings(shots=shots, probe="exact")
+        data = (choose_backend(settings, task.training), features, labels, 2)
+        (fold,), n_train = _one_draw(task, data, rows, settings, np.random.default_rng(0))
+        assert (fold.penalty, n_train, fold.rows.tolist()) == (penalty, 2 * shots, list(range(30, 40)))
 
 
 def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
@@ -81,6 +101,9 @@ def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
     f1 = _mean_f1(np.array([1.0, 1.0]), 6.0, 50.0, 40)
     assert (metric.value, metric.baseline, metric.n, f1.value, f1.baseline, f1.n) == pytest.approx((80, 50, 40, 100, 50, 40))
     assert (f1.low, f1.high) == pytest.approx((100 * 2 * 0.025 ** (1 / 6) / (1 + 0.025 ** (1 / 6)), 100.0))
+    rare = _mean_f1(np.array([0.5, 0.5]), 1.0, 50.0, 40)
+    ends = f1_share_interval(0.5, 1.0, confidence=0.95, variance=0.5 * 0.5 * 1.5**2 / 2)
+    assert (rare.low, rare.high) == pytest.approx(tuple(100 * end for end in ends))
 
 
 @pytest.mark.slow  # importing mteb takes ten seconds and more

@@ -120,6 +120,15 @@ def test_the_file_is_official_and_holds_the_encoder_of_the_best_pass(mednli: Dat
     assert [path.name for path in tmp_path.iterdir()] == ["encoder.pkl"]
 
 
+def test_loss_and_accuracy_of_a_pass_are_means_over_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    logits = torch.tensor([[2.0, 0.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.5, 0.0], [0.0, 0.0, 0.5]])
+    labels = torch.tensor([0, 1, 0, 2, 2])
+    pairs = infersent_training._Pairs(np.zeros((1, 1), dtype=np.float32), [], [], labels.numpy())
+    monkeypatch.setattr(infersent_training, "_classify", lambda network, pairs, batch: (logits[batch], labels[batch]))
+    found = infersent_training._pass_over(torch.nn.Linear(1, 1), pairs, np.array([3, 0, 4, 1, 2]), 2)
+    assert found == pytest.approx((float(torch.nn.functional.cross_entropy(logits, labels)), 60.0))
+
+
 def test_equal_seeds_give_equal_files_and_the_global_state_stays(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
     train, dev = few(mednli)
     before = torch.random.get_rng_state()

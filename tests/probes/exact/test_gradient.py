@@ -68,6 +68,7 @@ def test_a_pass_gives_the_gradient_of_the_mean_log_loss(
     }[folds]
     coordinates = Coordinates.of(features, 1, np.float64)
     assert (coordinates.stored is not None) == stored
+    assert coordinates.gathers == (not stored and kind in ("scattered", "pairs, built anew"))
     batch = Batch(coordinates, y, n_classes, [Fold(train, rows[-5:]) for train in trained], [[1.0]] * len(trained))
     problems = np.repeat(np.arange(len(trained)), 2)
     points = batch.start[problems] + rng.standard_normal(batch.start[problems].shape)
