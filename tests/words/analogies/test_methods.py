@@ -199,7 +199,7 @@ def near_ratios(rng: np.random.Generator, dimension: int, closeness: float, lean
 
 @given(
     seed=st.integers(0, 2**32 - 1), dimension=st.sampled_from([3, 17, 200]), closeness=st.floats(-8.0, 0.5),
-    lean=st.floats(0.0, 5.0), term_closeness=st.floats(-4.0, 1.0), method=st.sampled_from(["3cosmul", "3cosadd"]),
+    lean=st.floats(0.0, 5.0), term_closeness=st.floats(-4.0, 1.0), method=st.sampled_from(["3cosmul", "3cosadd", "pairwise-distance"]),
 )  # fmt: skip
 @settings(max_examples=examples(60), deadline=None)
 def test_what_is_called_surely_better_or_worse_is_so_in_float64(
@@ -210,7 +210,12 @@ def test_what_is_called_surely_better_or_worse_is_so_in_float64(
     # Terms near the candidates or opposite to them: ratios from tiny to huge, denominators near epsilon.
     a, b, c = rng.choice([-1.0, 1.0], (3, 5, 1)) * vectors[:5] + 10.0**term_closeness * rng.standard_normal((3, 5, dimension))
     candidates = Candidates.of(vectors)
-    score = RatioScore(candidates, a, b, c) if method == "3cosmul" else AdditiveScore(candidates, b - a, c)
+    scores_of = {
+        "3cosmul": lambda: RatioScore(candidates, a, b, c),
+        "3cosadd": lambda: AdditiveScore(candidates, b - a, c),
+        "pairwise-distance": lambda: DistanceScore(candidates, b - a, c),
+    }
+    score = scores_of[method]()
     counts, exemplars, queries, exact = count_all(score, 5, True)
     every = np.arange(600)
     for k in range(25):
