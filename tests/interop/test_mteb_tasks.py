@@ -19,9 +19,7 @@ from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.settings import Settings
-from medsenteval.statistics import mean_share_interval
-from medsenteval.statistics.intervals import share_interval
-from medsenteval.statistics.weighted_scores import Means
+from medsenteval.statistics import Means, mean_share_interval, share_interval
 from tests.conftest import lazily
 
 mteb = lazily("mteb")
@@ -99,6 +97,16 @@ def test_a_retrieval_task_keeps_the_score_of_every_query(retrieval: Any) -> None
     low, high = mean_share_interval(np.array(result.items["ndcg_at_10"]), confidence=0.95)
     assert (metric.low, metric.high) == (low, high)
     assert metric.low < 0.8 * metric.value
+
+
+def test_the_interval_of_a_mean_over_parts_has_the_error_of_each() -> None:
+    from medsenteval.interop.mteb_tasks import _interval
+
+    # Three queries in a part, two in the next, one in the last: the sample variances are 0.04 and 0.08.
+    values, parts = np.array([[0.4, 0.6, 0.8, 0.1, 0.5, 1.0]]), np.array([0, 0, 0, 1, 1, 2])
+    found = _interval(Means.of(values, parts), 19 / 30, Settings())
+    expected = share_interval(19 / 30, 6, confidence=0.95, variance=(0.04 / 3 + 0.08 / 2) / 9)
+    assert found == pytest.approx(expected)
 
 
 def test_paired_tests_take_mteb_tasks(retrieval: Any) -> None:

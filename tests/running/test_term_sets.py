@@ -65,14 +65,17 @@ def test_only_pairs_that_all_encoders_know_count(tmp_path: Path) -> None:
     assert any("3 of 6 pairs" in line for line in told)
     result = outcome.results[0]
     assert list(result.items["id"]) == [f"{NAME}:{i}" for i in (1, 3, 4)]
-    assert result.coverage["pairs_known"] == pytest.approx(5 / 6)
+    assert result.coverage == pytest.approx({"pairs_known": 5 / 6, "pairs_common": 1 / 2})
+    assert (result.synthetic, result.n_train, result.n_test, result.timings["read"]) == (False, 0, 3, 0.0)
+    assert (result.details["n_pairs"], result.details["n_common"]) == (6, 3)
+    assert list(result.details["measures"]) == ["fuzzy_jaccard"]
     assert result.metric("auc").value == roc_auc_score(result.items["gold"], result.items["similarity"])
     assert result.metric("acc").baseline == pytest.approx(200 / 3)
     assert result.senteval["acc"] == round(result.metric("acc").value, 2)
     right = np.array(result.items["gold"]) == np.array(result.items["predicted"])
     assert result.metric("acc").value == pytest.approx(100 * right.mean())
     assert [stored.task for stored in store.results()] == [f"terms-{NAME}"] * 2
-    assert "all 2 encoders" in " ".join(result.notes)
+    assert result.notes == ("3 of 6 pairs are known to all 2 encoders compared",)
     assert "fuzzy_jaccard" in outcome_table([outcome])
 
 
@@ -95,6 +98,16 @@ def test_every_measure_is_scored_and_compared(tmp_path: Path, counting: Counting
     table = measure_table(outcomes)
     assert table.count("words") == 10
     assert table.count("counting") == 4
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(6, 6), (5, 5)])
+def test_where_pairs_come_from_and_how_many_are_left_out_is_noted(counting: CountingEncoder, limit: int, kept: int) -> None:
+    [outcome] = evaluate_sets([SET], [counting], Settings(limit=limit), source="a made-up list", synthetic=True)
+    [result] = outcome.results
+    assert (result.synthetic, result.n_test, outcome.n_pairs) == (True, kept, kept)
+    limited = [f"limited to {limit} pairs: no score for publication"] if kept < len(PAIRS) else []
+    known = f"{kept} of {kept} pairs are known to all 1 encoders compared"
+    assert list(result.notes) == ["built from a made-up list", *limited, known]
 
 
 def test_wrong_choices_are_refused(tmp_path: Path, counting: CountingEncoder) -> None:

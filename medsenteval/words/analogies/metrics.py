@@ -92,8 +92,7 @@ def measure(score: Score, questions: Questions) -> Measures:
         raise ValueError("a question has no right answer among the candidates; drop it before")
     exemplars, queries = questions.exemplars[owners], questions.queries[owners]
     # One exemplar, query and answer may occur in several questions (baselines leave the exemplar or the query out).
-    n_queries = int(questions.queries.max()) + 1
-    keys = (exemplars.astype(np.int64) * n_queries + queries) * len(score.candidates) + answers.values
+    keys = (exemplars * len(questions.query_terms) + queries) * len(score.candidates) + answers.values
     _, first, where = np.unique(keys, return_index=True, return_inverse=True)
     ranks = rank_answers(score, exemplars[first], queries[first], answers.values[first])[where]
 

@@ -73,6 +73,25 @@ def test_a_step_follows_torchs_gradient(activation: str, tuned: bool) -> None:
         np.testing.assert_allclose(array, stepped, atol=2e-6)
 
 
+def test_weights_are_drawn_within_limits_and_biases_are_zero() -> None:
+    vectors, _, _ = corpus()
+    settings = TaggerSettings(window=5, hidden=40, capitals=True)
+    tagger = WindowTagger(settings, vectors, 4, np.random.default_rng(0))
+    words, capitals = tagger._parts
+    n_inputs = 5 * (vectors.shape[1] + capitals.table.shape[1])
+    drawn = (
+        (capitals.table, 0.05),
+        (words.weights, np.sqrt(6 / (n_inputs + 40))),
+        (capitals.weights, np.sqrt(6 / (n_inputs + 40))),
+        (tagger._out, np.sqrt(6 / (40 + 4))),
+    )
+    for values, limit in drawn:
+        assert -limit <= values.min() < -0.8 * limit
+        assert 0.8 * limit < values.max() <= limit
+    assert not tagger._bias.any()
+    assert not tagger._out_bias.any()
+
+
 def test_it_learns_and_gives_log_probabilities() -> None:
     vectors, windows, tags = corpus(2000)
     tagger = WindowTagger(TaggerSettings(hidden=60, learning_rate=0.1), vectors, 4, np.random.default_rng(1))
