@@ -102,11 +102,12 @@ def test_a_retrieval_task_keeps_the_score_of_every_query(retrieval: Any) -> None
 def test_the_interval_of_a_mean_over_parts_has_the_error_of_each() -> None:
     from medsenteval.interop.mteb_tasks import _interval
 
-    # Three queries in a part, two in the next, one in the last: the sample variances are 0.04 and 0.08.
-    values, parts = np.array([[0.4, 0.6, 0.8, 0.1, 0.5, 1.0]]), np.array([0, 0, 0, 1, 1, 2])
-    found = _interval(Means.of(values, parts), 19 / 30, Settings())
-    expected = share_interval(19 / 30, 6, confidence=0.95, variance=(0.04 / 3 + 0.08 / 2) / 9)
+    # Two queries in a part, ten in the next, one in the last: the sample variances are 0.5 and 0.24 * 10 / 9.
+    values, parts = np.array([[0.0, 1, *[0, 1, 1, 0, 1, 1, 0, 1, 0, 1], 1]]), np.repeat([0, 1, 2], [2, 10, 1])
+    found = _interval(Means.of(values, parts), 0.7, Settings())
+    expected = share_interval(0.7, 13, confidence=0.95, variance=(0.5 / 2 + 0.24 / 9) / 9)
     assert found == pytest.approx(expected)
+    assert found[0] < share_interval(0.7, 13, confidence=0.95)[0]
 
 
 def test_paired_tests_take_mteb_tasks(retrieval: Any) -> None:

@@ -199,7 +199,8 @@ def near_ratios(rng: np.random.Generator, dimension: int, closeness: float, lean
 
 @given(
     seed=st.integers(0, 2**32 - 1), dimension=st.sampled_from([3, 17, 200]), closeness=st.floats(-8.0, 0.5),
-    lean=st.floats(0.0, 5.0), term_closeness=st.floats(-4.0, 1.0), method=st.sampled_from(["3cosmul", "3cosadd", "pairwise-distance"]),
+    lean=st.floats(0.0, 5.0), term_closeness=st.floats(-4.0, 1.0),
+    method=st.sampled_from(["3cosmul", "3cosadd", "pairwise-distance"]),
 )  # fmt: skip
 @settings(max_examples=examples(60), deadline=None)
 def test_what_is_called_surely_better_or_worse_is_so_in_float64(
