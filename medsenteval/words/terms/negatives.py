@@ -164,7 +164,7 @@ def levenshtein_negatives(
     positives: Sequence[Pair],
     forbidden: KnownPairs,
     *,
-    legacy: bool = False,
+    legacy: bool,
     progress: Callable[[int], object] = lambda n_done: None,
 ) -> Negatives:
     """Pair the first term of each positive with the terms of the set that are nearest to it by Levenshtein distance.

@@ -113,7 +113,7 @@ def test_a_term_without_any_partner_is_reported() -> None:
     positives = [("a", "b"), ("a", "c")]
     found = random_negatives(positives, KnownPairs(positives))
     assert (found.pairs, found.unpaired) == ([], ["a", "a"])
-    assert levenshtein_negatives(positives, KnownPairs(positives)).unpaired == ["a", "a"]
+    assert levenshtein_negatives(positives, KnownPairs(positives), legacy=False).unpaired == ["a", "a"]
 
 
 def test_known_pairs_in_either_order() -> None:
