@@ -101,9 +101,9 @@ def test_commands_pack_verify_add_and_compare(results: list[Result], tmp_path: P
     for result in results[:2]:
         ResultStore(folder).save(result)
         ResultStore(folder).save(replace(result, encoder="other", encoder_identity="o", signature=result.signature + "o"))
-    bundle, board = tmp_path / "mine.results.zip", tmp_path / "board"
+    bundle, board = tmp_path / "mine.results.zip", tmp_path / "boards" / "ours"
     assert runner.invoke(main, ["results", "pack", "lexical", "-r", str(folder), "-o", str(bundle)]).exit_code == 0
-    theirs = tmp_path / "theirs.results.zip"
+    theirs = tmp_path / "packed" / "elsewhere" / "theirs.results.zip"
     assert runner.invoke(main, ["results", "pack", "other", "-r", str(folder), "-o", str(theirs)]).exit_code == 0
     verified = runner.invoke(main, ["results", "verify", str(bundle)])
     assert "unchanged; 2 result(s)" in verified.output

@@ -53,10 +53,10 @@ def test_open_sets_travel_and_restricted_ones_only_when_asked(tmp_path: Path) ->
     assert "left out MedNLI: credentialed: PhysioNet Credentialed Health Data License 1.5.0; add it with --restricted" in said
     names = set(json.loads(members(tmp_path / "open.zip")["bundle.json"])["sets"])
     assert names == {"RQE", "PubMed20K", "PICO", "BioC", "BIOSSES"}
-    code, said = run("export", str(tmp_path / "all.zip"), "--restricted")
+    code, said = run("export", str(tmp_path / "new" / "place" / "all.zip"), "--restricted")
     assert code == 0
-    assert len(json.loads(members(tmp_path / "all.zip")["bundle.json"])["sets"]) >= 10
-    terms = members(tmp_path / "all.zip")["LICENCES.txt"].decode()
+    assert len(json.loads(members(tmp_path / "new" / "place" / "all.zip")["bundle.json"])["sets"]) >= 10
+    terms = members(tmp_path / "new" / "place" / "all.zip")["LICENCES.txt"].decode()
     assert "MedNLI\n  access: credentialed\n  licence: PhysioNet" in terms
     code, said = run("export", str(tmp_path / "none.zip"), "MedNLI")
     assert code == 2

@@ -159,7 +159,7 @@ def test_errors_that_pass_are_tried_again_with_growing_pauses(server: Server, tm
     assert pauses == [1.0, 2.0, 0.0]  # the last one as the server's Retry-After asked
     server.serve("/file.bin", Page(CONTENT, errors=[500] * 9))
     with pytest.raises(DataError, match="answers 500 Internal Server Error, 4 times"):
-        fetch(download(url), tmp_path / "other", settings=settings, sleep=pauses.append)
+        fetch(download(url), tmp_path / "new" / "other", settings=settings, sleep=pauses.append)
 
 
 def test_redirects_are_followed_a_few_times_and_only_to_the_web(server: Server, tmp_path: Path) -> None:

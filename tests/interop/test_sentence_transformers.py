@@ -30,14 +30,14 @@ def test_metrics_are_those_of_evaluate_under_stable_names(model: Any, tmp_path: 
 
     evaluator = MedSentEvaluator(["BIOSSES", "C-STS"], settings=QUICK)
     model.train()
-    found = model.evaluate(evaluator, str(tmp_path / "out"))
+    found = model.evaluate(evaluator, str(tmp_path / "new" / "out"))
     assert model.training
     expected = medsenteval.evaluate(model.eval(), ["BIOSSES", "C-STS"], settings=QUICK, cache=False)
     metrics = {f"medsenteval_{result.task}_{m.name}": m.value for result in expected.values() for m in result.metrics}
     pearson = [result.metric("pearson").value for result in expected.values()]
     assert found == pytest.approx({**metrics, "medsenteval_mean": sum(pearson) / 2}, abs=1e-9)
     assert evaluator.primary_metric in found
-    (line,) = (tmp_path / "out" / "medsenteval_results.jsonl").read_text().splitlines()
+    (line,) = (tmp_path / "new" / "out" / "medsenteval_results.jsonl").read_text().splitlines()
     assert json.loads(line)["medsenteval_mean"] == found["medsenteval_mean"]
 
 

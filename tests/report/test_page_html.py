@@ -250,11 +250,11 @@ def test_a_folder_without_the_right_to_write_is_refused(tmp_path: Path, monkeypa
 
 
 def test_figures_command(stored: Path, tmp_path: Path) -> None:
-    done = invoke("figures", stored, "-o", tmp_path / "figures", "--format", "svg, PNG")
+    done = invoke("figures", stored, "-o", tmp_path / "new" / "figures", "--format", "svg, PNG")
     assert done.exit_code == 0, done.output
     assert "12 file(s)" in done.output
-    assert sorted(path.name for path in (tmp_path / "figures").glob("*.png"))[0] == "critical-difference.png"
-    refused = invoke("figures", stored, "-o", tmp_path / "figures", "--format", "gif")
+    assert sorted(path.name for path in (tmp_path / "new" / "figures").glob("*.png"))[0] == "critical-difference.png"
+    refused = invoke("figures", stored, "-o", tmp_path / "new" / "figures", "--format", "gif")
     assert refused.exit_code == 2
     assert "svg, png, pdf; got gif" in refused.output
 

@@ -36,7 +36,7 @@ def fill(path: Path, answers: dict[int, str]) -> Path:
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_a_sheet_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"sheet{suffix}"
+    path = tmp_path / "new" / "place" / f"sheet{suffix}"
     if suffix == ".xlsx":
         pytest.importorskip("openpyxl")
     key_path = write_sheet(SETS, path, per_label=5, seed=1)

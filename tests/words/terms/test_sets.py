@@ -78,7 +78,7 @@ def test_twenty_sets_hold_what_they_promise(tmp_path: Path, legacy: bool) -> Non
 
 def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     positives = families()
-    build(positives, tmp_path / "whole")
+    build(positives, tmp_path / "new" / "whole")
     calls = []
 
     def stop_later(*arguments: Any, **options: Any) -> Any:
@@ -94,7 +94,7 @@ def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path: Path, monkeypa
     build_sets(positives, tmp_path / "parts", notice="A notice.", announce=again.append)
     assert sum("finished before" in line for line in again) == 2
     for name in set_names():
-        assert (tmp_path / "parts" / name.file).read_bytes() == (tmp_path / "whole" / name.file).read_bytes()
+        assert (tmp_path / "parts" / name.file).read_bytes() == (tmp_path / "new" / "whole" / name.file).read_bytes()
 
 
 def test_two_builds_do_not_mix(tmp_path: Path) -> None:
