@@ -166,7 +166,8 @@ def test_only_common_items_are_tested() -> None:
 def test_items_stand_in_one_order_and_have_one_gold_answer(
     ids: list[str], gold: list[int] | None, found: list[list[str]] | str, turned: bool
 ) -> None:
-    items = [{"id": ["1", "2", "7"], "gold": [10, 20, 70]}, {"id": ids} | ({} if gold is None else {"gold": gold})]
+    others: dict[str, Any] = {"id": ids} if gold is None else {"id": ids, "gold": gold}
+    items = [{"id": ["1", "2", "7"], "gold": [10, 20, 70]}, others]
     results = {str(i): simulated_result("MEN", str(i), [], each, headline=("acc",)) for i, each in enumerate(items)}
     aligned = align_items(dict(reversed(results.items())) if turned else results)
     if isinstance(aligned, str):

@@ -211,12 +211,11 @@ def test_what_is_called_surely_better_or_worse_is_so_in_float64(
     # Terms near the candidates or opposite to them: ratios from tiny to huge, denominators near epsilon.
     a, b, c = rng.choice([-1.0, 1.0], (3, 5, 1)) * vectors[:5] + 10.0**term_closeness * rng.standard_normal((3, 5, dimension))
     candidates = Candidates.of(vectors)
-    scores_of = {
-        "3cosmul": lambda: RatioScore(candidates, a, b, c),
-        "3cosadd": lambda: AdditiveScore(candidates, b - a, c),
-        "pairwise-distance": lambda: DistanceScore(candidates, b - a, c),
-    }
-    score = scores_of[method]()
+    score: Score
+    if method == "3cosmul":
+        score = RatioScore(candidates, a, b, c)
+    else:
+        score = (AdditiveScore if method == "3cosadd" else DistanceScore)(candidates, b - a, c)
     counts, exemplars, queries, exact = count_all(score, 5, True)
     every = np.arange(600)
     for k in range(25):
