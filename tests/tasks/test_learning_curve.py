@@ -94,15 +94,16 @@ def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
     values = np.array([0.7, 0.9])
     metric = _accuracy(values, 50.0, 40)
     # Student's quantile for one degree of freedom is 6.48 times the normal one.
-    variance = 0.8 * 0.2 / 40 + 0.01 * (12.7062047 / 1.9599640) ** 2
+    of_draws = 0.01 * (12.7062047 / 1.9599640) ** 2
+    variance = 0.8 * 0.2 / 40 + of_draws
     assert (metric.low, metric.high) == pytest.approx(
         tuple(100 * end for end in share_interval(0.8, 0.16 / variance, confidence=0.95))
     )
     f1 = _mean_f1(np.array([1.0, 1.0]), 6.0, 50.0, 40)
     assert (metric.value, metric.baseline, metric.n, f1.value, f1.baseline, f1.n) == pytest.approx((80, 50, 40, 100, 50, 40))
     assert (f1.low, f1.high) == pytest.approx((100 * 2 * 0.025 ** (1 / 6) / (1 + 0.025 ** (1 / 6)), 100.0))
-    rare = _mean_f1(np.array([0.5, 0.5]), 1.0, 50.0, 40)
-    ends = f1_share_interval(0.5, 1.0, confidence=0.95, variance=0.5 * 0.5 * 1.5**2 / 2)
+    rare = _mean_f1(np.array([0.4, 0.6]), 1.0, 50.0, 40)
+    ends = f1_share_interval(0.5, 1.0, confidence=0.95, variance=0.5 * 0.5 * 1.5**2 / 2 + of_draws)
     assert (rare.low, rare.high) == pytest.approx(tuple(100 * end for end in ends))
 
 
