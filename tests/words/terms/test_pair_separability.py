@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from medsenteval.errors import DataError
-from medsenteval.running.term_sets import compare_rows
+from medsenteval.report.term_tables import _counts
+from medsenteval.running.term_sets import Comparison, compare_rows
 from medsenteval.statistics import bonferroni, mcnemar
 from medsenteval.words.terms.pair_separability import auc, best_threshold, cross_validated, score_separability
 from tests.conftest import examples
@@ -83,6 +84,10 @@ def test_comparisons_count_wins_like_pairwise_tests() -> None:
         better = sum(correct[row].mean() > correct[sum(pair) - row].mean() for pair in significant)
         assert (found[row].better, found[row].worse) == (better, len(significant) - better)
         assert found[row].better_holm >= found[row].better
-    assert found[4].superscript == "4"
-    assert found[0].superscript.startswith("-")
-    assert compare_rows(correct[:1])[0].superscript == ""
+    assert (found[4].better, found[4].worse) == (4, 0)
+    assert found[0].better == 0 < found[0].worse
+    assert compare_rows(correct[:1]) == [Comparison(0, 0, 0, 0)]
+
+
+def test_counts_of_beaten_encoders_are_said_as_in_the_paper() -> None:
+    assert [_counts(*pair) for pair in ((4, 0), (2, 1), (0, 3), (0, 0))] == ["4", "2/-1", "-3", ""]
