@@ -25,7 +25,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.features import Features
-from medsenteval.probes.senteval_loop import PENALTIES, SentEvalBackend
+from medsenteval.probes.senteval_backend import PENALTIES, SentEvalBackend
 from medsenteval.probes.training_settings import ClassifierSettings
 
 SEED = 1111

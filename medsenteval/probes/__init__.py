@@ -25,7 +25,7 @@ def choose_backend(settings: Settings, training: Mapping[str, Any]) -> Backend:
         from medsenteval.probes.exact.logistic import ExactBackend
 
         return ExactBackend(tolerance=settings.tolerance)
-    from medsenteval.probes.senteval_loop import SentEvalBackend
+    from medsenteval.probes.senteval_backend import SentEvalBackend
 
     return SentEvalBackend(_classifier_settings(settings, training), seed=settings.seed)
 

@@ -25,7 +25,7 @@ from medsenteval.support.arrays import Floats, Rows, Singles
 from medsenteval.support.cores import one_thread_per_product
 
 if TYPE_CHECKING:
-    from medsenteval.probes.senteval_networks import RandomStream
+    from medsenteval.probes.senteval_loop import RandomStream
 
 #: The grades that SentEval's model distributes its belief over.
 GRADES: Final = np.arange(1.0, 6.0)
@@ -107,7 +107,7 @@ def fit_softmax(
 ) -> RelatednessFit:
     """Train SentEval's relatedness model, whose random start takes torch, and predict the test rows."""
     import_extra("torch", "SentEval's relatedness regression (the option regression=ridge does without it)", "torch")
-    from medsenteval.probes.senteval_networks import RandomStream
+    from medsenteval.probes.senteval_loop import RandomStream
 
     _check(train, dev)
     stream = RandomStream(seed)

@@ -20,10 +20,10 @@ torch = pytest.importorskip("torch")
 from sklearn.model_selection import StratifiedKFold  # noqa: E402
 
 from medsenteval.errors import MissingExtraError, ProbeError, SettingsError  # noqa: E402
-from medsenteval.probes import senteval_networks as stacked  # noqa: E402
+from medsenteval.probes import senteval_loop as stacked  # noqa: E402
 from medsenteval.probes.backend import Backend, Fold  # noqa: E402
 from medsenteval.probes.features import Features  # noqa: E402
-from medsenteval.probes.senteval_loop import PENALTIES, SentEvalBackend  # noqa: E402
+from medsenteval.probes.senteval_backend import PENALTIES, SentEvalBackend  # noqa: E402
 from medsenteval.probes.training_settings import OPTIMISERS, ClassifierSettings, OptimiserChoice  # noqa: E402
 from tests.conftest import examples  # noqa: E402
 
@@ -399,7 +399,7 @@ def test_batched_equals_one_fold_at_a_time(nhid: int, monkeypatch: pytest.Monkey
     together, report = backend.score_grid(features, y, 3, folds, PENALTIES)
     alone = [backend.score_grid(features, y, 3, [fold], [penalty])[0][0, 0] for fold in folds for penalty in PENALTIES]
     np.testing.assert_allclose(together.ravel(), alone, atol=1e-12)
-    monkeypatch.setattr("medsenteval.probes.senteval_loop.STACK_BYTES", {"cpu": 1})
+    monkeypatch.setattr("medsenteval.probes.senteval_backend.STACK_BYTES", {"cpu": 1})
     in_turn, report_in_turn = backend.score_grid(features, y, 3, folds, PENALTIES)
     np.testing.assert_allclose(together, in_turn, atol=1e-12)
     assert report == report_in_turn
