@@ -21,7 +21,7 @@ from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result
-from tests.statistics.test_resampling import spearman_difference
+from tests.statistics.test_paired_bootstrap import spearman_difference
 
 RNG = np.random.default_rng(0)
 WORDS = [f"w{i}" for i in range(90)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -120,12 +121,15 @@ def test_the_file_is_official_and_holds_the_encoder_of_the_best_pass(mednli: Dat
     assert [path.name for path in tmp_path.iterdir()] == ["encoder.pkl"]
 
 
-def test_loss_and_accuracy_of_a_pass_are_means_over_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loss_and_accuracy_of_a_pass_are_means_over_all_pairs() -> None:
     logits = torch.tensor([[2.0, 0.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.5, 0.0], [0.0, 0.0, 0.5]])
     labels = torch.tensor([0, 1, 0, 2, 2])
-    pairs = infersent_training._Pairs(np.zeros((1, 1), dtype=np.float32), [], [], labels.numpy())
-    monkeypatch.setattr(infersent_training, "_classify", lambda network, pairs, batch: (logits[batch], labels[batch]))
-    found = infersent_training._pass_over(torch.nn.Linear(1, 1), pairs, np.array([3, 0, 4, 1, 2]), 2)
+
+    reader = SimpleNamespace(word_vectors=lambda side, batch, device: batch)
+    pairs: Any = SimpleNamespace(labels=labels.numpy(), sides=("premises", "hypotheses"), reader=reader)
+    network = torch.nn.Linear(1, 1)
+    network.forward = lambda premises, hypotheses: logits[premises]
+    found = infersent_training._pass_over(network, pairs, np.array([3, 0, 4, 1, 2]), 2)
     assert found == pytest.approx((float(torch.nn.functional.cross_entropy(logits, labels)), 60.0))
 
 
