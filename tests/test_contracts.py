@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medsenteval import registry
-from medsenteval.contracts import Dataset, Embeddings, Metric, RejectedRow, Result, Split, TokenVectors
+from medsenteval.contracts import Dataset, Embeddings, Metric, RejectedRow, Result, Split, TokenVectors, has_word_vectors
 from medsenteval.settings import Settings
 from tests.comparison.results_of import word_result
 
@@ -152,3 +152,18 @@ def test_a_score_on_a_part_says_so() -> None:
     assert repr(result()).endswith(", n 1>")
     assert result().to_json()["schema"] == 1
     assert result().metric("pearson").value == 0.25
+
+
+def test_word_vectors_are_those_of_encoders_that_say_so() -> None:
+    class Tokens:
+        name = identity = "tokens"
+
+        def encode(self, texts: Any) -> Any:
+            raise AssertionError("nothing is encoded here")
+
+        encode_tokens = encode
+
+    class Words(Tokens):
+        context_free = True
+
+    assert (has_word_vectors(Tokens()), has_word_vectors(Words())) == (False, True)

@@ -138,6 +138,10 @@ def test_subsets_that_cannot_be_made() -> None:
         subset_scores([result], {"other": 1.0})
     with pytest.raises(DataError, match="too many words have the same value"):
         subset_scores([result], dict.fromkeys(WORDS, 1.0))
+    # All words but one have the largest value: none would be above the limit.
+    highest = dict(zip(WORDS, (1.0, *(2.0 for _ in WORDS[1:])), strict=True))
+    with pytest.raises(DataError, match="too many words have the same value"):
+        subset_scores([result], highest, groups=2)
     with pytest.raises(DataError, match="one task's pairs; got no results"):
         subset_scores([], VALUES)
     with pytest.raises(DataError, match="do not keep the words"):

@@ -132,6 +132,10 @@ def test_a_transformers_model_is_what_its_specification_says(folder: Path, tmp_p
     fresh = transformers.BertModel(bare.config)
     fresh.config._name_or_path = ""
     assert as_encoder((fresh, tokenizer)).name.startswith("bert-")
+    for positions, longest in ((20, 20), (130, 128)):
+        fresh.config.max_position_embeddings = positions
+        sized: Any = as_encoder((transformers.BertModel(fresh.config), tokenizer))
+        assert sized.sees["max_length"] == longest
     with pytest.raises(EncoderError, match=r"no tokeniser for the BertModel.*give \(model, tokenizer\)"):
         as_encoder(fresh)
     with pytest.raises(EncoderError, match="cannot encode with a Linear"):

@@ -119,8 +119,13 @@ def test_broken_and_missing_sets(tmp_path: Path) -> None:
 
 def test_the_command_builds_snomed_sets_with_a_notice(tmp_path: Path) -> None:
     release = write_release(tmp_path / "snomed")
+    english = next(release.rglob("sct2_Description_Full-en_*.txt"))
+    (english.parent / english.name.replace("-en_", "-sv_")).write_bytes(english.read_bytes())
     out = tmp_path / "out"
-    run = CliRunner().invoke(main, ["terms", "build", "--snomed", str(release), "-o", str(out)])
+    build_them = ["terms", "build", "--snomed", str(release), "-o", str(out)]
+    assert "no Full file of descriptions in language 'de'" in CliRunner().invoke(main, [*build_them, "--language", "de"]).output
+    assert "no Snapshot file of concepts" in CliRunner().invoke(main, [*build_them, "--release", "Snapshot"]).output
+    run = CliRunner().invoke(main, build_them)
     assert run.exit_code == 0, run.output
     assert "do not pass these files on" in run.output.replace("\n", " ")
     assert "78,466" in run.output  # the published size stands beside ours
