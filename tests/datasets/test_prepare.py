@@ -89,9 +89,11 @@ def test_tar_gz_and_gz_will_do(write: Write, tmp_path: Path) -> None:
 
 
 def test_the_version_with_numbers_replaced_is_noticed(write: Write, tmp_path: Path) -> None:
-    folder = write({f"{name}.txt": ABSTRACT.replace("5", "@") for name in ("train", "dev", "test")})
-    found = prepared("PubMed20K", folder, root=tmp_path / "root", allow_incomplete=True)
-    assert any("numbers replaced by @" in note for note in found.notes)
+    for number, replaced in (("5", False), ("@", True)):
+        contents = {f"{name}.txt": ABSTRACT.replace("5", number) for name in ("train", "dev", "test")}
+        folder = write(contents, f"numbers-{replaced}")
+        found = prepared("PubMed20K", folder, root=tmp_path / f"root-{replaced}", allow_incomplete=True)
+        assert any("numbers replaced by @" in note for note in found.notes) == replaced
 
 
 def test_what_is_missing_is_named_and_nothing_is_written(write: Write, tmp_path: Path) -> None:

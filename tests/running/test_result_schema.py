@@ -61,6 +61,7 @@ def test_nothing_in_a_result_breaks_what_reads_it(tmp_path: Path) -> None:
         (("items", "relation"), [5] * 12, "items.relation: a list of texts"),
         (("items", "acc"), ["x"] * 12, "items.acc: a list of texts"),
         (("items", "tp_1"), ["x"] * 12, "items.tp_1: a list of texts"),
+        (("items", "tp_1"), [1] * 12, "tp_, fp_ and fn_ of each run are expected"),
         (("items", "own"), ["x", 1] * 6, "items.own: a list of texts"),
         (("items", "own"), [True] * 12, "items.own: a list of texts"),
         (("items", "own"), ["x"] * 11, "items.own: as many values as ids"),

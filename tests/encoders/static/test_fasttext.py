@@ -168,6 +168,7 @@ def test_wrong_and_cut_files_are_named_at_once(tiny: Path, tmp_path: Path) -> No
         (content[:4] + struct.pack("<i", 13) + content[8:], "version 13"),
         (sent2vec, "BioSentVec"),
         (quantised, "quantised"),
+        (content[:84] + struct.pack("<q", 3) + content[92:], "quantised"),  # only these have pruned entries
     ]:
         path.write_bytes(changed)
         with pytest.raises(EncoderError, match=message):

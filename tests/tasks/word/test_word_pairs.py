@@ -212,6 +212,10 @@ def test_too_few_known_pairs_are_an_error(write: Write) -> None:
     dataset = read("Bio-SimLex", write({"Bio-SimLex.txt": "a\tb\t1\n"}))
     with pytest.raises(DataError, match="knows both words of 1 of 1 pairs; at least 5"):
         task.evaluate(task, dataset, Embeddings(np.ones((2, 2), dtype=np.float32), {"a": 0, "b": 1}), Settings())
+    just_enough = read("Bio-SimLex", write({"Bio-SimLex.txt": "".join(f"w{i}\tw{i + 1}\t{i}\n" for i in range(5))}))
+    vectors = np.random.default_rng(0).random((6, 2), dtype=np.float32)
+    embeddings = Embeddings(vectors, {f"w{i}": i for i in range(6)})
+    assert task.evaluate(task, just_enough, embeddings, Settings()).n_test == 5
 
 
 def test_every_biomedical_set_has_a_sample() -> None:
