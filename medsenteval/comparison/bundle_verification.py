@@ -34,9 +34,9 @@ def recomputed_score(result: Result, metric: Metric) -> float | None:
     items = result.items
     if "predicted_1" in items:
         return _entity_rate(items, metric.name)
-    if metric.name in ("kendall", "mse") and "predicted" in items:
+    if metric.name == "kendall" and "predicted" in items:
         predicted, gold = (np.array(items[name], dtype=np.float64) for name in ("predicted", "gold"))
-        return float(np.mean((predicted - gold) ** 2)) if metric.name == "mse" else correlation("kendall", predicted, gold)[0]
+        return correlation("kendall", predicted, gold)[0]
     try:
         score = weighted_score(metric.name, result, [items])
     except UnknownNameError:  # F1 of a task that is not known here has no positive label
