@@ -101,10 +101,14 @@ class DaskExecutor(Executor):
             future = self._client.submit(_guarded_by_dask, unit, *sent, pure=False)
             future.add_done_callback(lambda _: done.set())
             while not done.wait(_SECONDS_BETWEEN_LOOKS):
-                if self.closed or ended.is_set():
+                if ended.is_set() and not self.closed:
                     # Dask need not try it any more: it may kill workers too.
                     future.cancel()
+                if self.closed or ended.is_set():
                     raise Stopped
+            if self.closed:
+                # The client that closes ends its futures, and would never answer what is asked of them.
+                raise Stopped
             found: Outcome = future.result()
             return found
         except Exception as error:
