@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Floats, Rows
@@ -90,14 +91,18 @@ class SignPlanes:
 
 
 def _packed(ranks: NDArray[np.signedinteger]) -> Words:
-    """Compare every two coordinates once: each with those 1, 2, ... places on."""
+    """Compare every two coordinates once: each with those 1, 2, ... places on, around the end, up to half of the way."""
     n, dimension = ranks.shape
+    full, half = (dimension - 1) // 2, dimension // 2
     bits = np.zeros((n, 64 * _n_words(dimension)), dtype=np.bool_)
-    begin = 0
-    for step in range(1, dimension):
-        end = begin + dimension - step
-        np.greater(ranks[:, step:], ranks[:, :-step], out=bits[:, begin:end])
-        begin = end
+    around = np.concatenate([ranks, ranks], axis=1)
+    if full:
+        shifted = sliding_window_view(around, dimension, axis=1)[:, 1 : full + 1]
+        # Splitting the last axis makes a view, so this writes into ``bits``.
+        np.greater(shifted, ranks[:, None, :], out=bits[:, : full * dimension].reshape(n, full, dimension))
+    if half > full:
+        # In an even number of coordinates those half-way round meet twice; the first half of them is enough.
+        bits[:, full * dimension : full * dimension + half] = around[:, half:dimension] > ranks[:, :half]
     return np.packbits(bits, axis=1).view(np.uint64)
 
 

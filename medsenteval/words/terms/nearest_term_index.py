@@ -3,11 +3,11 @@
 For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so
 that whoever draws among equals draws from the same terms as a search over all pairs would give.
 
-How: a term's neighbours in the two lists sorted by letters, from the front and from the back, give a first limit. Terms are
-kept in order of length, so that only some lengths can be within that limit; numbers of characters bound the distance from below
-and rule out most of these. The rest are measured, as far as the limit allows (see ``search_kernels``). A larger list has nearer
-terms and so lower limits: each term then leaves a smaller share of the list to be measured, and the whole search grows by less
-than the square.
+How: a term's neighbours in a few sorted lists (see ``sorted_lists``) give a first limit that is mostly the final one or nearly
+so. Terms are kept in order of length, so that only some lengths can be within that limit; numbers of characters and of pairs
+of characters bound the distance from below and rule out nearly all of these (see ``lower_bounds``). The rest are measured, as
+far as the limit allows (see ``search_kernels``). A larger list has nearer terms and so lower limits: each term then leaves a
+smaller share of the list to be measured, and the whole search grows by less than the square.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ class NearestTermIndex:
     """An index over different non-empty texts; texts are compared as they are, so lower them first if case must not count."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        kernels = "medsenteval.words.terms.search_kernels"
-        self._kernels = import_extra(kernels, "the nearest-term search", "terms", "numba")
+        needs = ("the nearest-term search", "terms", "numba")
+        self._kernels = import_extra("medsenteval.words.terms.search_kernels", *needs)
+        self._bounds = import_extra("medsenteval.words.terms.lower_bounds", *needs)
+        self._neighbours = import_extra("medsenteval.words.terms.sorted_lists", *needs)
         if len(set(texts)) != len(texts) or not all(texts):
             raise ValueError("the index needs texts that differ and are not empty")
         self._texts = texts
@@ -70,10 +72,10 @@ class NearestTermIndex:
         codes, n_characters = _encode(texts)
         lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        orders = np.array([sorted(range(len(texts)), key=keys.__getitem__) for keys in (texts, [text[::-1] for text in texts])])
         return (
             codes, n_characters, starts, np.searchsorted(lengths, np.arange(lengths[-1] + 2)),
-            self._kernels.count_characters(codes, starts), orders, np.argsort(orders, axis=1),
+            self._bounds.count_characters(codes, starts), self._bounds.mark_pairs(codes, starts),
+            *self._neighbours.sort_in_many_ways(texts, codes, starts),
         )  # fmt: skip
 
     def search(

@@ -1,8 +1,4 @@
-"""The compiled search for nearest terms: a lower bound of the Levenshtein distance, and the distance itself where it is low.
-
-One edit takes at most one character away and adds at most one. So the numbers of each character differ by at most 2 d - g in
-all between terms at distance d whose lengths differ by g (the bag distance of Bartolini, Ciaccia and Patella 2002). That stays
-true where several characters count as one and where counts stop at a highest number.
+"""The compiled search for nearest terms: lower bounds, and the distance itself for what they leave.
 
 Distances are computed by Myers' bit-parallel algorithm (1999) in Hyyrö's form (2003): a word holds the vertical differences of
 one column of the table of distances, and a few operations lead to the next column. The distance is counted along the diagonal
@@ -16,61 +12,47 @@ from typing import Final
 import numpy as np
 
 from medsenteval.support.compiling import compiled_loop
+from medsenteval.words.terms.lower_bounds import keep_by_characters, keep_by_pairs
 
-#: Neighbours on each side in a sorted list that give the first limit.
-_REACH: Final = 12
-#: Characters that are counted; the last one stands for all rarer ones too.
-_COUNTED: Final = 24
-#: Counts stop here, so that the sum of all differences fits into a byte.
-_HIGHEST: Final = 255 // _COUNTED
-#: Terms that are skipped together when none of them is near enough.
-_BLOCK: Final = 64
-
-
-@compiled_loop
-def count_characters(codes, starts):  # type: ignore[no-untyped-def]
-    """Return how often each character comes in each term: a row for each character, which are numbered by frequency."""
-    counts = np.zeros((_COUNTED, len(starts) - 1), dtype=np.uint8)
-    for term in range(len(starts) - 1):
-        for place in range(starts[term], starts[term + 1]):
-            character = min(np.int64(codes[place]), _COUNTED - 1)
-            counts[character, term] += counts[character, term] < _HIGHEST
-    return counts
+#: Neighbours on each side in a sorted list that give the first limit; more of them where that is not low: a search up to a
+#: high limit takes so much longer that looking further pays.
+_REACH: Final = 8
+_FAR_REACH: Final = 32
+_LOW: Final = 12
+#: Diagonals that ``_measure_together`` follows: it serves for limits below.
+_BAND: Final = 32
+#: Terms that it measures side by side, and the columns between two looks at whether all of them are beyond the limit.
+_TOGETHER: Final = 32
+_COLUMNS: Final = 4
 
 
 @compiled_loop
-def keep_by_characters(counts, query, begin, end, most, differing, near):  # type: ignore[no-untyped-def]
-    """Put the terms from ``begin`` to ``end`` whose numbers of characters differ by at most ``most`` from those of the query
-    into ``near``; return how many these are. ``differing`` has room for a number for each term.
+def _set_masks(masks, windows, codes, begin, end):  # type: ignore[no-untyped-def]
+    """Note at which places of the query each character stands: in words of 64 places, and in windows of ``_BAND`` places.
 
-    The two inner loops over all terms are plain enough for the compiler to handle 32 terms at a time.
+    Bit b of window w tells of place w - (_BAND - 1) + b.
     """
-    n_terms = end - begin
-    differing[:n_terms] = 0
-    for character in range(len(counts)):
-        row, own = counts[character, begin:end], counts[character, query]
-        for i in range(n_terms):
-            differing[i] += row[i] - own if row[i] > own else own - row[i]
-    n_near = 0
-    for block in range(0, n_terms, _BLOCK):
-        block_end = min(block + _BLOCK, n_terms)
-        least = differing[block]
-        for i in range(block, block_end):
-            least = min(least, differing[i])
-        if least <= most:
-            for i in range(block, block_end):
-                # Written in any case and kept if near enough: a branch here would mostly be predicted wrongly.
-                near[n_near] = begin + i
-                n_near += np.int64(differing[i] <= most)
-    return n_near
+    for place in range(end - begin):
+        character = codes[begin + place]
+        masks[place >> 6, character] |= np.uint64(1) << np.uint64(place & 63)
+        for back in range(_BAND):
+            windows[place + back, character] |= np.uint32(1) << np.uint32(_BAND - 1 - back)
+
+
+@compiled_loop
+def _clear_masks(masks, windows, codes, begin, end):  # type: ignore[no-untyped-def]
+    for place in range(end - begin):
+        character = codes[begin + place]
+        masks[place >> 6, character] = 0
+        for back in range(_BAND):
+            windows[place + back, character] = 0
 
 
 @compiled_loop
 def _measure(masks, length, codes, begin, end, limit, horizontal):  # type: ignore[no-untyped-def]
     """Return the distance of the query to a term, or a number above ``limit`` if it is above.
 
-    ``masks`` says at which places of the query each character stands, in words of 64 places. Goes through the columns once for
-    each 64 rows; ``horizontal`` hands the differences along the last row on to the next 64.
+    Goes through the columns once for each 64 rows; ``horizontal`` hands the differences along the last row on to the next 64.
     """
     one = np.uint64(1)
     longer = length - (end - begin)
@@ -95,6 +77,47 @@ def _measure(masks, length, codes, begin, end, limit, horizontal):  # type: igno
                 if distance > limit:
                     return distance
     return distance
+
+
+@compiled_loop
+def _measure_together(  # type: ignore[no-untyped-def]
+    windows, length, codes, starts, terms, first, n, width, limit, begins, work, distances
+):
+    """Put the distances of the query to the terms from place ``first`` on, ``_TOGETHER`` of n terms, into ``distances``; any
+    number above ``limit``, which is below ``_BAND``, may stand for a distance above it. All are of ``width`` characters.
+
+    A path of at most ``limit`` edits through the table stays on ``limit`` + 1 diagonals around the one that ends in the last
+    cell. So one short word is enough for terms of any length; it moves down by one row with every column. Above the first row
+    the table goes on as if no character matched: cells there do not lower the ones that count. The compiler handles several
+    terms at a time in the second of the inner loops; in one loop with the look-ups it would not.
+    """
+    distance, plus, minus, matches = work[0], work[1], work[2], work[3]
+    one = np.uint32(1)
+    longer = length - width
+    top = (longer - (_BAND - 1)) >> 1
+    last = np.uint32(longer - top)
+    for i in range(_TOGETHER):
+        begins[i] = starts[terms[min(first + i, n - 1)]]
+        distance[i], plus[i], minus[i] = max(longer, 0), np.uint32(0xFFFFFFFF) << np.uint32(-top), 0
+    for place in range(width):
+        window = windows[top + _BAND - 1 + place]
+        for i in range(_TOGETHER):
+            matches[i] = window[codes[begins[i] + place]]
+        for i in range(_TOGETHER):
+            diagonal = np.uint32((((matches[i] & plus[i]) + plus[i]) ^ plus[i]) | matches[i] | minus[i])
+            horizontal_plus = np.uint32(minus[i] | ~(diagonal | plus[i]))
+            below = diagonal >> one
+            plus[i] = np.uint32((diagonal & plus[i]) | ~(below | horizontal_plus))
+            minus[i] = np.uint32(horizontal_plus & below)
+            distance[i] += ((diagonal >> last) & one) ^ one
+        if place % _COLUMNS == _COLUMNS - 1:
+            least = distance[0]
+            for i in range(1, _TOGETHER):
+                least = min(least, distance[i])
+            if least > limit:
+                break
+    for i in range(first, min(first + _TOGETHER, n)):
+        distances[i] = distance[i - first]
 
 
 @compiled_loop
@@ -123,41 +146,45 @@ def _keep_hits(hits, n_hits, stamp, terms, distances, n, limit, wanted, seen, ta
 
 @compiled_loop
 def search_terms(  # type: ignore[no-untyped-def]
-    queries, wanted, excluded_starts, excluded, codes, n_characters, starts, length_starts, counts, orders, ranks
+    queries, wanted, excluded_starts, excluded, codes, n_characters, starts, length_starts, counts, marks, orders, ranks
 ):
     """Return rows (number of the query, distance, term): all terms up to the distance at which ``wanted`` are reached.
 
     Terms are in order of length; those of length l are ``length_starts[l]`` to ``length_starts[l + 1]``. A query must be among
     what is excluded for it. Loops stand where NumPy would have a slice: they compile in a fraction of the time.
     """
-    longest, n_near = len(length_starts) - 2, 2 * _REACH + 1
+    longest, n_near = len(length_starts) - 2, 2 * _FAR_REACH + 1
     for length in range(longest + 1):
         n_near = max(n_near, length_starts[length + 1] - length_starts[length] + 1)
     differing, near = np.empty(n_near, dtype=np.uint8), np.empty(n_near, dtype=np.int32)
     distances = np.empty(n_near, dtype=np.int64)
     masks = np.zeros(((longest + 63) >> 6, n_characters), dtype=np.uint64)
+    windows = np.zeros((longest + _BAND, n_characters), dtype=np.uint32)
     horizontal, tally = np.empty(longest, dtype=np.int8), np.empty(longest + 1, dtype=np.int64)
+    begins, work = np.empty(_TOGETHER, dtype=np.int64), np.empty((4, _TOGETHER), dtype=np.uint32)
     # The number of the query, from one on, by which a term was excluded or measured last.
     seen = np.zeros(len(starts) - 1, dtype=np.int32)
     hits, n_hits = np.empty((4096, 3), dtype=np.int32), 0
     for number in range(len(queries)):
         query, stamp, limit, first_hit = queries[number], number + 1, longest, n_hits
         length = starts[query + 1] - starts[query]
-        for place in range(length):
-            masks[place >> 6, codes[starts[query] + place]] |= np.uint64(1) << np.uint64(place & 63)
+        _set_masks(masks, windows, codes, starts[query], starts[query + 1])
         tally[:] = 0
         for i in range(excluded_starts[number], excluded_starts[number + 1]):
             seen[excluded[i]] = stamp
         # First what is near in sorted lists, so that the limit is low from the start.
-        for which in range(len(orders)):
-            n, rank = 0, ranks[which, query]
-            for place in range(max(rank - _REACH, 0), min(rank + _REACH + 1, orders.shape[1])):
-                term = orders[which, place]
-                if seen[term] != stamp:
-                    near[n] = term
-                    distances[n] = _measure(masks, length, codes, starts[term], starts[term + 1], limit, horizontal)
-                    n += 1
-            hits, n_hits, limit = _keep_hits(hits, n_hits, stamp, near, distances, n, limit, wanted[number], seen, tally)
+        for reach in (_REACH, _FAR_REACH):
+            if reach == _FAR_REACH and limit <= _LOW:
+                break
+            for which in range(len(orders)):
+                n, rank = 0, ranks[query, which]
+                for place in range(max(rank - reach, 0), min(rank + reach + 1, orders.shape[1])):
+                    term = orders[which, place]
+                    if seen[term] != stamp:
+                        near[n] = term
+                        distances[n] = _measure(masks, length, codes, starts[term], starts[term + 1], limit, horizontal)
+                        n += 1
+                hits, n_hits, limit = _keep_hits(hits, n_hits, stamp, near, distances, n, limit, wanted[number], seen, tally)
         # Then all that the limit leaves, terms of similar length first.
         for step in range(2 * longest):
             gap = (step + 1) >> 1
@@ -167,14 +194,18 @@ def search_terms(  # type: ignore[no-untyped-def]
             n = keep_by_characters(
                 counts, query, length_starts[other], length_starts[other + 1], 2 * limit - gap, differing, near
             )
-            for i in range(n):
-                distances[i] = _measure(masks, length, codes, starts[near[i]], starts[near[i] + 1], limit, horizontal)
+            n = keep_by_pairs(marks, query, near, n, 4 * limit - gap)
+            if limit < _BAND:
+                for i in range(0, n, _TOGETHER):
+                    _measure_together(windows, length, codes, starts, near, i, n, other, limit, begins, work, distances)
+            else:
+                for i in range(n):
+                    distances[i] = _measure(masks, length, codes, starts[near[i]], starts[near[i] + 1], limit, horizontal)
             hits, n_hits, limit = _keep_hits(hits, n_hits, stamp, near, distances, n, limit, wanted[number], seen, tally)
         kept = first_hit
         for i in range(first_hit, n_hits):
             hits[kept, 0], hits[kept, 1], hits[kept, 2] = hits[i, 0], hits[i, 1], hits[i, 2]
             kept += np.int64(hits[i, 1] <= limit)
         n_hits = kept
-        for place in range(length):
-            masks[place >> 6, codes[starts[query] + place]] = 0
+        _clear_masks(masks, windows, codes, starts[query], starts[query + 1])
     return hits[:n_hits]

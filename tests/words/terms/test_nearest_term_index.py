@@ -77,8 +77,8 @@ def test_long_terms_cross_the_words_of_the_algorithm(length: int) -> None:
 
 @given(st.integers(0, 1 << 32))
 @settings(max_examples=examples(150), deadline=None)
-def test_far_terms_are_found(seed: int) -> None:
-    """Long terms of few letters with limits from low to high, lengths from alike to far apart."""
+def test_far_terms_cross_the_width_of_the_band(seed: int) -> None:
+    """Long terms of few letters with limits from far below the band's width to above it, lengths from alike to far apart."""
     rng = random.Random(seed)
     alphabet = rng.choice(["ab", "abcdef", "abcdefghijklmnopqrstuvwxyz "])
     base = rng.choices(alphabet, k=rng.randint(1, 110))
@@ -132,7 +132,7 @@ def test_thousands_of_names_with_many_wanted_and_excluded() -> None:
 @settings(max_examples=examples(300), deadline=None)
 def test_lower_bounds_are_never_too_high(first: str, second: str) -> None:
     """Characters that share a count, here all from the third on, and counts that are full must not matter."""
-    from medsenteval.words.terms.search_kernels import _COUNTED, _HIGHEST, count_characters
+    from medsenteval.words.terms.lower_bounds import _COUNTED, _HIGHEST, count_characters, mark_pairs
 
     starts = np.array([0, len(first), len(first) + len(second)])
     codes = np.array([" abcé".index(character) for character in first + second], dtype=np.uint16)
@@ -142,22 +142,68 @@ def test_lower_bounds_are_never_too_high(first: str, second: str) -> None:
         assert np.abs(one - other).sum() <= 2 * distance - gap
         if shift == 0:
             assert one[:5].tolist() == [min(first.count(character), _HIGHEST) for character in " abcé"]
+    one, other = mark_pairs(codes, starts)
+    assert np.bitwise_count(one ^ other).sum() <= 4 * distance - gap
+
+
+@pytest.mark.parametrize("text", ["aaaaaaaaaa", "abababab", "abcabcabca", "aabbaabb", "ab", "a"])
+def test_each_pair_of_characters_is_marked_once_for_each_time(text: str) -> None:
+    """Repeated pairs have marks of their own, the same ones in every term and whatever pairs stand between."""
+    from medsenteval.words.terms.lower_bounds import mark_pairs
+
+    def marks(term: str) -> np.ndarray:
+        codes = np.array([ord(character) for character in term], dtype=np.uint16)
+        return np.asarray(mark_pairs(codes, np.array([0, len(term)]))[0])
+
+    assert np.bitwise_count(marks(text)).sum() == len(text) - 1
+    longer = marks(text + "a")
+    assert np.array_equal(longer & marks(text), marks(text))
+    behind = marks(f"x{text}")
+    assert np.array_equal(behind & marks(text), marks(text))
 
 
 def test_lower_bounds_keep_what_they_say() -> None:
-    """The compiled filter keeps the very terms whose counts differ by no more than allowed."""
+    """The compiled filters keep the very terms whose counts and marks differ by no more than allowed."""
     from benchmarks.morphemes import invented_names
-    from medsenteval.words.terms.search_kernels import count_characters, keep_by_characters
+    from medsenteval.words.terms.lower_bounds import count_characters, keep_by_characters, keep_by_pairs, mark_pairs
 
     texts = invented_names(700, seed=2)
     starts = np.cumsum([0, *map(len, texts)])
     codes = np.unique(np.frombuffer("".join(texts).encode("utf-16-le"), dtype=np.uint16), return_inverse=True)[1]
-    counts = count_characters(codes.astype(np.uint16), starts)
+    counts, marks = count_characters(codes.astype(np.uint16), starts), mark_pairs(codes.astype(np.uint16), starts)
     differing = np.abs(counts[:, 100:].astype(np.int64) - counts[:, [3]]).sum(axis=0)
+    bits = np.bitwise_count(marks ^ marks[3]).sum(axis=1)
     near = np.zeros(701, dtype=np.int32)
     for most in np.percentile(differing, (0, 20, 50, 100)).astype(int):
         n = keep_by_characters(counts, 3, 100, 700, most, np.empty(700, dtype=np.uint8), near)
-        assert near[:n].tolist() == (100 + np.flatnonzero(differing <= most)).tolist()
+        expected = 100 + np.flatnonzero(differing <= most)
+        assert near[:n].tolist() == expected.tolist()
+        allowed = int(np.median(bits))
+        n = keep_by_pairs(marks, 3, near, n, allowed)
+        assert near[:n].tolist() == expected[bits[expected] <= allowed].tolist()
+    # Names have pairs of their own: hashing them to bits must not make most of them alike.
+    assert bits[100:].mean() > 20
+
+
+def test_sorted_lists_bring_near_terms_together() -> None:
+    """Each list holds every term once, and among the neighbours there is mostly one that is as near as any."""
+    from rapidfuzz.process import cdist
+
+    from benchmarks.morphemes import invented_names
+    from medsenteval.words.terms.sorted_lists import sort_in_many_ways
+
+    texts = [name.lower() for name in invented_names(1000, seed=6)]
+    codes = np.frombuffer("".join(texts).encode("utf-16-le"), dtype=np.uint16)
+    orders, ranks = sort_in_many_ways(texts, codes, np.cumsum([0, *map(len, texts)]))
+    assert orders[0].tolist() == sorted(range(1000), key=texts.__getitem__)
+    for which, order in enumerate(orders):
+        assert order[ranks[:, which]].tolist() == list(range(1000))
+    distances = cdist(texts, texts, scorer=Levenshtein.distance, dtype=np.int64)
+    np.fill_diagonal(distances, 10_000)
+    steps = [(which, step) for which in range(len(orders)) for step in (-2, -1, 1, 2)]
+    around = np.stack([orders[which, np.clip(ranks[:, which] + step, 0, 999)] for which, step in steps], axis=1)
+    hits = np.take_along_axis(distances, around, axis=1).min(axis=1) == distances.min(axis=1)
+    assert hits.mean() > 0.6
 
 
 def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,11 +221,14 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python functions behind the compiled ones find the same, and never look beyond the end of an array."""
+    from medsenteval.words.terms import lower_bounds, sorted_lists
     from medsenteval.words.terms import search_kernels as kernels
 
-    for name, compiled in vars(kernels).copy().items():
-        if hasattr(compiled, "py_func"):
-            monkeypatch.setattr(kernels, name, compiled.py_func)
+    for module in (lower_bounds, kernels, sorted_lists):
+        for name, compiled in vars(module).copy().items():
+            if hasattr(compiled, "py_func"):
+                monkeypatch.setattr(module, name, compiled.py_func)
+    monkeypatch.setattr(kernels, "_TOGETHER", 4)
     rng = random.Random(0)
     texts = ["heart attack", "heart attacks", "hart attack", "a" * 70 + "b" * 10, "a" * 69 + "cb" * 6]
     texts += sorted({"".join(rng.choices("abc", k=rng.randint(1, 6))) for _ in range(20)})
@@ -192,8 +241,8 @@ def test_more_of_a_character_than_are_counted() -> None:
     check(texts, [2] * len(texts), [[] for _ in texts])
 
 
-def test_terms_much_longer_than_a_machine_word() -> None:
-    """Low and high limits, in terms that no single machine word holds."""
+def test_terms_much_longer_than_the_band() -> None:
+    """Limits above and below the width of the band, in words that no single machine word holds."""
     rng = random.Random(7)
     texts = sorted({"".join(rng.choices("ab", weights=(n % 5 + 1, 1), k=110 + 3 * n)) for n in range(60)})
     check(texts, [2] * len(texts), [[] for _ in texts])
