@@ -86,8 +86,8 @@ def _runs(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):
-        pass
+    except (PermissionError, OverflowError):  # another user's, or a number that no process here has
+        return True
     return True
 
 
