@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ class Copy:
 
     ``kind`` is what their columns make (``reading.columns``); ``columns`` has the names that a role's column goes by beside the
     usual ones, the best first; ``means`` has sets of columns whose mean is the score. Without ``splits`` all rows are one.
+    ``numbering`` returns the names of labels that are numbers, given how many rows have each, or None.
     """
 
     kind: str
@@ -41,6 +43,7 @@ class Copy:
     means: tuple[tuple[str, ...], ...] = ()
     splits: tuple[str, ...] = ()
     grouped_by_text: bool = False
+    numbering: Callable[[Mapping[int, int]], Sequence[str] | None] | None = None
 
 
 def split_of(name: str) -> str | None:
@@ -92,10 +95,11 @@ def read_copy(builder: DatasetBuilder, copy: Copy, *names: str) -> None:
         reasons += [f"no table is the split {split}" for split in copy.splits if split not in dict(parts)]
     if not parts or (copy.splits and "" not in dict(parts) and not set(copy.splits) <= dict(parts).keys()):
         raise builder.missing(*names, reasons=reasons)
+    label_names = _numbered(builder, [tables[path] for _, path in parts], copy)
     for part, path in parts:
         builder.opened(path)
         builder.notes += tables[path].table.notes
-        _read_rows(builder, path, tables[path], part, copy)
+        _read_rows(builder, path, tables[path], part, copy, label_names)
     for split in copy.splits:
         builder.split(split)  # without rows it is an error
 
@@ -133,8 +137,34 @@ def _fit(table: Table, copy: Copy) -> _Fitting:
     raise DataError(f"{table.name} has the columns {listed}, which do not make {_MAKE[copy.kind]}")
 
 
-def _read_rows(builder: DatasetBuilder, file: Path, fitting: _Fitting, part: str, copy: Copy) -> None:
-    classes = fitting.table.classes.get(fitting.of.get("label", ""), ())
+def _numbered(builder: DatasetBuilder, tables: Sequence[_Fitting], copy: Copy) -> Sequence[str]:
+    """Return the names of labels that are numbers without names; none if they are names."""
+    if copy.numbering is None:
+        return ()
+    counts: Counter[int] = Counter()
+    for each in tables:
+        if each.of["label"] in each.table.classes:
+            return ()
+        for _, cells in each.table.pick([each.of["label"]]):
+            if isinstance(cells, tuple) and cells[0] is not None:
+                text = str(cells[0]).strip()
+                if not re.fullmatch("[0-9]{1,3}", text):
+                    return ()
+                counts[int(text)] += 1
+    names = copy.numbering(counts)
+    if names is None:
+        listed = ", ".join(f"{number} in {count:,} rows" for number, count in sorted(counts.items()))
+        raise DataError(
+            f"{builder.name}: {tables[0].table.name}: its labels are numbers ({listed}), and their frequencies fit no "
+            f"numbering of {', '.join(builder.labels)} that is known; write the names"
+        )
+    return names
+
+
+def _read_rows(
+    builder: DatasetBuilder, file: Path, fitting: _Fitting, part: str, copy: Copy, label_names: Sequence[str]
+) -> None:
+    classes = fitting.table.classes.get(fitting.of.get("label", ""), label_names)
     for number, cells in fitting.table.pick([*fitting.of.values(), *fitting.mean]):
         if isinstance(cells, str):
             if cells != BLANK:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_abstracts
@@ -10,13 +12,27 @@ from medsenteval.tasks.reading.task_facts import file_task
 
 LABELS = ("BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS")
 SPLITS = ("train", "dev", "test")
+#: Labels from the most to the least frequent, in all three splits of both editions.
+_BY_FREQUENCY = ("METHODS", "RESULTS", "CONCLUSIONS", "BACKGROUND", "OBJECTIVE")
 #: The larger edition, of which this one is a part.
 LARGE = "200k"
-#: The model hub's copies: labels as names, or as numbers beside them, with or without the abstract's id.
+
+
+def _numbering(counts: Mapping[int, int]) -> Sequence[str] | None:
+    """Return the order of labels, alphabetical or ours, under which the counts have the known order."""
+    by_count = sorted(counts, key=lambda number: -counts[number])
+    for names in (sorted(LABELS), LABELS):
+        if [names[number] for number in by_count if number < len(names)] == list(_BY_FREQUENCY):
+            return names
+    return None
+
+
+#: The model hub's copies: labels as names or numbers, with or without the abstract's id.
 COPY = Copy(
     CLASSIFICATION,
     {"text": ("text", "sentence", "abstract_text"), "label": ("label", "labels", "target"), "group": ("abstract_id", "pmid")},
     splits=SPLITS,
+    numbering=_numbering,
 )
 
 

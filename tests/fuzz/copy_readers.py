@@ -21,7 +21,8 @@ _RATED: Final = as_text(
     "sentence_id\tsentence_1\tsentence_2\tannotator_a\tannotator_b\tannotator_c\tannotator_d\tannotator_e",
     *(f"{i}\tleft {i}\tright {i}\t0\t1\t2\t3\t4" for i in range(5)),
 )
-_SENTENCES: Final = as_text("abstract_id,label,text", *(f'{i // 4},METHODS,"text {i}, so"' for i in range(15)))
+_LABELS: Final = [2] * 5 + [4] * 4 + [1] * 3 + [0] * 2 + [3]
+_NUMBERED: Final = as_text("abstract_id,label,text", *(f'{i // 4},{label},"text {i}, so"' for i, label in enumerate(_LABELS)))
 _NLI: Final = as_text("premise,hypothesis,label", "a b,c,neutral", '"d, e",f,entailment', "g,h,contradiction")
 _PAIR: Final = '<pair pid="{}"{}><chq> long {} </chq><faq>short</faq></pair>'
 _CITATIONS: Final = as_text(
@@ -68,7 +69,7 @@ COPY_READERS: Final[tuple[Reader, ...]] = (
     ),
     Reader("copy of BIOSSES, JSON lines", {"data/test.jsonl": _lines(_PAIRS)}, read_task("BIOSSES")),
     Reader("copy of BIOSSES, ratings", {"annotation_pairs_scores.tsv": _RATED}, read_task("BIOSSES")),
-    Reader("copy of PubMed, CSV", {f"{s}.csv": _SENTENCES for s in _SPLITS}, read_task("PubMed20K")),
+    Reader("copy of PubMed, numbers", {f"{s}.csv": _NUMBERED for s in _SPLITS}, read_task("PubMed20K")),
     Reader(
         "copy of PubMed, Parquet",
         {f"data/{s}-00000-of-00001.parquet": _parquet() for s in ("train", "validation", "test")},
