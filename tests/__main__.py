@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.report.browser import install_chromium
+from tests.report.latex import install_latex
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 #: Files side by side, but no more than memory has room for torch and TensorFlow; conftest.py puts the long ones first.
@@ -108,6 +109,8 @@ def main(arguments: list[str]) -> int:
         if not fast:
             if install_chromium() is None:
                 missing.append("no Chromium was found, and neither playwright nor the package manager could install one")
+            if install_latex() is None:
+                missing.append("no LaTeX with booktabs was found, and the package manager could not install one")
             if (vectors := real_glove()) is None:
                 missing.append("the real GloVe vectors could not be made (MEDSENTEVAL_GLOVE names a file of them)")
             else:

@@ -11,8 +11,10 @@ import json
 import os
 import re
 import struct
+import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -137,17 +139,37 @@ def test_a_folder_where_a_file_should_be(tmp_path: Path) -> None:
         read_suite(tmp_path)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_permissions_are_named(write: Write) -> None:
-    root = write({"CitationSA/train.txt": CITATIONS})
-    (root / "CitationSA/train.txt").chmod(0)
-    with pytest.raises(DataError, match=r"train\.txt: cannot be read: Permission denied"):
-        task("CitationSA").read(root / "CitationSA", {})
-    root.chmod(0)
+@contextmanager
+def not_as_root(folder: Path) -> Iterator[None]:
+    """Give a folder to a user without rights and become that user for a while, since root may read everything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, 12345, 12345)
+    os.seteuid(12345)
     try:
-        with pytest.raises(DataMissingError, match="cannot be read: Permission denied"):
-            locate(task("CitationSA"), root)
+        yield
     finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+def test_permissions_are_named() -> None:
+    with tempfile.TemporaryDirectory() as place:  # which other users may enter, unlike pytest's own folders
+        Path(place).chmod(0o755)
+        root = Path(place) / "data"
+        (root / "CitationSA").mkdir(parents=True)
+        (root / "CitationSA/train.txt").write_text(CITATIONS, "utf-8")
+        assert task("CitationSA").read(root / "CitationSA", {}).splits
+        assert locate(task("CitationSA"), root).is_dir()
+        with not_as_root(root):
+            (root / "CitationSA/train.txt").chmod(0)
+            with pytest.raises(DataError, match=r"train\.txt: cannot be read: Permission denied"):
+                task("CitationSA").read(root / "CitationSA", {})
+            root.chmod(0)
+            with pytest.raises(DataMissingError, match="cannot be read: Permission denied"):
+                locate(task("CitationSA"), root)
         root.chmod(0o700)
 
 

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tests.installing import found_or_installed, from_package_manager
+
 __all__ = ["find_axe", "find_chromium", "install_chromium", "launched", "opened"]
 
 
@@ -40,23 +42,10 @@ def _playwrights_own() -> str | None:
 
 def install_chromium() -> str | None:
     """Return a Chromium, installed by playwright or by the system's package manager where there is none yet."""
-    found = find_chromium()
-    if found is not None or find_spec("playwright") is None:
-        return found
-    attempts = [[sys.executable, "-m", "playwright", "install", "chromium"]]
-    if shutil.which("apt-get"):
-        allowed = [] if os.geteuid() == 0 else ["sudo", "-n"]
-        attempts += [[*allowed, "apt-get", "update", "-qq"], [*allowed, "apt-get", "install", "-y", "-qq", "chromium"]]
-    elif shutil.which("brew"):
-        attempts.append(["brew", "install", "--cask", "chromium"])
-    for command in attempts:
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=300, stdin=subprocess.DEVNULL).returncode == 0
-        except (OSError, subprocess.TimeoutExpired):
-            done = False
-        if done and (found := find_chromium()) is not None:
-            return found
-    return None
+    if find_spec("playwright") is None:
+        return None
+    own = [sys.executable, "-m", "playwright", "install", "chromium"]
+    return found_or_installed(find_chromium, [own, *from_package_manager(["chromium"], ["chromium"])])
 
 
 def find_axe() -> Path:
