@@ -27,7 +27,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from medsenteval.comparison.published import read_table
+from medsenteval.comparison.published.numbers import read_table
 from medsenteval.support.cores import available_cores
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import solve

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.install]
 CHECK = """
 import importlib.util, pathlib, sys
 import medsenteval, medsenteval.tasks.sentence.rqe, medsenteval.encoders.adapt, medsenteval.datasets.locate
-from medsenteval.comparison.published import read_table
+from medsenteval.comparison.published.numbers import read_table
 assert len(read_table("medsenteval_table3")) == 252
 root = medsenteval.datasets.locate.sample_root()
 assert (root / "BIOSSES" / "Annotation-Pairs.docx").is_file(), root

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from data.synthesis.__main__ import main
-from medsenteval.comparison.published import TABLES, read_table
+from medsenteval.comparison.published.numbers import TABLES, read_table
 
 
 def test_the_sample_is_what_its_generator_writes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,13 +95,10 @@ def _positives(
 
 
 def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
-    from medsenteval.comparison.published import read_table
+    from medsenteval.comparison.published.numbers import select_numbers
 
-    printed = {
-        (row["dataset"], row["split"]): f"{int(row['value']):,}"
-        for row in read_table("medisim_tables")
-        if row["version"] == "arxiv" and row["table"] == "2" and row["metric"] == "n_pairs"
-    }
+    sizes = [number for number in select_numbers(table="medisim-2") if number.metric == "n_pairs"]
+    printed = {(number.task, number.setting): f"{number.value:,.0f}" for number in sizes}
     rows = []
     for row in statistics["sets"]:
         size = row["positive"]["n"] + max((row[strategy]["n"] for strategy in STRATEGIES if strategy in row), default=0)

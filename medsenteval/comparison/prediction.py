@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from medsenteval.comparison.published import read_table
+from medsenteval.comparison.published.numbers import read_table
 from medsenteval.comparison.significance import NOISE_DECIMALS
 from medsenteval.comparison.word_subsets import filled_lines
 from medsenteval.contracts import Result
@@ -63,15 +63,13 @@ def read_published_columns(name: str) -> Columns:
     rows = read_table(file)
     values: dict[str, dict[str, float]] = {}
     for row in rows:
-        if number and row.get("table") != number:
+        if number and row["table"].rpartition("-")[2] != number.casefold():
             continue
-        encoder = row.get("row") or row.get("encoder") or row.get("embedding") or ""
-        column = row.get("column") or row.get("task") or row.get("dataset") or ""
-        for each in [column] if "column" in row else [column, f"{column}.{row['metric']}"]:
+        for column in (row["task"], f"{row['task']}.{row['metric']}"):
             # The first of several metrics is the column of the plain name.
-            values.setdefault(each, {}).setdefault(encoder, float(row["value"]))
+            values.setdefault(column, {}).setdefault(row["encoder"], float(row["value"]))
     if not values:
-        known = sorted({row["table"] for row in rows if "table" in row}, key=lambda text: (len(text), text))
+        known = sorted({row["table"].rpartition("-")[2] for row in rows}, key=lambda text: (len(text), text))
         raise UnknownNameError(f"{file} has no table {number!r}; it has {', '.join(known)}")
     return Columns(values, tuple(column for column in values if "." not in column))
 

@@ -18,7 +18,7 @@ from medsenteval.comparison.prediction import (
     read_published_columns,
     read_score_table,
 )
-from medsenteval.comparison.published import read_table
+from medsenteval.comparison.published.numbers import read_table
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result
@@ -46,23 +46,23 @@ def test_all_forty_cells_reproduce(source: str) -> None:
     target, significant = TABLES[source]
     columns = read_published_columns(f"biosim_tables:{source}")
     exact = 0
-    printed = [row for row in read_table("biosim_tables") if row["table"] == target]
+    printed = [row for row in read_table("biosim_tables") if row["table"] == f"biosim-{target}"]
     assert len(printed) == 20
     for row in printed:
-        (cell,) = correlate_columns(columns, [row["row"]], [row["column"]])
-        x = np.array([columns.column(row["row"])[encoder] for encoder in cell.encoders])
-        y = np.array([columns.column(row["column"])[encoder] for encoder in cell.encoders])
+        (cell,) = correlate_columns(columns, [row["encoder"]], [row["task"]])
+        x = np.array([columns.column(row["encoder"])[encoder] for encoder in cell.encoders])
+        y = np.array([columns.column(row["task"])[encoder] for encoder in cell.encoders])
         assert cell.association.coefficient == pytest.approx(np.corrcoef(x, y)[0, 1])
         gap = abs(cell.association.coefficient - float(row["value"]))
         assert gap <= 0.005 + rounding_reach(x, y), row
         exact += gap <= 0.005
-        assert (cell.association.p_value < 0.05) == ((row["row"], row["column"]) in significant), row
+        assert (cell.association.p_value < 0.05) == ((row["encoder"], row["task"]) in significant), row
     assert exact == {"6": 20, "8": 18}[target]
 
 
 def test_the_papers_marks_are_misplaced_in_two_rows() -> None:
     """Table 8 marks four cells of UMN-sim and MayoSRS whose p is above 0.05, and not the four whose p is below."""
-    printed = {(r["row"], r["column"]) for r in read_table("biosim_tables") if r["table"] == "8" and r["note"]}
+    printed = {(r["encoder"], r["task"]) for r in read_table("biosim_tables") if r["table"] == "biosim-8" and r["note"]}
     wrong = printed ^ TABLES["7"][1]
     assert {row for row, _ in wrong} == {"UMN-sim", "MayoSRS"}
     assert len(wrong) == 8

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from medsenteval import catalogue, registry
 from medsenteval.cli.main import main
-from medsenteval.comparison.published import read_table
+from medsenteval.comparison.published.numbers import read_table
 from medsenteval.encoders.recipes import Recipe, models_folder, recipes
 from medsenteval.errors import EncoderError, UnknownNameError
 
@@ -32,19 +32,21 @@ def published_encoders() -> set[tuple[str, str, str]]:
     rows = {("medsenteval_table3", "", row["encoder"]) for row in read_table("medsenteval_table3")}
     # Table A.2 compares vocabularies, which some encoders share.
     rows |= {
-        ("medisim_tables", "", row["embedding"])
+        ("medisim_tables", "", row["encoder"])
         for row in read_table("medisim_tables")
-        if row["embedding"] and row["table"] != "A.2"
+        if row["encoder"] and not row["table"].endswith("-a.2")
     }
+    # Tables 5 and 7 print scores of models and of windows.
     rows |= {
-        ("biosim_tables", row["table"], row["row"])
+        ("biosim_tables", table, row["encoder"].removeprefix("window "))
         for row in read_table("biosim_tables")
-        if row["row_kind"] in ("model", "window")
+        for table in ("5", "7")
+        if row["table"] == f"biosim-{table}"
     }
     # Table 9 prints correlations over five encoders, which the text names.
     rows |= {("biosim_tables", "9", row) for row in ("Paragram", "Paragram+CF", "Symmetric", "CBOW-general", "Dep-general")}
     # The first tables of BMASS hold categories of relations in the same column; those have no setting.
-    rows |= {("bmass_tables", "", row["embedding_or_category"]) for row in read_table("bmass_tables") if row["setting"]}
+    rows |= {("bmass_tables", "", row["encoder"]) for row in read_table("bmass_tables") if row["setting"]}
     return rows
 
 
@@ -74,7 +76,7 @@ def test_every_published_encoder_has_a_recipe_and_no_recipe_names_another_row() 
 
 
 def test_dimensions_are_those_of_table_3() -> None:
-    printed = {row["encoder"]: int(row["dim"]) for row in read_table("medsenteval_table3")}
+    printed = {row["encoder"]: int(row["dimension"]) for row in read_table("medsenteval_table3")}
     found = {row.row: recipe.dimension for recipe in RECIPES for row in recipe.rows if row.file == "medsenteval_table3"}
     assert found == printed
 

@@ -14,8 +14,7 @@ from scipy import stats
 
 from medsenteval import registry
 from medsenteval.cli.main import main
-from medsenteval.comparison.published import TABLES, read_table
-from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers
+from medsenteval.comparison.published.numbers import TABLES, PublishedNumber, published_numbers, read_table, select_numbers
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.errors import UnknownNameError
 from medsenteval.settings import Settings
@@ -128,14 +127,14 @@ def test_no_measure_is_above_the_best_of_all_measures() -> None:
 
 def test_the_measures_of_table_4_are_those_of_section_5_1_not_of_its_caption() -> None:
     """Section 5.1 says avg_cos for word vectors, the caption fJ: Table B.1 names the best measure and its value."""
-    rows = [row for row in read_table("medisim_tables") if row["version"] == "arxiv"]
-    fourth = {(row["embedding"], row["dataset"]): row["value"] for row in rows if row["table"] == "4"}
+    rows = read_table("medisim_tables")
+    fourth = {(row["encoder"], row["task"]): row["value"] for row in rows if row["table"] == "medisim-4"}
     agreeing = {"cos": [0, 0], "fJ": [0, 0]}
     for row in rows:
-        printed_twice = (row["embedding"], row["dataset"]) in fourth
-        if row["table"] == "B.1" and row["similarity"] in ("avg_cos", "fJ") and printed_twice:
-            counted = agreeing[row["similarity"].removeprefix("avg_")]
-            counted[0] += float(fourth[row["embedding"], row["dataset"]]) == float(row["value"])
+        printed_twice = (row["encoder"], row["task"]) in fourth
+        if row["table"] == "medisim-b.1" and row["setting"] in ("avg_cos", "fJ") and printed_twice:
+            counted = agreeing[row["setting"].removeprefix("avg_")]
+            counted[0] += float(fourth[row["encoder"], row["task"]]) == float(row["value"])
             counted[1] += 1
     assert agreeing == {"cos": [13, 14], "fJ": [13, 19]}
 
