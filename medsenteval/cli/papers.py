@@ -1,9 +1,10 @@
-"""``medsenteval reproduce``: a published table as a plan that runs."""
+"""``medsenteval published`` and ``medsenteval reproduce``: the literature's numbers, and its tables as plans that run."""
 
 from __future__ import annotations
 
+import csv
 import sys
-from dataclasses import replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import click
@@ -12,11 +13,53 @@ from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.shared_options import DATA, ONLY_TASKS, PATH, announcer
 from medsenteval.cli.terminal import echo
+from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers, tables_of
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import SettingsError
 from medsenteval.report.answer_tables import render_plan, render_reproduction
 from medsenteval.running.result_store import ResultStore
+from medsenteval.support.grouping import grouped
+from medsenteval.support.text_table import text_table
+
+
+@click.command()
+@click.option("-t", "--task", default="", metavar="NAME", help="Only this task.")
+@click.option("-e", "--encoder", default="", metavar="NAME", help="Only encoders whose name holds this.")
+@click.option("--table", default="", metavar="NAME", help="Only this table (medsenteval-3) or paper (medisim).")
+@click.option("--suspect", is_flag=True, help="Only numbers that cannot or need not be right, with the reason.")
+@click.option("--csv", "as_csv", is_flag=True, help="All columns, as comma-separated values.")
+def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) -> None:
+    """Show published numbers; without options, list the tables."""
+    chosen = select_numbers(table=table, task=task, encoder=encoder, suspect=suspect)
+    if as_csv:
+        writer = csv.DictWriter(sys.stdout, [field.name for field in fields(PublishedNumber)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(asdict, chosen))
+        return
+    if not (task or encoder or table or suspect):
+        rows = []
+        for name, source in tables_of(published_numbers()).items():
+            inside = [number for number in chosen if number.table == name]
+            doubtful = sum(bool(number.suspect) for number in inside)
+            rows.append([name, str(len(inside)), str(doubtful or ""), source])
+        echo(text_table(["Table", "Numbers", "Suspect", "Source"], rows, [False, True, True, False]))
+        return
+    if not chosen:
+        echo("No published number matches.")
+        return
+    suspects = dict.fromkeys(number.suspect for number in chosen if number.suspect)
+    marks = {reason: f"?{place}" for place, reason in enumerate(suspects, start=1)}
+    rows = [[n.table, n.encoder, n.task, n.setting, n.metric, n.printed, marks.get(n.suspect, ""), n.protocol] for n in chosen]
+    header = ["Table", "Encoder", "Task", "Setting", "Metric", "Printed", "", "Protocol"]
+    echo(text_table(header, rows, [False, False, False, False, False, True, False, False]))
+    for reason, mark in marks.items():
+        echo(f"{mark} suspect: {reason}")
+    for name, source in tables_of(chosen).items():
+        how = next(number.how for number in chosen if number.table == name)
+        echo(f"{name}: {source}. {how}.")
+    for difference, tasks in grouped((number.differs, number.task) for number in chosen if number.differs).items():
+        echo(f"Differs from a run of this toolkit, {', '.join(dict.fromkeys(tasks))}: {difference}.")
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``medsenteval results pack | verify | add``: results in one file that others can check and compare with."""
+"""``medsenteval export`` and ``medsenteval results``: results handed to other tools, and in one file to other people."""
 
 from __future__ import annotations
 
@@ -7,12 +7,39 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared_options import ONLY_TASKS, PATH, results_named
+from medsenteval.cli.shared_options import ONLY_TASKS, PATH, TO_FILE, results_named, stored_results, write_or_echo
 from medsenteval.cli.terminal import echo
 from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
 from medsenteval.errors import DataError, SettingsError
+from medsenteval.interop.model_card import model_card_block
+from medsenteval.interop.mteb_results import export_results
 from medsenteval.running.result_bundle import SUFFIX, pack_results
 from medsenteval.running.result_store import ResultStore, load_results, of_tasks
+
+
+@click.group()
+def export() -> None:
+    """Hand results over: to mteb, or to the card of a model."""
+
+
+@export.command()
+@results_named
+@click.option("-o", "--output", required=True, type=PATH, metavar="FOLDER", help="Where to write MODEL/REVISION/TASK.json.")
+def mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
+    """Write results in the form and layout that mteb reads; `compare --with FOLDER` reads them back."""
+    written = export_results(stored_results(what, folder), output)
+    echo(f"{len(written)} result(s) written below {output}")
+
+
+@export.command("model-card")
+@results_named
+@TO_FILE
+def model_card(what: tuple[str, ...], folder: Path, output: Path | None) -> None:
+    """Write one encoder's results as the YAML block that opens a model's README.md on the hub.
+
+    Every metric has its interval and the signature that repeats it.
+    """
+    write_or_echo(model_card_block(stored_results(what, folder)), output)
 
 
 @click.group()

@@ -1,0 +1,139 @@
+"""``medsenteval subsets`` and ``medsenteval ratings``: word similarity by what words have, and how annotators rated it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+import numpy as np
+
+from medsenteval import registry
+from medsenteval.cli import shared_options as shared
+from medsenteval.cli.terminal import echo
+from medsenteval.comparison.word_subsets import pair_subsets, read_word_values, subset_scores
+from medsenteval.errors import DataError
+from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.charts.word_subset_chart import subset_curves
+from medsenteval.running.result_store import ResultStore
+from medsenteval.statistics import Correlation
+from medsenteval.support.atomic_files import write_atomically
+from medsenteval.support.grouping import grouped
+from medsenteval.support.text_table import text_table
+from medsenteval.words.ratings import Ratings, agreement, outliers, read_ratings
+
+_LIMITS = click.option("--limits", metavar="A,B,...", help="Where subsets end; default: groups of equally many words.")
+_GROUPS = click.option("--groups", type=int, default=3, metavar="N", show_default=True, help="How many groups without --limits.")
+
+
+@click.command()
+@click.argument("results", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--by", "table", required=True, metavar="TABLE", type=shared.PATH,
+              help="Words and their values (frequency, number of subjects, ...), separated by a tab or comma.")  # fmt: skip
+@click.option("-t", "--tasks", metavar="NAMES", help="Word similarity tasks, separated by commas; default all in RESULTS.")
+@_LIMITS
+@_GROUPS
+@click.option("--metric", type=click.Choice(["spearman", "pearson", "kendall"]), default="spearman", show_default=True)
+@shared.FIGURE
+def subsets(
+    results: Path, table: Path, tasks: str | None, limits: str | None, groups: int, metric: Correlation, figure: Path | None
+) -> None:
+    """Score stored word similarity RESULTS on subsets of pairs: both words in the same interval of values."""
+    values = read_word_values(table)
+    wanted = None if tasks is None else {task.name for task in registry.select_tasks(tasks)}
+    stored = [result for result in shared.settled(ResultStore(results).results()) if "first" in result.items]
+    used = [result for result in stored if wanted is None or result.task in wanted]
+    if not used:
+        on = f" on {tasks}" if tasks else ""
+        raise DataError(f"{results}: no results of word similarity{on}; `medsenteval run -t word` makes some")
+    edges = shared.numbers_in("--limits", limits)
+    by_task = grouped((result.task, result) for result in used)
+    found = [subset_scores(each, values, limits=edges, groups=groups, metric=metric) for each in by_task.values()]
+    for each in found:
+        rows = []
+        for score in each.scores:
+            shown = [f"{score.value:.3f}", f"[{score.low:.3f}, {score.high:.3f}]"]
+            shown = ["-", "too few"] if math.isnan(score.value) else shown
+            rows.append([score.encoder, each.label(score.subset), f"{score.n:,}", *shown])
+        header = ["Encoder", "Both words", "n", each.metric, "95 % interval"]
+        echo(f"{each.task}\n{text_table(header, rows, [False, False, True, True, True])}\n{each.left_out}\n")
+    shared.say_cautions(used)
+    shared.say_synthetic(used)
+    if figure is not None:
+        write_drawing(subset_curves(found, table.stem.replace("_", " ")), figure)
+        echo(f"Figure: {figure}")
+
+
+@click.command()
+@click.argument("file", type=shared.PATH)
+@click.option("--words", metavar="A,B", help="The columns of the two words; default the first two.")
+@click.option("--raters", metavar="NAMES", help="The annotators' columns, as names or patterns (rater_*); default all others.")
+@click.option("--common", type=click.IntRange(min=3), default=3, show_default=True, metavar="N",
+              help="Compare only annotators who rated N of the same pairs: keeps groups apart.")  # fmt: skip
+@click.option("--outliers", "deviations", type=float, default=2.0, show_default=True, metavar="SD",
+              help="How far below the others' mean agreement an annotator is called an outlier.")  # fmt: skip
+@click.option("--drop-outliers", is_flag=True, help="Leave outliers out of all that follows.")
+@click.option("--scale", default="0,6,0,10", show_default=True, metavar="LOW,HIGH,LOW,HIGH",
+              help="The raters' scale, and that of the scores.")  # fmt: skip
+@click.option("--by", "tables", multiple=True, type=shared.PATH, metavar="TABLE",
+              help="Words and their values (frequency, number of subjects): spread of ratings by subset.")  # fmt: skip
+@_LIMITS
+@_GROUPS
+@click.option("-o", "--output", type=shared.PATH, metavar="FILE", help="Write the pairs with their scores.")
+def ratings(
+    file: Path,
+    words: str | None,
+    raters: str | None,
+    common: int,
+    deviations: float,
+    drop_outliers: bool,
+    scale: str,
+    tables: tuple[Path, ...],
+    limits: str | None,
+    groups: int,
+    output: Path | None,
+) -> None:
+    """Measure how far the annotators of a FILE of word pairs agree: IAA-1, IAA-2, outliers, spread by subset.
+
+    FILE has a row for each pair: two words and one rating by each annotator, empty or -1 where there is none.
+    """
+    found = read_ratings(file, shared.names_in(words), shared.names_in(raters))
+    measured = agreement(found, common)
+    odd = outliers(measured, deviations)
+    fewest, most = found.counts.min(), found.counts.max()
+    echo(f"{len(found.pairs):,} pairs, {len(found.raters):,} annotators, {fewest:.0f} to {most:.0f} a pair")
+    for name in odd:
+        echo(f"Outlier: {name}, mean correlation with the others {measured.by_rater[name]:.3f}")
+    if not odd:
+        echo(f"No annotator agrees with the others by {deviations:g} standard deviations less than they do among themselves.")
+    if drop_outliers and odd:
+        found = found.without(odd)
+        measured = agreement(found, common)
+        echo(f"Without {'it' if len(odd) == 1 else 'them'}: {len(found.pairs):,} pairs, {len(found.raters):,} annotators")
+    echo(f"IAA-1 (two annotators)               {measured.pairwise:.3f}")
+    echo(f"IAA-2 (one and the mean of the rest) {measured.with_others:.3f}")
+    numbers = shared.numbers_in("--scale", scale)
+    if len(numbers) != 4:
+        raise click.UsageError(f"--scale is {scale!r}; expected four numbers")
+    scores = found.scaled((numbers[0], numbers[1]), (numbers[2], numbers[3]))
+    for table in tables:
+        echo(_spread(found, table, limits, groups))
+    if output is not None:
+        rows = [f"{first}\t{second}\t{score:.10g}\n" for (first, second), score in zip(found.pairs, scores, strict=True)]
+        write_atomically(output, "".join(rows))
+        echo(f"Scores from {numbers[2]:g} to {numbers[3]:g}: {output}")
+
+
+def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str:
+    """Return the mean standard deviation of ratings for each subset of pairs (Chiu et al. 2018, Tables 10 and 11)."""
+    edges = shared.numbers_in("--limits", limits)
+    parts = pair_subsets(found.pairs, read_word_values(table), edges, groups, table.stem)
+    deviations, places = found.deviations, np.array(parts.subset_of)
+    means, rows = [], []
+    for number in range(parts.n_subsets):
+        inside = deviations[(places == number) & ~np.isnan(deviations)]
+        means.append(float(inside.mean()) if len(inside) else np.nan)
+        rows.append([parts.label(number), f"{len(inside):,}", f"{means[-1]:.4f}" if len(inside) else "-"])
+    rows.append(["mean of the subsets", "", f"{np.mean(means):.4f}"])
+    header = ["Both words", "Pairs", "Mean sd of ratings"]
+    return "\n".join([f"By {table.name}", text_table(header, rows, [False, True, True]), parts.left_out])
