@@ -189,7 +189,8 @@ def test_no_class_or_few_classes_are_in_every_fold(raw: bool, missing: list[int]
     k=st.integers(2, 4),
     weak=st.booleans(),
 )
-def test_default_tolerance_predicts_as_scikit_learn(seed: int, n: int, d: int, k: int, weak: bool) -> None:
+@example(seed=120, n=170, d=44, k=3, weak=True)
+def test_default_tolerance_predicts_as_scikit_learn_but_for_near_ties(seed: int, n: int, d: int, k: int, weak: bool) -> None:
     x, y = make_rows(seed, 2 * n, d, k, 0.4 if weak else 0.7)
     y[:k] = np.arange(k)
     grid = [0.25, 2.0, 8.0]
@@ -197,8 +198,11 @@ def test_default_tolerance_predicts_as_scikit_learn(seed: int, n: int, d: int, k
     fits = ExactBackend(threads=1).fit(Features.from_array(x), y, k, [fold], [grid])
     ours = fits.labels(0, fold.held_out)
     for index, penalty in enumerate(grid):
-        theirs = converged(x[fold.train], y[fold.train], penalty).predict(x[fold.held_out])
-        assert (ours[index] != theirs).sum() <= 1
+        theirs = converged(x[fold.train], y[fold.train], penalty).predict_proba(x[fold.held_out])
+        others = np.flatnonzero(ours[index] != theirs.argmax(axis=1))
+        second, first = np.sort(theirs[others], axis=1)[:, -2:].T
+        assert len(others) <= 2
+        assert (first - second < 0.01).all()
 
 
 GOLDEN = [
