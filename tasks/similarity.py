@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Correlation, bootstrap, correlation, correlation_interval, correlations
 from medsenteval.statistics.weighted_scores import SubsetCorrelations
 from medsenteval.support.arrays import Floats
-from medsenteval.tasks.senteval_correlations import CORRELATIONS, correlate_parts
 
 AnySplit = TypeVar("AnySplit", bound=Split)
+CORRELATIONS: Final[tuple[Correlation, ...]] = ("pearson", "spearman")
 
 
 def evaluate_similarity(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -84,6 +84,26 @@ def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embe
         senteval=scored,
         details={"pairs_with_zero_vector": degenerate},
     )
+
+
+def correlate_parts(parts: Mapping[str, tuple[Floats, Floats]]) -> dict[str, Any]:
+    """Return SentEval's dictionary of correlations for parts of (predicted, gold) scores, with SimCSE's keys.
+
+    Its entry ``all`` has the ``mean`` over parts, the mean weighted by their pairs (``wmean``), and under SimCSE's key ``all``
+    the correlation over the pairs of all parts at once.
+    """
+    found: dict[str, Any] = {
+        name: {**{kind: correlation(kind, *pair) for kind in CORRELATIONS}, "nsamples": len(pair[1])}
+        for name, pair in parts.items()
+    }
+    sizes = [entry["nsamples"] for entry in found.values()]
+    predicted, gold = (np.concatenate([pair[side] for pair in parts.values()]) for side in range(2))
+    summary = {}
+    for kind in CORRELATIONS:
+        values = [entry[kind][0] for entry in found.values()]
+        mean, weighted = float(np.mean(values)), float(np.average(values, weights=sizes))
+        summary[kind] = {"mean": mean, "wmean": weighted, "all": correlation(kind, predicted, gold)[0]}
+    return {**found, "all": summary}
 
 
 def predict_similarity(

@@ -17,8 +17,9 @@ from medsenteval.tasks.probe_rows import senteval_order, stack_splits
 from medsenteval.tasks.reading.layouts import read_parallel_nli, read_sts_folder, tab_rows
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task, group_facts
-from medsenteval.tasks.senteval_correlations import CORRELATIONS, correlate_parts
 from medsenteval.tasks.similarity import (
+    CORRELATIONS,
+    correlate_parts,
     correlation_metric,
     evaluate_similarity,
     evaluate_similarity_by_subset,
