@@ -40,18 +40,23 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
     splits = {name: split if mteb else split.take(senteval_order(split)) for name, split in dataset.splits.items()}
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
     features, labels, rows = stacked.features, stacked.targets, stacked.rows
-    draws: list[tuple[Rows, Labels, int]] = []
+    n_classes = len(dataset.label_names)
     if mteb:
+        from medsenteval.probes.scikit import ScikitBackend
+
         if "train" not in rows or "test" not in rows or features.right is not None:
             raise SettingsError(f"{task.name}: mteb's few-shot protocol is for single texts with a training and a test split")
+        data: _Data = (ScikitBackend(), features, labels, n_classes)
         parts = [rows["train"][part] for part in mteb_experiments(labels[rows["train"]], settings.shots or 0, settings.draws)]
-        draws = [(rows["test"], _fit_as_mteb(features, labels, part, rows["test"]), len(part)) for part in parts]
+        outcomes = [([_without_choice(data, part, rows["test"])], len(part)) for part in parts]
     else:
-        data = (choose_backend(settings, task.training), features, labels, len(dataset.label_names))
-        for draw in range(settings.draws):
-            folds, n_train = _one_draw(task, data, rows, settings, np.random.default_rng([settings.seed, draw]))
-            tested = np.concatenate([fold.rows for fold in folds])
-            draws.append((tested, np.concatenate([fold.predicted for fold in folds]), n_train))
+        data = (choose_backend(settings, task.training), features, labels, n_classes)
+        seeds = ([settings.seed, draw] for draw in range(settings.draws))
+        outcomes = [_one_draw(task, data, rows, settings, np.random.default_rng(seed)) for seed in seeds]
+    draws = [
+        (np.concatenate([fold.rows for fold in folds]), np.concatenate([fold.predicted for fold in folds]), n_train)
+        for folds, n_train in outcomes
+    ]
     # Every part has a row of each label that the training rows have.
     notes = unseen_labels(labels, dataset.label_names, [rows["test"]], rows["train"]) if "train" in rows else ()
     return _scores(task, dataset, stacked, draws, notes)
@@ -116,20 +121,6 @@ def mteb_experiments(labels: Labels, shots: int, draws: int) -> list[Rows]:
         first = [np.flatnonzero(labels[order] == label)[:shots] for label in np.unique(labels)]
         experiments.append(order[np.sort(np.concatenate(first))])
     return experiments
-
-
-def _fit_as_mteb(features: Features, labels: Labels, train: Rows, test: Rows) -> Labels:
-    import warnings
-
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(features.take(train), labels[train])
-    predicted: Labels = model.predict(features.take(test)).astype(np.int64)
-    return predicted
 
 
 def _scores(
