@@ -8,8 +8,6 @@ not, what is left to 1 (``robustness``). The cosine of the paper's first test (T
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -21,6 +19,8 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Means, bootstrap
 from medsenteval.tasks.diagnostics.items import CHANGES, read_items
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import file_task, group_facts
 
 #: A cosine from which the paper counts two sentences as the same.
 _SAME: Final = 0.93
@@ -73,38 +73,10 @@ def _mean_unrelated_cosine(matrix: NDArray[np.float32]) -> float:
     return float((np.sum(unit.sum(axis=0) ** 2) - np.sum(unit**2)) / (n * (n - 1)))
 
 
-def _task(name: str, meaning_changes: bool, done: str) -> Task:
-    def read(root: Path, options: Mapping[str, str]) -> Dataset:
-        items, files = read_items(root, name, CHANGES[name])
-        ids, texts, changed = zip(*items, strict=True)
-        return Dataset(name, {"all": Split(ids, texts, changed)}, files=files)
-
-    return Task(
-        name=name,
-        version="1",
-        family="diagnostic",
-        protocol=f"change: {done}",
-        metrics=("sensitivity" if meaning_changes else "robustness", "cosine"),
-        folders=(),
-        read=read,
-        evaluate=evaluate_changes,
-        uses_probe=False,
-        citation="Tawfik and Spruit 2020, section 4.1, for the removal of function words; the others are this toolkit's",
-        licence="the bundled items are part of this toolkit",
-        access="open",
-        obtain=f"bundled; a list of your own goes to diagnostics/{name}.json in the data folder",
-    )
+def _read(builder: DatasetBuilder) -> Dataset:
+    items, files = read_items(builder.folder, builder.name, CHANGES[builder.name])
+    ids, texts, changed = zip(*items, strict=True)
+    return Dataset(builder.name, {"all": Split(ids, texts, changed)}, files=files)
 
 
-#: Test -> whether the meaning changes, and what is done to a sentence.
-_TESTS: Final = {
-    "FunctionWords": (False, "function words are removed"),
-    "Typos": (False, "letters change places in a quarter of the longer words"),
-    "CaseNoise": (False, "everything is written in capitals"),
-    "NegationFlip": (True, "a finding is denied instead of affirmed"),
-    "DrugSwap": (True, "a drug is replaced by one for another disease"),
-    "DoseSwap": (True, "a dose is replaced by another one"),
-    "LateralitySwap": (True, "left and right change places"),
-    "WordOrder": (True, "two findings change places, so that the same words say something else"),
-}
-TASKS: Final = {name: _task(name, *test) for name, test in _TESTS.items()}
+TASKS: Final = {name: file_task("diagnostics", name, _read, evaluate_changes) for name in group_facts("diagnostics")}
