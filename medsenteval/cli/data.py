@@ -16,10 +16,9 @@ from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.shared_options import DATA, PATH, announcer
 from medsenteval.cli.terminal import echo, echo_facts, echo_json, for_machines, line_width
-from medsenteval.datasets.acquisition import fetch_data_set
 from medsenteval.datasets.bundle import export_bundle, import_bundle
 from medsenteval.datasets.description import describe_dataset
-from medsenteval.datasets.download import FetchSettings, Progress
+from medsenteval.datasets.download import FetchSettings, Progress, fetch_data_set
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.datasets.manifest import Manifest, manifest, select
 from medsenteval.datasets.overlap import corpus_overlap, corpus_texts

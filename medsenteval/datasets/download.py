@@ -1,14 +1,15 @@
-"""Downloads that resume, retry, turn to mirrors and are verified; nothing unverified ever has its final name.
+"""Fetching a whole data set: downloads that resume, retry, turn to mirrors, are verified and remembered; then it is prepared.
 
 pooch, the usual library for this, neither resumes nor knows mirrors (it has one address a file and starts again from zero),
 and half of the addresses here are slow university servers. So this is the standard library's urllib with, for each file: a
 ``.part`` file that a later attempt continues where a known hash will tell whether the ends fit; retries with growing pauses
-for errors that pass; the mirrors in order; size and SHA-256 at the end.
+for errors that pass; the mirrors in order; size and SHA-256 at the end. Nothing unverified ever has its final name.
 """
 
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import re
 import socket
@@ -16,17 +17,26 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from medsenteval.datasets.manifest import Download
+from medsenteval.datasets.manifest import Download, Manifest
+from medsenteval.datasets.prepare import Prepared, prepare
 from medsenteval.datasets.recognise import file_digest
+from medsenteval.datasets.status import what_to_do
 from medsenteval.errors import DataError
+from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.files import WEB_PAGE, read_bytes
 
+#: Below the data folder; what is in it can be deleted when the data sets are prepared.
+DOWNLOADS: Final = ".downloads"
+#: The lock file of a data folder: what was downloaded first, so that a later change is noticed (trust on first use).
+LOCK_NAME: Final = "data.lock.json"
+_SCHEMA: Final = 1
 _BLOCK: Final = 1 << 16
 _MOST_REDIRECTS: Final = 5
 #: Answers that may be another one a moment later.
@@ -58,19 +68,15 @@ class Fetched:
     url: str
 
 
-class _Passing(Exception):
-    """A failure after which another attempt at the same address makes sense, from the first byte on if ``anew``.
+class _Failure(Exception):
+    """Why an address did not give the file; ``again`` says that another attempt there makes sense.
 
-    ``wait`` is what the server asked for.
+    ``wait`` is what the server asked for; ``anew`` that the attempt must begin with the first byte, and may do so at once.
     """
 
-    def __init__(self, reason: str, wait: float | None = None, anew: bool = False) -> None:
+    def __init__(self, reason: str, *, again: bool = False, wait: float | None = None, anew: bool = False) -> None:
         super().__init__(reason)
-        self.wait, self.anew = wait, anew
-
-
-class _Lasting(Exception):
-    """A failure that the same address would only repeat."""
+        self.again, self.wait, self.anew = again or anew, 0.0 if anew else wait, anew
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -82,10 +88,111 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         old, new = urlsplit(req.full_url), urlsplit(newurl)
         if new.scheme not in ("http", "https"):
-            raise _Lasting(f"redirects to {newurl!r}, which is not http or https")
+            raise _Failure(f"redirects to {newurl!r}, which is not http or https")
         if old.scheme == "https" and new.scheme != "https":
-            raise _Lasting(f"redirects from an encrypted address to {newurl!r}, which is not")
+            raise _Failure(f"redirects from an encrypted address to {newurl!r}, which is not")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def fetch_data_set(
+    manifest: Manifest,
+    root: Path,
+    settings: FetchSettings,
+    progress: Callable[[str], Progress] | None,
+    announce: Callable[[str], None],
+    *,
+    mirror: str,
+    offline: bool,
+    accept_changed: bool,
+    **accepted: bool,
+) -> Prepared:
+    """Download what the manifest lists, then prepare it; a data set that is not open says how it is had instead.
+
+    ``mirror`` is an address that has each file as MIRROR/DATASET/FILE and is asked first; ``accept_changed`` trusts a file
+    that differs from what was fetched first; ``offline`` uses what was downloaded before and nothing else; ``accepted`` is
+    what ``prepare`` may do.
+    """
+    if not manifest.downloads or manifest.access not in ("open", "registration"):
+        raise DataError(f"{manifest.name} cannot be fetched by a program. {what_to_do(manifest)} (page: {manifest.page})")
+    folder = root / DOWNLOADS / manifest.name
+    with _alone(folder):
+        locked = read_lock(root)
+        for download in manifest.downloads:
+            key = f"{manifest.name}/{download.name}"
+            remembered = locked[key].sha256 if key in locked and not accept_changed else ""
+            urls = (*([f"{mirror.rstrip('/')}/{key}"] if mirror else []), *download.urls)
+            wanted = replace(download, urls=urls, sha256=download.sha256 or remembered)
+            if offline:
+                _check(manifest, folder / download.name, wanted.sha256)
+                continue
+            try:
+                bar = progress and progress(download.name)
+                got = fetch(wanted, folder, settings=settings, progress=bar, announce=announce)
+            except DataError as error:
+                changed = " If the publisher changed the file on purpose: --accept-changed."
+                raise DataError(
+                    f"{manifest.name}: {error}.{changed if remembered and not download.sha256 else ''} By hand: "
+                    f"{manifest.obtain} (page: {manifest.page}); or get the file elsewhere and hand it over: "
+                    f"medsenteval data prepare {manifest.name} --from FILE"
+                ) from error
+            if key not in locked or locked[key].sha256 != got.sha256:
+                if not download.sha256:
+                    announce(
+                        f"{download.name}: no hash is published; {got.sha256[:12]}... is trusted from now on ({LOCK_NAME})"
+                    )
+                _remember(root, key, got)
+    try:
+        return prepare(manifest, [folder / download.name for download in manifest.downloads], root, **accepted)
+    except DataError as error:
+        raise DataError(f"{error} (what was downloaded is in {folder})") from error
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep a second fetch of the same data set from writing into the same part files."""
+    from filelock import FileLock
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / ".lock"):
+            yield
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}; name another folder with --data") from error
+
+
+def _check(manifest: Manifest, path: Path, wanted: str) -> None:
+    if not path.is_file():
+        raise DataError(f"{manifest.name}: {path} is not there; fetch it without --offline, or bring it from another machine")
+    digest = file_digest(path)
+    if wanted not in ("", digest):
+        raise DataError(f"{path}: has the SHA-256 {digest[:12]}..., expected {wanted[:12]}...; fetch it without --offline")
+
+
+def read_lock(root: Path) -> dict[str, Fetched]:
+    """Return what the lock file of a data folder remembers, as DATASET/FILE -> download."""
+    path = root / LOCK_NAME
+    if not path.exists():
+        return {}
+    try:
+        content: Any = json.loads(path.read_text("utf-8"))
+        if content["schema"] != _SCHEMA:
+            raise ValueError(f"its schema is {content['schema']!r}, not {_SCHEMA}")
+        found = {str(key): Fetched(**entry) for key, entry in content["files"].items()}
+        for key, entry in found.items():
+            if not (isinstance(entry.size, int) and isinstance(entry.url, str) and re.fullmatch("[0-9a-f]{64}", entry.sha256)):
+                raise ValueError(f"the entry of {key} is {str(entry)[:80]}")
+        return found
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise DataError(f"{path}: not a lock file of this toolkit: {error}; repair it, or remove it to trust anew") from error
+
+
+def _remember(root: Path, key: str, got: Fetched) -> None:
+    """Add a download to the lock file, read anew because another fetch may have written it."""
+    entries = {name: vars(entry) for name, entry in sorted({**read_lock(root), key: got}.items())}
+    try:
+        write_atomically(root / LOCK_NAME, json.dumps({"schema": _SCHEMA, "files": entries}, indent=1) + "\n")
+    except OSError as error:
+        raise DataError(f"{root / LOCK_NAME}: cannot be written: {error.strerror}") from error
 
 
 def fetch(
@@ -110,11 +217,11 @@ def fetch(
         for attempt in range(1, settings.attempts + 1):
             try:
                 return _attempt(url, download, target, settings, progress)
-            except _Lasting as error:  # noqa: PERF203
-                reasons.append(f"{url}: {error}")
-                announce(reasons[-1])
-                break
-            except _Passing as error:
+            except _Failure as error:  # noqa: PERF203
+                if not error.again:
+                    reasons.append(f"{url}: {error}")
+                    announce(reasons[-1])
+                    break
                 announce(f"{url}: {error} (attempt {attempt} of {settings.attempts})")
                 if attempt == settings.attempts:
                     reasons.append(f"{url}: {error}, {attempt} times")
@@ -135,12 +242,12 @@ def _attempt(url: str, download: Download, target: Path, settings: FetchSettings
             served = f"{size:,} bytes with SHA-256 {digest[:12]}..."
             reason = f"serves another file: {served}, not the {download.sha256[:12]}... expected"
             # What was fetched in two goes may be halves of two files; one whole go tells.
-            raise _Passing(reason, wait=0.0, anew=True) if resumed else _Lasting(reason)
+            raise _Failure(reason, anew=resumed)
         if WEB_PAGE.match(read_bytes(part, 1024)):
-            raise _Lasting("serves a web page instead of the file; does it ask for a log-in?")
+            raise _Failure("serves a web page instead of the file; does it ask for a log-in?")
         os.replace(part, target)
-    except (_Lasting, _Passing) as error:
-        if isinstance(error, _Lasting) or error.anew:
+    except _Failure as error:
+        if error.anew or not error.again:
             part.unlink(missing_ok=True)
         raise
     return Fetched(digest, size, url)
@@ -154,28 +261,28 @@ def _receive(url: str, part: Path, expected: int | None, settings: FetchSettings
         if response.status == 206:
             bounds = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if bounds is None or int(bounds[1]) != offset:
-                raise _Passing("continues at another byte than asked for; starting anew", wait=0.0, anew=True)
+                raise _Failure("continues at another byte than asked for; starting anew", anew=True)
             total = None if bounds[3] == "*" else int(bounds[3])
         else:
             offset = 0
             length = response.headers.get("Content-Length", "")
             total = int(length) if length.isdigit() else None
         if total is not None and (total > settings.largest or total != (expected or total)):
-            raise _Lasting(f"serves another file: {total:,} bytes" + (f", not {expected:,}" if expected else ""))
+            raise _Failure(f"serves another file: {total:,} bytes" + (f", not {expected:,}" if expected else ""))
         size = offset
         try:
             with open(part, "ab" if offset else "wb") as stream:
                 while block := _read(response):
                     size += len(block)
                     if size > (total or settings.largest):
-                        raise _Lasting(f"sends more than the {total or settings.largest:,} bytes that can be")
+                        raise _Failure(f"sends more than the {total or settings.largest:,} bytes that can be")
                     stream.write(block)
                     if progress is not None:
                         progress(size, total)
         except OSError as error:
             raise DataError(f"{part}: cannot be written: {error.strerror}; is there room, and may you write there?") from error
     if total is not None and size != total:
-        raise _Passing(f"the connection was cut at {size:,} of {total:,} bytes")
+        raise _Failure(f"the connection was cut at {size:,} of {total:,} bytes", again=True)
     return offset > 0
 
 
@@ -183,29 +290,30 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     try:
         return response.read(_BLOCK)
     except (OSError, http.client.HTTPException) as error:
-        raise _Passing(f"the connection was lost: {str(error) or type(error).__name__}") from error
+        raise _Failure(f"the connection was lost: {str(error) or type(error).__name__}", again=True) from error
 
 
 def _request(request: urllib.request.Request, timeout: float) -> http.client.HTTPResponse:
     """Open an address; what goes wrong becomes either a passing or a lasting failure."""
     # Here and in redirects, because urllib would also open file: and ftp: addresses.
     if urlsplit(request.full_url).scheme not in ("http", "https"):
-        raise _Lasting("is not an http or https address")
+        raise _Failure("is not an http or https address")
     try:
         response: http.client.HTTPResponse = urllib.request.build_opener(_Redirects()).open(request, timeout=timeout)
         return response
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416:
-                raise _Passing("has no more bytes than were fetched before; starting anew", wait=0.0, anew=True) from error
+                raise _Failure("has no more bytes than were fetched before; starting anew", anew=True) from error
             wait = error.headers.get("Retry-After", "")
-            reason = f"answers {error.code} {error.reason}"
-            if error.code in _PASSING:
-                raise _Passing(reason, float(wait) if wait.isdigit() else None) from error
-            raise _Lasting(reason) from error
+            raise _Failure(
+                f"answers {error.code} {error.reason}",
+                again=error.code in _PASSING,
+                wait=float(wait) if wait.isdigit() else None,
+            ) from error
     except urllib.error.URLError as error:
         # No such name, or a certificate that is not trusted, stays so; a refused or lost connection may not.
         lasting = isinstance(error.reason, (socket.gaierror, ssl.SSLCertVerificationError))
-        raise (_Lasting if lasting else _Passing)(f"cannot be reached: {error.reason}") from error
+        raise _Failure(f"cannot be reached: {error.reason}", again=not lasting) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _Passing(f"cannot be reached: {str(error) or type(error).__name__}") from error
+        raise _Failure(f"cannot be reached: {str(error) or type(error).__name__}", again=True) from error

@@ -13,8 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from medsenteval.cli.main import main
-from medsenteval.datasets.acquisition import DOWNLOADS, LOCK_NAME, read_lock
-from medsenteval.datasets.download import FetchSettings, fetch
+from medsenteval.datasets.download import DOWNLOADS, LOCK_NAME, FetchSettings, fetch, read_lock
 from medsenteval.datasets.manifest import Download
 from medsenteval.errors import DataError
 from tests.datasets.server import Page, Server, serving
@@ -284,12 +283,12 @@ def test_folders_that_cannot_be_written_are_named(server: Server, tmp_path: Path
 def test_an_encrypted_address_never_leads_to_one_that_is_not() -> None:
     import urllib.request
 
-    from medsenteval.datasets.download import _Lasting, _Redirects
+    from medsenteval.datasets.download import _Failure, _Redirects
 
     request = urllib.request.Request("https://a.org/x")
-    with pytest.raises(_Lasting, match="from an encrypted address"):
+    with pytest.raises(_Failure, match="from an encrypted address"):
         _Redirects().redirect_request(request, None, 302, "Found", {}, "http://a.org/x")
-    with pytest.raises(_Lasting, match="not http or https"):
+    with pytest.raises(_Failure, match="not http or https"):
         _Redirects().redirect_request(request, None, 302, "Found", {}, "gopher://a.org/x")
     followed = _Redirects().redirect_request(request, None, 302, "Found", {}, "https://b.org/x")
     assert followed.full_url == "https://b.org/x"

@@ -14,10 +14,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from medsenteval.datasets.acquisition import read_lock
 from medsenteval.datasets.archives import Limits, unpack
 from medsenteval.datasets.bundle import import_bundle
 from medsenteval.datasets.convert import CONVERSIONS
+from medsenteval.datasets.download import read_lock
 from medsenteval.datasets.manifest import manifests
 from medsenteval.datasets.prepare import prepare
 from medsenteval.probes import describe_probe
