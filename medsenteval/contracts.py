@@ -273,6 +273,7 @@ class Task:
     ``protocol_options`` names the options that are part of the protocol's name, because their scores do not compare.
     ``uses_probe`` is False where no shared probe is trained on the vectors (similarities, analogies, taggers of their own).
     ``own_data`` says which column is what in a user's own table; such a task looks at no data folder. Empty for all others.
+    ``always_grouped`` keeps rows of one group in one fold, whatever the settings say.
 
     >>> isinstance(medsenteval.registry.task("RQE"), medsenteval.Task)
     True
@@ -305,6 +306,7 @@ class Task:
     sorted_by_second: bool = False
     roles: tuple[str, str] = ("", "")
     own_data: str = ""
+    always_grouped: bool = False
 
     def protocol_under(self, settings: Settings) -> str:
         """Return the protocol's full name; scores under different names are not comparable."""
@@ -318,7 +320,7 @@ class Task:
         if settings.few_shot == "mteb":
             return settings.part_of_training
         name = name if name == "split" else f"{name}-{settings.folds}"
-        if settings.grouped:
+        if settings.grouped or self.always_grouped:
             name += f"-grouped-by-{self.groups_are.replace(' ', '-')}"
         if settings.grid != "senteval":
             name += "-wide-grid"

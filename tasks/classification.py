@@ -43,11 +43,11 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
     splits = probe_splits(task, dataset, settings)
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
     rows, labels = stacked.rows, stacked.targets
-    groups = group_numbers(task, splits) if settings.grouped else None
+    groups = _group_numbers(task, splits, settings)
     data = (choose_backend(settings, task.training), stacked.features, labels, len(dataset.label_names))
     penalties = choose_penalties(settings, task.training)
     if task.protocol == "split":
-        if settings.grouped:
+        if groups is not None:
             raise SettingsError(f"{task.name} has its own train, dev and test split: there are no folds to group")
         outcome = run_split(*data, train=rows["train"], dev=rows["dev"], test=rows["test"], penalties=penalties)
     elif task.protocol == "kfold":
@@ -80,8 +80,10 @@ def predict_split(
     return dict(zip(tested, answers, strict=True)), details
 
 
-def group_numbers(task: Task, splits: dict[str, Split]) -> NDArray[np.intp]:
-    """Return the number of each row's group, over all splits."""
+def _group_numbers(task: Task, splits: dict[str, Split], settings: Settings) -> NDArray[np.intp] | None:
+    """Return the number of each row's group, over all splits, if folds are to be grouped."""
+    if not (settings.grouped or task.always_grouped):
+        return None
     names = [name for split in splits.values() for name in split.groups or ()]
     if len(names) != sum(map(len, splits.values())):
         raise SettingsError(f"{task.name}: the files do not say which rows belong together, so folds cannot be grouped")
@@ -151,7 +153,7 @@ def evaluate_neighbours(task: Task, dataset: Dataset, embeddings: Embeddings, se
     stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
     features, labels, rows = stacked.features, stacked.targets, stacked.rows
     if task.protocol == "nested":
-        groups = group_numbers(task, splits) if settings.grouped else None
+        groups = _group_numbers(task, splits, settings)
         parts = stratified_folds(labels, settings.folds, NESTED_SEED, groups)
     else:
         parts = [(rows["train"], rows["test"])]

@@ -34,7 +34,7 @@ _Data = tuple[Backend, Features, Labels, int]
 
 def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Score the task as often as there are draws; the metric is the mean, with its interval."""
-    if settings.grouped:
+    if settings.grouped or task.always_grouped:
         raise SettingsError("grouped folds and a part of the training rows exclude each other")
     mteb = settings.few_shot == "mteb"
     splits = {name: split if mteb else split.take(senteval_order(split)) for name, split in dataset.splits.items()}

@@ -58,19 +58,6 @@ _METRICS: Final = {
 
 
 @dataclass(frozen=True, eq=False)
-class OwnTask(Task):
-    """A task of a user's own rows; with ``grouped`` rows of one group stay in one fold, whatever the settings say."""
-
-    grouped: bool = False
-
-    def protocol_under(self, settings: Settings) -> str:
-        return super().protocol_under(self.settings_of(settings))
-
-    def settings_of(self, settings: Settings) -> Settings:
-        return settings.with_changes(grouped=True) if self.grouped else settings
-
-
-@dataclass(frozen=True, eq=False)
 class _Checked:
     """The data set as it was read; asked for, it comes with what is odd about it. A Task's ``read``."""
 
@@ -123,7 +110,7 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
         dataset = as_word_pairs(dataset)
     probed = columns.kind in (CLASSIFICATION, PAIRS)
     positive = _positive(name, builder.labels, options) if probed else None
-    return OwnTask(
+    return Task(
         name=name,
         version="1",
         family=columns.kind,
@@ -141,7 +128,7 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
         groups_are=columns.of.get("group", ""),
         uses_probe=probed,
         own_data=described,
-        grouped="group" in columns.of and probed and protocol != "split",
+        always_grouped="group" in columns.of and probed and protocol != "split",
     )
 
 
@@ -260,8 +247,7 @@ def _quality(dataset: Dataset, nested: bool) -> list[str]:
 
 
 def _evaluate_labels(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
-    chosen = task.settings_of(settings) if isinstance(task, OwnTask) else settings
-    scores = evaluate_classification(task, dataset, embeddings, chosen)
+    scores = evaluate_classification(task, dataset, embeddings, settings)
     labels = next(iter(dataset.splits.values())).labels
     counts = np.bincount([] if labels is None else labels, minlength=len(dataset.label_names))
     rare = [label for label, count in zip(dataset.label_names, counts.tolist(), strict=True) if count < settings.folds]

@@ -74,7 +74,7 @@ def grouped(tmp_path_factory: pytest.TempPathFactory) -> StoredJob:
 @pytest.fixture(scope="module")
 def plain(grouped: StoredJob) -> StoredJob:
     """The same rows in folds that do not heed the patients, as the toolkit's own tasks are run."""
-    task = replace(grouped.task, grouped=False)  # type: ignore[call-arg]
+    task = replace(grouped.task, always_grouped=False)
     return replace(grouped, task=task, settings=grouped.settings.with_changes(grouped=False))
 
 
