@@ -23,7 +23,9 @@ from medsenteval.support.text_table import text_table
 from medsenteval.words.ratings import Ratings, agreement, outliers, read_ratings
 
 _LIMITS = click.option("--limits", metavar="A,B,...", help="Where subsets end; default: groups of equally many words.")
-_GROUPS = click.option("--groups", type=int, default=3, metavar="N", show_default=True, help="How many groups without --limits.")
+_GROUPS = click.option(
+    "--groups", type=int, default=3, metavar="N", show_default=True, help="How many groups without --limits."
+)
 
 
 @click.command()

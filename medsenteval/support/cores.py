@@ -5,18 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ContextDecorator, ExitStack
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, TypeVar
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-S = TypeVar("S")
 T = TypeVar("T")
 
 #: Parts into which rows are cut, however many cores there are.
@@ -82,59 +76,9 @@ def one_thread_per_product() -> _SingleThreads:
     return _single_threads
 
 
-class ThreadPool:
-    """Threads that share out pieces of work with whoever asks for it, who works along.
-
-    Waking a thread can take a virtual machine longer than a piece of work. So nobody waits for one that has not woken yet: the
-    others do its share meanwhile.
-    """
-
-    def __init__(self, threads: int) -> None:
-        self._helpers = ThreadPoolExecutor(max(threads - 1, 1))
-        self._threads = threads
-
-    def __enter__(self) -> ThreadPool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._helpers.shutdown()
-
-    def map(self, compute: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        """Compute something for each item and return the results in order."""
-        waiting = deque(enumerate(items))
-        results: dict[int, T] = {}
-
-        def work() -> None:
-            while True:
-                try:
-                    index, item = waiting.popleft()
-                except IndexError:
-                    return
-                try:
-                    results[index] = compute(item)
-                except BaseException:
-                    waiting.clear()
-                    raise
-
-        helping = [self._helpers.submit(work) for _ in range(min(self._threads, len(items)) - 1)]
-        try:
-            work()
-        finally:
-            finished = [helper for helper in helping if not helper.cancel()]
-            wait(finished)
-        for helper in finished:
-            helper.result()
-        return [results[index] for index in range(len(items))]
-
-
 def in_parts(n_rows: int, compute: Callable[[slice], T]) -> list[T]:
     """Compute something for fixed parts of the rows, on as many threads as may run, and return the results in order."""
     bounds = [n_rows * part // _PARTS for part in range(_PARTS + 1)]
     spans = [slice(first, last) for first, last in pairwise(bounds) if last > first]
-    with one_thread_per_product(), ThreadPool(available_cores()) as pool:
-        return pool.map(compute, spans)
-
-
-def added(pieces: Sequence[NDArray[np.floating[Any]]]) -> NDArray[np.floating[Any]]:
-    """Add arrays up in their order, so that the sum does not depend on who was ready first."""
-    return sum(pieces[1:], start=pieces[0])
+    with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
+        return list(pool.map(compute, spans))

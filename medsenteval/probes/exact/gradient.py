@@ -14,7 +14,9 @@ get; on separable rows under a weak penalty nothing else converges.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Final
 
@@ -22,7 +24,6 @@ import numpy as np
 
 from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.support.arrays import Labels, Reals, Rows
-from medsenteval.support.cores import ThreadPool, added
 
 #: Logits of one block, in numbers: about half of a core's second-level cache in float32.
 _BLOCK_NUMBERS: Final = 200_000
@@ -64,7 +65,7 @@ class GradientPass:
     depend on the number of threads.
     """
 
-    def __init__(self, folds: Folds, pool: ThreadPool | None = None, parts: int = 1) -> None:
+    def __init__(self, folds: Folds, pool: ThreadPoolExecutor | None = None, parts: int = 1) -> None:
         self.folds, self.coordinates = folds, folds.coordinates
         self.pool, self.parts = pool, parts if pool is not None else 1
         self.stored = None if self.coordinates.stored is None else self.coordinates.stored[folds.rows]
@@ -84,8 +85,8 @@ class GradientPass:
         if self.pool is None:
             sums = [self._part(weights, folds, *span) for span in spans]
         else:
-            sums = self.pool.map(lambda span: self._part(weights, folds, *span), spans)
-        gradient, absolute, squares = (added(pieces) for pieces in zip(*sums, strict=True))
+            sums = list(self.pool.map(lambda span: self._part(weights, folds, *span), spans))
+        gradient, absolute, squares = (reduce(np.add, pieces) for pieces in zip(*sums, strict=True))
         row_weight = self.row_weight[folds]
         if self.uniform:
             # Plain residuals were summed; the sums below are those of weighted ones.

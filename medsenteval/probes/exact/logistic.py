@@ -11,6 +11,7 @@ penalty, or, for a final fit, from the search's fits to subsets of its own train
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,7 +25,7 @@ from medsenteval.probes.exact.problems import Batch, Fits, trained_rows
 from medsenteval.probes.exact.stopping_rule import default_tolerance
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels
-from medsenteval.support.cores import ThreadPool, available_cores, one_thread_per_product
+from medsenteval.support.cores import available_cores, one_thread_per_product
 
 Penalties = Sequence[Sequence[float]]
 
@@ -140,7 +141,7 @@ class ExactBackend:
                 columns = len(folds) * (1 if n_classes == 2 else n_classes)
                 coordinates = Coordinates.of(features, columns, dtype, trained)
         # Our own threads only: those of the matrix libraries would wait for a core.
-        with one_thread_per_product(), ThreadPool(self.threads) as pool:
+        with one_thread_per_product(), ThreadPoolExecutor(self.threads) as pool:
             batch = Batch(coordinates, labels, n_classes, folds, penalties)
             if from_search and search is not None and search.answers(labels, n_classes):
                 _start_from_search(batch, search)

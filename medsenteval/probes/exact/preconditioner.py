@@ -11,14 +11,16 @@ the weight is the mean of p (1 - p) for an output. There are two ways to invert 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Final
 
 import numpy as np
 from scipy.linalg import lapack
 
 from medsenteval.support.arrays import Floats, Reals
-from medsenteval.support.cores import ThreadPool, added, available_cores, in_parts
+from medsenteval.support.cores import available_cores, in_parts
 
 #: Multiplies vectors, which are rows, by a symmetric matrix.
 Inverse = Callable[[Reals], Reals]
@@ -36,7 +38,7 @@ class RowSample:
     """
 
     def __init__(self, rows: Reals) -> None:
-        self._gram = added(in_parts(len(rows), lambda part: rows[part].T @ rows[part])) / np.float32(len(rows))
+        self._gram = reduce(np.add, in_parts(len(rows), lambda part: rows[part].T @ rows[part])) / np.float32(len(rows))
         self.trace = float(self._gram.trace())
 
     def inverse(self, shift: float) -> Inverse:
@@ -77,8 +79,8 @@ class PairSample:
             shifts = np.float32(shift) * np.square(triangles[number]).sum(axis=0)
             return _inverse_of(rows.T @ rows / n_rows, shifts)
 
-        with ThreadPool(available_cores()) as pool:
-            inverses = pool.map(invert, range(n_parts))
+        with ThreadPoolExecutor(available_cores()) as pool:
+            inverses = list(pool.map(invert, range(n_parts)))
 
         def apply(vectors: Reals) -> Reals:
             given = np.split(vectors, n_parts, axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +16,6 @@ from medsenteval.probes.exact.gradient import Folds, GradientPass
 from medsenteval.probes.exact.lbfgs import Solutions, minimise
 from medsenteval.probes.exact.newton import finish
 from medsenteval.support.arrays import Bools, Counts, Floats, Labels, Reals, Rows
-from medsenteval.support.cores import ThreadPool
 
 #: Intercept of a class that a fold has no training rows of: its probability is an exact zero.
 _ABSENT: Final = -1e4
@@ -138,7 +138,7 @@ class Batch:
             start[:, :, -1] = np.where(self.present, logs - mean[:, None], _ABSENT)
         return start
 
-    def solve(self, pool: ThreadPool, tolerance: float, max_passes: int) -> Fits:
+    def solve(self, pool: ThreadPoolExecutor, tolerance: float, max_passes: int) -> Fits:
         """Fit everything; groups of folds run side by side, or else the rows of a single group are shared out.
 
         What few passes do not settle is left to Newton's method, if it can write down its Hessians; where these cost next to
@@ -164,13 +164,16 @@ class Batch:
             given = start, self.outputs_present[fold], float(self.ridges[fold, stage]), self.coordinates.preconditioner
             points[fold, stage], errors[fold, stage] = finish(every_fold, fold, *given, tolerance, newton_passes)
 
-        pool.map(solve_group, groups)
+        if len(groups) == 1:
+            solve_group(groups[0])  # its rows may need all threads of the pool
+        else:
+            list(pool.map(solve_group, groups))
         unsettled = errors > tolerance
         if errors[fitted].size * self._newton_work <= _CHECKED_WORK:
             unsettled[fitted] = True
         if newton_passes and unsettled.any():
             every_fold = GradientPass(self.folds)
-            pool.map(finish_fit, list(np.argwhere(unsettled)))
+            list(pool.map(finish_fit, np.argwhere(unsettled)))
         back = np.argsort(self.order, axis=1, kind="stable")
         points = np.take_along_axis(points, back[:, :, None, None], axis=1)
         return Fits(self.coordinates, points, np.take_along_axis(errors, back, axis=1), self.present, self.constant)
@@ -200,7 +203,7 @@ class Batch:
 
 
 def _solve_path(
-    batch: Batch, folds: Rows, side_by_side: bool, pool: ThreadPool | None, tolerance: float, max_passes: int
+    batch: Batch, folds: Rows, side_by_side: bool, pool: ThreadPoolExecutor | None, tolerance: float, max_passes: int
 ) -> tuple[Reals, Floats]:
     """Take one group of folds through their penalties; docs/solver.md, "The path through folds and penalties".
 
