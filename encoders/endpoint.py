@@ -17,10 +17,9 @@ import re
 import ssl
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -28,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.encoders.contextual.checkpoint import without_surrogates
+from medsenteval.encoders.model_files import whole_number
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, caused_by, import_extra
 
@@ -44,11 +44,6 @@ _LOOK_AGAIN: Final = 0.02
 #: Stands for a text without a word: many servers refuse an empty input, and SentEval's examples use it too.
 _EMPTY_TEXT: Final = "."
 _THREAD: Final = "medsenteval-endpoint"
-#: Options that are numbers: what each is where it is not given, and the least that it can be, a whole number where that is one.
-_NUMBERS: Final[dict[str, tuple[str, float]]] = {
-    "batch_size": ("32", 1), "concurrency": ("4", 1), "retries": ("5", 0), "dimensions": ("", 1), "max_tokens": ("", 1),
-    "timeout": ("60", 0.001), "backoff": ("0.5", 0.0), "max_wait": ("60", 0.0),
-}  # fmt: skip
 _trusted_certificates: Final = cache(ssl.create_default_context)  # reading the system's list takes longer than a request
 
 
@@ -62,28 +57,50 @@ class _FailedRequestError(Exception):
 
 
 class EndpointEncoder:
-    """Vectors from a server's ``/v1/embeddings``.
+    """Vectors from a server's ``/v1/embeddings``, for ``endpoint:URL#MODEL``.
 
-    A server does not tell the hash of its weights: ``identity`` holds its address, the model's name and ``revision``, which the
-    user changes when the weights behind that name have changed. ``token_budget`` counts the tokens that the server says it
-    used, and may bound them. Of ``numbers``, see ``load``, only ``dimensions`` can change a vector.
+    Options: ``batch_size`` texts a request, ``concurrency`` requests at a time, ``timeout`` seconds a request, ``retries``
+    after the first request, ``backoff`` seconds before the first of them, ``max_wait`` longest pause, ``max_tokens`` that all
+    requests together may use, ``key_env`` variable that holds the key, ``dimensions`` asked of the server, ``prompt`` put
+    before each text. A server does not tell the hash of its weights: ``identity`` holds its address, the model's name and
+    ``revision``, which the user changes when the weights behind that name have changed.
     """
 
-    def __init__(self, url: str, model: str, key_env: str = "", prompt: str = "", revision: str = "", **numbers: str) -> None:
+    def __init__(
+        self,
+        argument: str,
+        batch_size: str = "32",
+        concurrency: str = "4",
+        timeout: str = "60",
+        retries: str = "5",
+        backoff: str = "0.5",
+        max_wait: str = "60",
+        max_tokens: str = "",
+        key_env: str = "",
+        dimensions: str = "",
+        prompt: str = "",
+        revision: str = "",
+    ) -> None:
+        url, _, self.name = argument.partition("#")
         self._address, self._is_local = _embeddings_address(url)
-        if not model:
+        if not self.name:
             raise EncoderError("endpoint needs the model's name after the address: endpoint:http://localhost:8000/v1#MODEL")
         if key_env and not os.environ.get(key_env):
             raise EncoderError(f"endpoint: the environment variable {key_env!r}, named by key_env, is not set")
         _httpx()
-        self.name = model
-        self._limits = _read_numbers(numbers)
-        self.token_budget = TokenBudget(self._limits.max_tokens)
-        self._width = self._limits.dimensions
-        self._asked = {"model": model, "encoding_format": "float"} | ({"dimensions": self._width} if self._width else {})
+        self._batch_size = whole_number("endpoint", "batch_size", batch_size, least=1)
+        self._concurrency = whole_number("endpoint", "concurrency", concurrency, least=1)
+        self._timeout = _seconds("timeout", timeout, least=0.001)
+        self._retries = whole_number("endpoint", "retries", retries)
+        self._backoff, self._longest_pause = _seconds("backoff", backoff), _seconds("max_wait", max_wait)
+        #: Counts the tokens that the server says it used.
+        self.token_budget = TokenBudget(whole_number("endpoint", "max_tokens", max_tokens, least=1) if max_tokens else None)
+        self._dimensions = whole_number("endpoint", "dimensions", dimensions, least=1) if dimensions else None
+        self._width = self._dimensions
         self._prompt, self._key_variable, self._key_is_named = prompt, key_env or "OPENAI_API_KEY", bool(key_env)
-        self._where = f"endpoint {self._address}, model {model!r}"
-        self.identity = f"endpoint-{self._address}#{model}-dimensions={self._width}-prompt={prompt!r}-revision={revision!r}"
+        self._where = f"endpoint {self._address}, model {self.name!r}"
+        asked = f"dimensions={self._dimensions}-prompt={prompt!r}-revision={revision!r}"
+        self.identity = f"endpoint-{self._address}#{self.name}-{asked}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the server's vectors in the order of the texts; an empty text is sent as a full stop."""
@@ -92,8 +109,7 @@ class EndpointEncoder:
         inputs = without_surrogates([self._prompt + (text if text.strip() else _EMPTY_TEXT) for text in texts])
         if not inputs:
             return np.empty((0, self._width or 0), dtype=np.float32)
-        size = self._limits.batch_size
-        batches = [inputs[start : start + size] for start in range(0, len(inputs), size)]
+        batches = [inputs[start : start + self._batch_size] for start in range(0, len(inputs), self._batch_size)]
         # In a thread of its own, as a notebook has a loop that runs already; Ctrl-C cancels what is under way there.
         with start_blocking_portal() as loop:
             return np.concatenate(loop.call(self._embed_all, batches))
@@ -101,42 +117,37 @@ class EndpointEncoder:
     async def _embed_all(self, batches: list[list[str]]) -> list[NDArray[np.float32]]:
         """Embed batches, a bounded number at a time; the first failure for good ends them all."""
         threading.current_thread().name = _THREAD
-        rows = [np.empty((0, 0), dtype=np.float32)] * len(batches)
-        waiting = iter(enumerate(batches))
-        httpx, at_once = _httpx(), min(self._limits.concurrency, len(batches))
-        # The library's own limit would let requests wait for a connection while their time runs.
-        options = {"verify": _trusted_certificates(), "timeout": None, "limits": httpx.Limits(max_connections=at_once)}
+        httpx, turn = _httpx(), asyncio.Semaphore(self._concurrency)
+        # The library's own limits would let requests wait for a connection while their time runs.
+        options = {"verify": _trusted_certificates(), "timeout": None, "limits": httpx.Limits()}
         # A proxy could not reach this machine's own server.
         async with httpx.AsyncClient(**options, trust_env=not self._is_local, follow_redirects=False) as client:
 
-            async def work() -> None:
-                for place, batch in waiting:
-                    rows[place] = await self._embed(client, batch)
+            async def embed_in_turn(batch: list[str]) -> NDArray[np.float32]:
+                async with turn:
+                    return await self._embed(client, batch)
 
-            workers = [asyncio.create_task(work()) for _ in range(at_once)]
+            tasks = [asyncio.create_task(embed_in_turn(batch)) for batch in batches]
             try:
-                await asyncio.gather(*workers)
+                return await asyncio.gather(*tasks)
             finally:
-                for worker in workers:
-                    worker.cancel()
-                await asyncio.gather(*workers, return_exceptions=True)
-        return rows
+                for task in tasks:
+                    task.cancel()
 
     async def _embed(self, client: httpx.AsyncClient, batch: list[str]) -> NDArray[np.float32]:
         """Return one batch's vectors, asking again after failures that may pass."""
-        limits = self._limits
-        for attempt in range(limits.retries + 1):
+        for attempt in range(self._retries + 1):
             try:
                 return await self._attempt(client, batch)
             except _FailedRequestError as error:
                 reason, pause = error.reason, error.asked_pause
             if pause is None:
                 # Half of the pause is drawn, so that workers which failed together do not come back together.
-                pause = min(limits.max_wait, limits.backoff * 2**attempt) * random.uniform(0.5, 1.0)
-            if pause > limits.max_wait:
-                reason += f", and asks to wait {pause:.0f} s, more than max_wait={limits.max_wait:g}"
+                pause = min(self._longest_pause, self._backoff * 2**attempt) * random.uniform(0.5, 1.0)
+            if pause > self._longest_pause:
+                reason += f", and asks to wait {pause:.0f} s, more than max_wait={self._longest_pause:g}"
                 break
-            if attempt < limits.retries:
+            if attempt < self._retries:
                 await asyncio.sleep(pause)
         raise self._wrong(f"{reason}; given up after {attempt + 1} request(s)")
 
@@ -150,12 +161,12 @@ class EndpointEncoder:
         try:
             # As a whole: the library's own limits are for each piece of an answer, which a server can drip for hours.
             # Python 3.11's wait_for forgets that it was cancelled if an answer comes at the same moment.
-            with fail_after(self._limits.timeout):
+            with fail_after(self._timeout):
                 body = await self._request(client, batch)
             lost = False
             return self._vectors(body, len(batch))
         except TimeoutError:
-            raise _FailedRequestError(f"no answer within timeout={self._limits.timeout:g} s") from None
+            raise _FailedRequestError(f"no answer within timeout={self._timeout:g} s") from None
         except (_FailedRequestError, EncoderError) as error:
             lost = getattr(error, "charged", False)
             raise
@@ -165,12 +176,14 @@ class EndpointEncoder:
     async def _request(self, client: httpx.AsyncClient, batch: list[str]) -> bytes:
         """Send one request and return the answer's body, or raise what kind of failure it was."""
         httpx, key = _httpx(), self._key()
+        asked = {"model": self.name, "encoding_format": "float", "input": batch}
+        asked |= {"dimensions": self._dimensions} if self._dimensions else {}
         # A compressed answer could grow without bounds when it is read.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         headers |= {"Authorization": f"Bearer {key}"} if key else {}
         at_most, found = _LARGEST_PART * (len(batch) + 1), bytearray()
         try:
-            async with client.stream("POST", self._address, json={**self._asked, "input": batch}, headers=headers) as answer:
+            async with client.stream("POST", self._address, json=asked, headers=headers) as answer:
                 if not answer.is_success:
                     # A server may repeat the key that it refuses, in any encoding: after one was sent no words are kept.
                     said = b"(its words are not shown, as a key was sent)"
@@ -244,7 +257,7 @@ class EndpointEncoder:
             raise self._wrong(f"the vector of text {number} is neither a list of numbers nor base64 of float32") from None
         self._width = self._width or len(found)
         if len(found) != self._width or not len(found):
-            expected = "asked for by dimensions" if "dimensions" in self._asked else "numbers came first"
+            expected = "asked for by dimensions" if self._dimensions else "numbers came first"
             raise self._wrong(f"the vector of text {number} has width {len(found)}, but {self._width} {expected}")
         with np.errstate(over="ignore"):  # too large for float32 becomes infinity, which is refused later
             return found.astype(np.float32)
@@ -289,26 +302,7 @@ def _asked_pause(retry_after: str) -> float | None:
     return max(0.0, email.utils.mktime_tz(date) - time.time()) if date else None
 
 
-def _read_numbers(given: Mapping[str, str]) -> SimpleNamespace:
-    """Return the options that are numbers; an empty one was not given, and is None if there is no usual value."""
-    if unknown := [option for option in given if option not in _NUMBERS]:
-        raise EncoderError(f"the encoder kind 'endpoint' has no option {unknown[0]!r}")
-    numbers = SimpleNamespace()
-    for option, (usual, least) in _NUMBERS.items():
-        text, whole = given.get(option) or usual, isinstance(least, int)
-        if text and (not re.fullmatch(r"\d{1,15}" if whole else r"\d{1,15}(\.\d+)?", text) or float(text) < least):
-            raise EncoderError(f"endpoint: {option} is {text!r}; it must be a {'whole ' * whole}number from {least:g} up")
-        setattr(numbers, option, (int if whole else float)(text) if text else None)
-    return numbers
-
-
-def load(argument: str, **options: str) -> EndpointEncoder:
-    """Make the encoder of ``endpoint:URL#MODEL``.
-
-    Options: ``batch_size`` texts a request, ``concurrency`` requests at a time, ``timeout`` seconds a request, ``retries``
-    after the first request, ``backoff`` seconds before the first of them, ``max_wait`` longest pause, ``max_tokens`` that all
-    requests together may use, ``key_env`` variable that holds the key, ``dimensions`` asked of the server, ``prompt`` put
-    before each text, ``revision`` of the weights.
-    """
-    url, _, model = argument.partition("#")
-    return EndpointEncoder(url, model, **options)
+def _seconds(option: str, text: str, least: float = 0.0) -> float:
+    if not re.fullmatch(r"\d{1,15}(\.\d+)?", text) or float(text) < least:
+        raise EncoderError(f"endpoint: {option} is {text!r}; it must be a number of seconds from {least:g} up")
+    return float(text)

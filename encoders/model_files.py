@@ -29,7 +29,7 @@ def is_a(thing: Any, module: str, name: str) -> bool:
 
 def whole_number(kind: str, option: str, text: str, least: int = 0) -> int:
     """Read an option that is a whole number."""
-    if not (text.isascii() and text.isdecimal()) or int(text) < least:
+    if not re.fullmatch("[0-9]{1,15}", text) or int(text) < least:
         raise EncoderError(f"{kind}: {option} is {text!r}; it must be a whole number from {least}")
     return int(text)
 

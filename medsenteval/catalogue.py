@@ -117,7 +117,7 @@ ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
     "sentence-transformers": ("medsenteval.encoders.contextual.sentence_transformer:load", "model ID or PATH"),
     "dual": ("medsenteval.encoders.derived:load", "no argument: query=SPEC and document=SPEC, two models as one encoder"),
     "model2vec": ("medsenteval.encoders.static.model2vec:load", "PATH of a static model of the model2vec kind"),
-    "endpoint": ("medsenteval.encoders.endpoint:load", "URL#MODEL of an OpenAI-compatible embeddings server"),
+    "endpoint": ("medsenteval.encoders.endpoint:EndpointEncoder", "URL#MODEL of an OpenAI-compatible embeddings server"),
     "mteb": ("medsenteval.encoders.mteb_model:load", "name of a model that mteb implements"),
     "python": ("medsenteval.encoders.adapt:load_object", "MODULE:OBJECT, anything that can encode"),
 }

@@ -717,9 +717,9 @@ def test_without_a_key_none_is_sent_and_a_refusal_says_so(server: Server, monkey
 
 def test_the_default_key_does_not_go_in_the_clear_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert EndpointEncoder("http://other.example/v1", "m")._key() == ""
-    assert EndpointEncoder("https://other.example/v1", "m")._key() == KEY
-    assert EndpointEncoder("http://other.example/v1", "m", key_env="OPENAI_API_KEY")._key() == KEY
+    assert EndpointEncoder("http://other.example/v1#m")._key() == ""
+    assert EndpointEncoder("https://other.example/v1#m")._key() == KEY
+    assert EndpointEncoder("http://other.example/v1#m", key_env="OPENAI_API_KEY")._key() == KEY
 
 
 def test_a_key_that_is_absent_or_no_header_is_refused_without_showing_it(
@@ -783,7 +783,7 @@ def test_identity_changes_with_what_changes_a_vector_and_only_then(
 ) -> None:
     def identity(options: dict[str, str], extra: dict[str, str]) -> str:
         rest = {key: value for key, value in options.items() if key not in ("url", "model")}
-        return endpoint.load(f"{options['url']}#{options['model']}", **rest, **extra).identity
+        return EndpointEncoder(f"{options['url']}#{options['model']}", **rest, **extra).identity
 
     # http://h is short for http://h/v1.
     one, other = ({**options, "url": options["url"].replace("http://h/v1", "http://h")} for options in (one, other))
@@ -803,10 +803,10 @@ def test_retry_after_may_be_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_by_default_requests_are_bounded_as_the_documentation_says(server: Server) -> None:
     url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    encoder = EndpointEncoder(url, "m")
-    limits = encoder._limits
-    bounds = (limits.batch_size, limits.concurrency, limits.timeout, limits.retries, limits.backoff, limits.max_wait)
-    assert bounds == (32, 4, 60.0, 5, 0.5, 60.0)
+    encoder = EndpointEncoder(f"{url}#m")
+    sizes, times = (encoder._batch_size, encoder._concurrency), (encoder._timeout, encoder._backoff, encoder._longest_pause)
+    assert (*sizes, encoder._retries) == (32, 4, 5)
+    assert times == (60.0, 0.5, 60.0)
     assert encoder.token_budget.most is None
     for option, least in (
         ("batch_size", "1"), ("concurrency", "1"), ("retries", "0"), ("dimensions", "1"), ("max_tokens", "1"),

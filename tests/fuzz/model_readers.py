@@ -165,7 +165,7 @@ def _elmo(folder: Path) -> Any:
 
 
 def _answer(folder: Path) -> Any:
-    encoder = EndpointEncoder("http://127.0.0.1:9/v1", "m")
+    encoder = EndpointEncoder("http://127.0.0.1:9/v1#m")
     return encoder._vectors((folder / "answer.json").read_bytes(), 2).shape
 
 
