@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,7 @@ from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, torch_file_fault, two_files
 from medsenteval.encoders.static.converted_vectors import VectorTable, open_vectors
 from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, TokenisedTexts, look_up, tokenise
-from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import EncoderError, import_extra
-
-if TYPE_CHECKING:
-    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
 
 #: The words that stand before and after every sentence, by version of InferSent.
 VERSIONS: Final = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}
@@ -98,25 +94,50 @@ class SentenceReader:
 
 
 class InferSentEncoder:
-    """A loaded InferSent model with the reader of its word vectors."""
+    """A loaded InferSent model, a torch.nn.LSTM, with the reader of its word vectors."""
 
-    def __init__(self, name: str, identity: str, model: SentenceEncoder, reader: SentenceReader, padding: str) -> None:
+    def __init__(self, name: str, identity: str, lstm: Any, reader: SentenceReader, pooling: str, padding: str) -> None:
         self.name, self.identity = name, identity
-        self.dimension = 2 * int(model.enc_lstm.hidden_size)
+        self.dimension = 2 * int(lstm.hidden_size)
         self.coverage = reader.coverage
-        self._model, self._reader, self._padding = model, reader, padding
+        self._lstm, self._reader, self._pooling, self._padding = lstm, reader, pooling, padding
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
 
         sentences = self._reader.read(texts)
         encoded = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        device = next(self._model.parameters()).device
+        device = next(self._lstm.parameters()).device
         with torch.inference_mode():
             lengths = [len(sentence) for sentence in sentences]
             for places in passes(lengths, "cpu", most_texts=len(lengths), most_tokens=_WORDS_AT_ONCE):
-                encoded[places] = self._model(*self._reader.word_vectors(sentences, places, device)).cpu().numpy()
+                words, counts = self._reader.word_vectors(sentences, places, device)
+                encoded[places] = sentence_vectors(self._lstm, words, counts, self._pooling).cpu().numpy()
         return np.maximum(encoded, 0) if self._padding == "zeros" else encoded
+
+
+def sentence_vectors(lstm: Any, words: Any, lengths: Sequence[int], pooling: str) -> Any:
+    """Return a row a sentence: the maximum or mean over its states; ``words`` holds the sentences' vectors one after the other.
+
+    Padding never takes part. (The original lets version 1 compare states with the zeros that pad a batch, so that there a
+    sentence's vector depends on its neighbours' lengths.) A sentence of no words gets the zero vector.
+    """
+    import torch
+    from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+    filled = [i for i, length in enumerate(lengths) if length]
+    pooled = words.new_zeros(len(lengths), 2 * lstm.hidden_size)
+    if not filled:
+        return pooled
+    counts = [lengths[i] for i in filled]
+    states, _ = lstm(pack_sequence(list(torch.split(words, counts)), enforce_sorted=False))
+    if pooling == "max":
+        padded, _ = pad_packed_sequence(states, padding_value=-torch.inf)
+        rows = padded.max(dim=0).values
+    else:
+        padded, _ = pad_packed_sequence(states)
+        rows = padded.sum(dim=0) / torch.tensor(counts, dtype=words.dtype, device=words.device)[:, None]
+    return pooled.index_copy(0, torch.tensor(filled, device=words.device), rows)
 
 
 def load(
@@ -128,10 +149,6 @@ def load(
     boundaries: str = "required",
     padding: str = "ignored",
     device: str = "auto",
-    member: str = "",
-    layout: str = "",
-    vocab: str = "",
-    rows: str = "word",
 ) -> InferSentEncoder:
     """Load ``infersent:ENCODER.pkl+VECTORS``; docs/encoders.md lists the options.
 
@@ -150,21 +167,20 @@ def load(
         raise EncoderError(f"{weights_path}: {fault}; {_EXPECTED}")
     import_extra("torch", "infersent:", "torch")
     state = _read_state(weights_path)
-    model = _model_of(state, pooling, weights_path)
-    dimension = model.enc_lstm.input_size
-    table = open_vectors(vectors_path, FileOptions(member, layout, vocab, rows))
-    if table.matrix.shape[1] != dimension:
+    lstm = _lstm_of(state, weights_path)
+    table = open_vectors(vectors_path)
+    if table.matrix.shape[1] != lstm.input_size:
         held = f"{vectors_path} holds vectors of {table.matrix.shape[1]}"
-        raise EncoderError(f"infersent: {weights_path} was trained on vectors of {dimension} numbers, {held}")
+        raise EncoderError(f"infersent: {weights_path} was trained on vectors of {lstm.input_size} numbers, {held}")
     reader = SentenceReader(table, vectors_path, reading)
-    model = model.to(choose_device(device, mps=False)).eval()
-    model.enc_lstm.flatten_parameters()
+    lstm = lstm.to(choose_device(device, mps=False)).eval()
+    lstm.flatten_parameters()
     # The option boundaries is no part of it: where both of its values load, they give the same vectors.
     identity = (
         f"infersent-{hash_state_dict(state)[:32]}-vectors={table.sha256[:32]}"
         f"-version={version}-tokenizer={tokenizer}-case={case}-pooling={pooling}{'-padding=zeros' * (padding == 'zeros')}"
     )
-    return InferSentEncoder(weights_path.stem, identity, model, reader, padding)
+    return InferSentEncoder(weights_path.stem, identity, lstm, reader, pooling, padding)
 
 
 def _read_state(path: Path) -> dict[str, Any]:
@@ -187,18 +203,16 @@ def _read_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def _model_of(state: Mapping[str, Any], pooling: str, path: Path) -> SentenceEncoder:
-    """Return the encoder that a state dictionary describes."""
+def _lstm_of(state: Mapping[str, Any], path: Path) -> Any:
+    """Return the bidirectional LSTM whose parameters a state dictionary holds, and nothing else."""
     import torch
-
-    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
 
     try:
         inputs, hidden = (state[f"enc_lstm.{name}"].shape[1] for name in ("weight_ih_l0", "weight_hh_l0"))
         # Made without storage: its random start would be overwritten at once.
         with torch.device("meta"):
-            model = SentenceEncoder(inputs, hidden, pooling)
-        model.load_state_dict(state, assign=True)
+            lstm = torch.nn.LSTM(inputs, hidden, bidirectional=True)
+        torch.nn.ModuleDict({"enc_lstm": lstm}).load_state_dict(state, assign=True)
     except (KeyError, IndexError, ValueError, RuntimeError) as error:
         raise EncoderError(f"{path}: is no bidirectional LSTM of InferSent: {error}; {_EXPECTED}") from error
-    return model
+    return lstm

@@ -9,23 +9,19 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Split
 from medsenteval.encoders.contextual.checkpoint import choose_device
-from medsenteval.encoders.contextual.infersent import Reading, SentenceReader
+from medsenteval.encoders.contextual.infersent import Reading, SentenceReader, sentence_vectors
 from medsenteval.encoders.static.converted_vectors import open_vectors
-from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import DataError, EncoderError, SettingsError, import_extra
 from medsenteval.support.atomic_files import write_atomically
-
-if TYPE_CHECKING:
-    from medsenteval.encoders.contextual.infersent_model import InferenceClassifier
-
 
 #: How the original script trains. Before every pass but the first the learning rate is multiplied by the decay; after a pass
 #: that is not the best so far on dev it is divided by the other number, until it is below the least.
@@ -97,22 +93,21 @@ def train_infersent(
     output_path: str | Path,
     settings: InferSentTraining | None = None,
     *,
-    file_options: FileOptions | None = None,
     progress: bool = False,
     announce: Callable[[Pass], None] | None = None,
 ) -> TrainedInferSent:
     """Train on pairs with labels, write the best encoder to ``output_path`` and return how training went.
 
-    ``vectors`` names a file of word vectors, and ``file_options`` says of it what it does not say itself.
-    The file is there after the first pass already and replaced by each better one, so that an interrupted training leaves
-    something to use. Neither torch's global random state nor its settings are changed.
+    ``vectors`` names a file of word vectors. The written file is there after the first pass already and replaced by each better
+    one, so that an interrupted training leaves something to use. Neither torch's global random state nor its settings are
+    changed.
     """
     settings = settings or InferSentTraining()
     output = Path(output_path).expanduser()
     if not output.parent.is_dir():
         raise SettingsError(f"train-infersent: there is no folder {output.parent} to write {output.name} into")
     vectors = Path(vectors).expanduser()
-    reader = SentenceReader(open_vectors(vectors, file_options), vectors, settings.reading)
+    reader = SentenceReader(open_vectors(vectors), vectors, settings.reading)
     pairs, dev_pairs = _Pairs("train", train, reader), _Pairs("dev", dev, reader)
     classes, dev_classes = set(pairs.labels.tolist()), set(dev_pairs.labels.tolist())
     if len(classes) < 2 or not dev_classes <= classes:
@@ -120,14 +115,15 @@ def train_infersent(
     if not reader.coverage(train.all_texts())["tokens"]:
         raise EncoderError(f"train-infersent: {vectors} knows no word to train on; are they of this language and case?")
     torch = import_extra("torch", "train-infersent", "torch")
-    from medsenteval.encoders.contextual.infersent_model import InferenceClassifier, SentenceEncoder
-
     rng = np.random.default_rng(settings.seed)
     passes: list[Pass] = []
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(settings.seed)
-        encoder = SentenceEncoder(reader.dimension, settings.hidden, "max")
-        network = InferenceClassifier(encoder, _CLASSIFIER_HIDDEN, max(classes) + 1)
+        # The LSTM has the name that the official files use; the classifier has no non-linearity, as in the original's default.
+        encoder = torch.nn.LSTM(reader.dimension, settings.hidden, bidirectional=True)
+        widths = [8 * settings.hidden, _CLASSIFIER_HIDDEN, _CLASSIFIER_HIDDEN, max(classes) + 1]
+        classifier = torch.nn.Sequential(*(torch.nn.Linear(inputs, outputs) for inputs, outputs in pairwise(widths)))
+        network = torch.nn.ModuleDict({"enc_lstm": encoder, "classifier": classifier})
         network = network.to(choose_device(settings.device, mps=False))
         optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
         rate = settings.learning_rate
@@ -154,7 +150,7 @@ def train_infersent(
 
 
 def _pass_over(
-    network: InferenceClassifier,
+    network: Any,
     pairs: _Pairs,
     order: NDArray[np.int64],
     batch_size: int,
@@ -177,7 +173,7 @@ def _pass_over(
         batch = order[start : start + batch_size]
         labels = torch.from_numpy(pairs.labels[batch]).to(device)
         with torch.set_grad_enabled(learns):
-            logits = network(*(pairs.reader.word_vectors(side, batch, device) for side in pairs.sides))
+            logits = _logits(network, *(pairs.reader.word_vectors(side, batch, device) for side in pairs.sides))
             loss = torch.nn.functional.cross_entropy(logits, labels)
         if not torch.isfinite(loss):
             raise EncoderError(f"train-infersent: the loss became {loss.item()}; lower the learning rate")
@@ -191,11 +187,22 @@ def _pass_over(
     return total_loss / len(order), 100.0 * correct / len(order)
 
 
-def _write_state(network: InferenceClassifier, output: Path) -> None:
+def _logits(network: Any, premises: tuple[Any, list[int]], hypotheses: tuple[Any, list[int]]) -> Any:
+    """Return the classifier's logits of (u, v, |u-v|, u*v), u being the premises' vectors and v the hypotheses'."""
+    import torch
+
+    # Both sides in one run of the LSTM: half as many steps, which are what training waits for.
+    words, lengths = torch.cat([premises[0], hypotheses[0]]), [*premises[1], *hypotheses[1]]
+    u, v = sentence_vectors(network["enc_lstm"], words, lengths, "max").chunk(2)
+    return network["classifier"](torch.cat([u, v, (u - v).abs(), u * v], dim=1))
+
+
+def _write_state(network: Any, output: Path) -> None:
     """Write the encoder's tensors as the official files hold them, under a temporary name first."""
     import torch
 
     # Through memory, because torch writes the file's name into the file: equal trainings shall give equal bytes.
     buffer = io.BytesIO()
-    torch.save({name: tensor.detach().cpu() for name, tensor in network.encoder.state_dict().items()}, buffer)
+    state = network["enc_lstm"].state_dict(prefix="enc_lstm.")
+    torch.save({name: tensor.detach().cpu() for name, tensor in state.items()}, buffer)
     write_atomically(output, buffer.getvalue())

@@ -14,7 +14,6 @@ from medsenteval.encoders.contextual import infersent_training
 from medsenteval.encoders.contextual.infersent import BOUNDARIES, VERSIONS, Reading
 from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass
 from medsenteval.encoders.static.tokens import CASES, TOKENIZERS
-from medsenteval.encoders.static.vector_formats import FileOptions
 
 #: A folder that holds one of these is itself MedNLI's.
 _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
@@ -37,8 +36,6 @@ _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
 @click.option("--batch-size", default=64, show_default=True, metavar="N")
 @click.option("--learning-rate", default=0.1, show_default=True, metavar="X")
 @click.option("--device", default="auto", show_default=True, metavar="NAME", help="auto, cpu or cuda")
-@click.option("--layout", default="", metavar="NAME", help="blocks or adjacent: the vectors are GloVe's own binary.")
-@click.option("--vocab", default="", metavar="FILE", help="The vocab.txt of GloVe's own binary")
 @click.option("--quiet", is_flag=True, help="Print the result only.")
 def train_infersent(
     data: str | None,
@@ -48,8 +45,6 @@ def train_infersent(
     boundaries: str,
     tokenizer: str,
     case: str,
-    layout: str,
-    vocab: str,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -68,10 +63,9 @@ def train_infersent(
 
     trained = infersent_training.train_infersent(
         dataset.splits["train"], dataset.splits["dev"], vectors, output, settings,
-        file_options=FileOptions(layout=layout, vocab=vocab), progress=not quiet, announce=None if quiet else announce,
+        progress=not quiet, announce=None if quiet else announce,
     )  # fmt: skip
     echo(f"dev accuracy {trained.dev_accuracy:.2f} %, {trained.dev_baseline:.2f} % for the largest class alone")
-    chosen = {**asdict(reading), "layout": layout, "vocab": vocab}
-    usual = {**asdict(Reading()), "layout": "", "vocab": ""}
-    spec = "".join(f",{name}={value}" for name, value in chosen.items() if value != usual[name])
+    usual = asdict(Reading())
+    spec = "".join(f",{name}={value}" for name, value in asdict(reading).items() if value != usual[name])
     echo(f"{trained.path} written; use it as infersent:{trained.path}+{vectors}{spec}")

@@ -17,7 +17,7 @@ from medsenteval.cli.train_infersent import train_infersent as train_infersent_c
 from medsenteval.contracts import Dataset, Split
 from medsenteval.datasets.locate import sample_root
 from medsenteval.encoders.contextual import infersent_training
-from medsenteval.encoders.contextual.infersent import Reading
+from medsenteval.encoders.contextual.infersent import Reading, sentence_vectors
 from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass, train_infersent
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.errors import DataError, EncoderError, SettingsError
@@ -74,9 +74,11 @@ def test_by_default_it_is_trained_as_conneau_et_al_did() -> None:
 
 @pytest.mark.parametrize("pooling", ["max", "mean"])
 def test_a_sentence_of_no_words_is_the_zero_vector(pooling: str) -> None:
-    from medsenteval.encoders.contextual.infersent_model import SentenceEncoder
+    lstm = torch.nn.LSTM(3, 2, bidirectional=True)
 
-    encoder = SentenceEncoder(3, 2, pooling)
+    def encoder(words: Any, lengths: list[int]) -> Any:
+        return sentence_vectors(lstm, words, lengths, pooling)
+
     words = torch.arange(9.0).reshape(3, 3)
     with torch.no_grad():
         rows = encoder(words, [2, 0, 1])
@@ -121,15 +123,14 @@ def test_the_file_is_official_and_holds_the_encoder_of_the_best_pass(mednli: Dat
     assert [path.name for path in tmp_path.iterdir()] == ["encoder.pkl"]
 
 
-def test_loss_and_accuracy_of_a_pass_are_means_over_all_pairs() -> None:
+def test_loss_and_accuracy_of_a_pass_are_means_over_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     logits = torch.tensor([[2.0, 0.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 3.0], [1.0, 0.5, 0.0], [0.0, 0.0, 0.5]])
     labels = torch.tensor([0, 1, 0, 2, 2])
 
     reader = SimpleNamespace(word_vectors=lambda side, batch, device: batch)
     pairs: Any = SimpleNamespace(labels=labels.numpy(), sides=("premises", "hypotheses"), reader=reader)
-    network = torch.nn.Linear(1, 1)
-    network.forward = lambda premises, hypotheses: logits[premises]
-    found = infersent_training._pass_over(network, pairs, np.array([3, 0, 4, 1, 2]), 2)
+    monkeypatch.setattr(infersent_training, "_logits", lambda network, premises, hypotheses: logits[premises])
+    found = infersent_training._pass_over(torch.nn.Linear(1, 1), pairs, np.array([3, 0, 4, 1, 2]), 2)
     assert found == pytest.approx((float(torch.nn.functional.cross_entropy(logits, labels)), 60.0))
 
 
