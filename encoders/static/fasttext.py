@@ -10,6 +10,7 @@ import hashlib
 import mmap
 import re
 import struct
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,39 +102,27 @@ class FastTextEncoder(StaticEncoder):
 def subwords(
     marked: Sequence[bytes], shortest: int, longest: int, n_buckets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return, for every character n-gram of every word, given as "<word>", the word's number and the n-gram's bucket.
-
-    All n-grams of all words grow together, a byte at a time: FNV-1a over UTF-8 bytes taken as signed, as fastText's hash.
-    """
-    empty = np.zeros(0, dtype=np.int64)
-    if longest <= 0 or n_buckets <= 0 or not len(marked):
-        return empty, empty
-    lengths = np.fromiter(map(len, marked), dtype=np.int64, count=len(marked))
-    word_ends = np.cumsum(lengths)
-    word_starts = word_ends - lengths
-    buffer = np.frombuffer(b"".join([*marked, b"\0"]), dtype=np.uint8)  # one byte more, to look at beyond the last one
-    begins_character = (buffer & 0xC0) != 0x80
-    owner = np.repeat(np.arange(len(marked)), lengths)
-    at = np.flatnonzero(begins_character[: len(owner)])
-    owner, start, end = owner[at], at, word_ends[owner[at]]
-    hashed = np.full(len(at), 2166136261, dtype=np.uint32)
-    n_characters = np.zeros(len(at), dtype=np.int64)
-    signed = buffer.view(np.int8).astype(np.int32).view(np.uint32)
-    owners, buckets = [], []
-    while len(at):
-        n_characters += begins_character[at]
-        hashed = (hashed ^ signed[at]) * np.uint32(16777619)
-        at = at + 1
-        complete = (at == end) | begins_character[at]
-        # A single character at either end is only the mark that was put there.
-        lone_mark = (n_characters == 1) & ((start == word_starts[owner]) | (at == end))
-        given = complete & (n_characters >= shortest) & ~lone_mark
-        owners.append(owner[given])
-        buckets.append((hashed[given] % np.uint32(n_buckets)).astype(np.int64))
-        going = (at < end) & ~(complete & (n_characters == longest))
-        at, owner, start, end = at[going], owner[going], start[going], end[going]
-        hashed, n_characters = hashed[going], n_characters[going]
-    return np.concatenate([empty, *owners]), np.concatenate([empty, *buckets])
+    """Return, for every character n-gram of every word, given as "<word>", the word's number and the n-gram's bucket."""
+    owners, buckets = array("q"), array("q")
+    for owner, word in enumerate(marked if longest > 0 and n_buckets > 0 else ()):
+        begins = [at for at, byte in enumerate(word) if byte & 0xC0 != 0x80]
+        ends = [*begins[1:], len(word)]
+        found = []
+        for first, start in enumerate(begins):
+            hashed, hashed_to = 2166136261, start
+            for n_characters, end in enumerate(ends[first : first + longest], start=1):
+                for byte in word[hashed_to:end]:
+                    # FNV-1a, but over bytes that fastText takes as signed.
+                    signed = byte | 0xFFFFFF00 if byte > 127 else byte
+                    hashed = (hashed ^ signed) * 16777619 & 0xFFFFFFFF
+                hashed_to = end
+                # A single character at either end is only the mark that was put there.
+                is_mark = n_characters == 1 and (first == 0 or end == len(word))
+                if n_characters >= shortest and not is_mark:
+                    found.append((end - start, start, hashed % n_buckets))
+        owners.extend([owner] * len(found))
+        buckets.extend(bucket for _, _, bucket in sorted(found))  # short ones first: the order decides a sum's last bits
+    return np.array(owners, dtype=np.int64), np.array(buckets, dtype=np.int64)
 
 
 def load(argument: str, case: str = "exact", tokenizer: str = "words", pooling: str = "mean") -> FastTextEncoder:
