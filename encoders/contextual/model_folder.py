@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final
 
 from medsenteval.encoders.model_files import read_json, torch_file_fault
 from medsenteval.errors import EncoderError, import_extra
+from medsenteval.support.toml_files import packaged_toml
 
 _NOT_RUN: Final = "code that comes with a model is not run"
 _WEIGHTS: Final = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -145,26 +147,20 @@ def _safetensors_fault(file: Path, kind: str) -> str:
 
 
 _KIND: Final = "sentence-transformers"
-#: The library's modules from texts to vectors, under the names that its versions gave them.
-_MODULE: Final = re.compile(
-    r"sentence_transformers\.(?:models|base\.modules|sentence_transformer\.modules)(?:\.\w+)?\."
-    r"(Asym|BoW|CLIPModel|CNN|Dense|Dropout|LSTM|LayerNorm|Normalize|Pooling|Router|StaticEmbedding|Transformer"
-    r"|WeightedLayerPooling|WordEmbeddings|WordWeights)"
-)
-_ACTIVATION: Final = re.compile(r"torch\.nn\.modules\.(activation\.[A-Z]\w*|linear\.Identity)")
-_SPLITTER: Final = re.compile(
-    r"sentence_transformers\.(models|sentence_transformer\.modules)\.tokenizer(\.\w+)?\.(Whitespace|Phrase)Tokenizer"
-)
-#: What sentence_bert_config.json may hold, and what its model_args, tokenizer_args and config_args may.
-_OPTIONS: Final = re.compile(
-    r"(config|model|processor|tokenizer)_(kw)?args|do_lower_case|max_seq_length|modality_config|module_output_name"
-    r"|processing_kwargs|transformer_task|unpad_inputs"
-)
-_ARGUMENTS: Final = re.compile(
-    r"add_(bos_token|eos_token|pooling_layer|prefix_space)|attn_implementation|clean_up_tokenization_spaces|do_lower_case"
-    r"|(torch_)?dtype|fix_mistral_regex|is_causal|low_cpu_mem_usage|(model_)?max_length|(padding|truncation)(_side)?|unpad_inputs"
-    r"|use_(bidirectional_attention|fast|memory_efficient_attention|safetensors)"
-)
+#: The library's modules under the names that its versions gave them.
+_MODULE: Final = re.compile(r"sentence_transformers\.(?:models|base\.modules|sentence_transformer\.modules)(?:\.\w+)?\.(\w+)")
+
+
+@cache
+def _allowed() -> dict[str, re.Pattern[str]]:
+    """Return what settings may name, by its heading in checkpoint_settings.toml."""
+    listed = packaged_toml("medsenteval.encoders", "checkpoint_settings.toml")
+    return {heading: re.compile("|".join(names)) for heading, names in listed.items()}
+
+
+def is_allowed(heading: str, name: Any) -> bool:
+    """Whether a name is one of those that checkpoint_settings.toml lists under a heading."""
+    return isinstance(name, str) and _allowed()[heading].fullmatch(name) is not None
 
 
 def check_modules(folder: Path, *, weights: bool) -> None:
@@ -190,7 +186,7 @@ def _named_module(listing: Path, name: Any, path: Any) -> tuple[Path, str]:
     """Return the folder and the class of a module that a file lists, or refuse them."""
     known = _MODULE.fullmatch(name) if isinstance(name, str) else None
     # The library imports any other class that it is told to, from a file of the folder too, and importing is running.
-    if known is None:
+    if known is None or not is_allowed("modules", known[1]):
         raise EncoderError(f"{_KIND}: {listing} names {name}, not one of sentence_transformers' modules for text; {_NOT_RUN}")
     if not isinstance(path, str) or "\\" in path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
         raise EncoderError(f"{_KIND}: {listing} names the folder {path!r}; expected is one inside {listing.parent}")
@@ -215,16 +211,16 @@ def _check_module(folder: Path, kind: str, weights: bool) -> None:
                     raise EncoderError(f"{_KIND}: {listing} names itself as a module")
                 _check_module(inner, inner_kind, weights)
     elif kind in ("Dense", "WordEmbeddings"):
-        key, allowed = ("activation_function", _ACTIVATION) if kind == "Dense" else ("tokenizer_class", _SPLITTER)
+        key, heading = ("activation_function", "activations") if kind == "Dense" else ("tokenizer_class", "splitters")
         file = folder / ("config.json" if kind == "Dense" else "wordembedding_config.json")
         name = read_json(file, dict, _KIND).get(key, "")
-        if name and not (isinstance(name, str) and allowed.fullmatch(name)):
+        if name and not is_allowed(heading, name):
             raise EncoderError(f"{_KIND}: {file} names by {key} the class {name}; {_NOT_RUN}")
 
 
 def _check_options(file: Path, options: dict[str, Any]) -> None:
     """Refuse options of a transformer beyond the known ones: some make pickles run, or read and write files anywhere."""
-    wrong = [key for key in options if not _OPTIONS.fullmatch(key)]
+    wrong = [key for key in options if not is_allowed("options", key)]
     for key, inner in options.items():
         held = inner if isinstance(inner, dict) else {key: inner}
         if key == "modality_config":
@@ -232,6 +228,6 @@ def _check_options(file: Path, options: dict[str, Any]) -> None:
             wrong += [method for method in methods if not re.fullmatch(r"forward|get_\w+_features", method)]
         elif key.endswith("args") and key != "processing_kwargs":
             # A kernel of the hub is written as owner/name, and its import runs it.
-            wrong += [name for name, value in held.items() if not _ARGUMENTS.fullmatch(name) or "/" in str(value)]
+            wrong += [name for name, value in held.items() if not is_allowed("arguments", name) or "/" in str(value)]
     if wrong:
         raise EncoderError(f"{_KIND}: {file} sets {', '.join(map(repr, wrong))}, which text encoders do not need; remove it")
