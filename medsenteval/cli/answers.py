@@ -47,7 +47,8 @@ def audit(
 @shared.results_named
 @shared.ONLY_TASKS
 @shared.DATA
-@click.option("--dimensions", metavar="N,...", help="Leading coordinates to keep; default halves down to 16.")
+@click.option("--dimensions", metavar="N,...", callback=shared.whole_numbers,
+              help="Leading coordinates to keep; default halves down to 16.")  # fmt: skip
 @shared.FIGURE
 @shared.FORMAT
 def frontier(
@@ -55,7 +56,7 @@ def frontier(
     folder: Path,
     tasks: str | None,
     data: str | None,
-    dimensions: str | None,
+    dimensions: tuple[int, ...],
     figure: Path | None,
     style: str,
 ) -> None:
@@ -63,9 +64,8 @@ def frontier(
 
     Losses are those against all dimensions in float32, with paired 95 % intervals.
     """
-    sizes = shared.whole_numbers_in("--dimensions", dimensions)
     results = shared.stored_results(what, folder, tasks)
-    found, left_out = compression_frontier(results, data_root(data), dimensions=sizes)
+    found, left_out = compression_frontier(results, data_root(data), dimensions=dimensions)
     echo("\n\n".join(render_frontier(each, style) for each in found))
     if style == "text":
         shared.say_cautions(results)

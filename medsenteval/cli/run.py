@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, PATH, announcer, whole_numbers_in
+from medsenteval.cli.shared_options import DATA, PATH, announcer, numbers, whole_numbers
 from medsenteval.cli.terminal import echo
 from medsenteval.errors import SettingsError
 
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 @click.option("--grid", metavar="NAME", help="Penalties to search: senteval (default) or wide")
 @click.option("--folds", type=int, metavar="K", help="Folds of cross-validation; default 10")
 @click.option("--grouped", is_flag=True, default=None, help="Keep all rows of a question, tweet or paper in one fold.")
-@click.option("--seed", "--seeds", "seeds", metavar="N,...", help="One seed or several (mean and spread); default 1111")
+@click.option("--seed", "--seeds", "seeds", metavar="N,...", callback=whole_numbers,
+              help="One seed or several (mean and spread); default 1111")  # fmt: skip
 @click.option("--limit", type=int, metavar="N", help="Use N rows of each split only, to try things out.")
 @click.option("--allow-incomplete", is_flag=True, default=None,
               help="Score data sets too that are far from their published size or lost over 2 % of their rows.")  # fmt: skip
-@click.option("--train-fraction", "train_fractions", metavar="F,...",
+@click.option("--train-fraction", "train_fractions", metavar="F,...", callback=numbers,
               help="Train on this share of the training rows; several shares make a learning curve.")  # fmt: skip
-@click.option("--shots", metavar="N,...", help="Train on N rows of each class; several numbers make a curve.")
+@click.option("--shots", metavar="N,...", callback=whole_numbers,
+              help="Train on N rows of each class; several numbers make a curve.")  # fmt: skip
 @click.option("--draws", type=int, metavar="N", help="How often a part of the training rows is drawn; default 10")
 @click.option("--few-shot", metavar="NAME", help="own (default), or mteb for its few-shot protocol")
 @click.option("--batch-size", type=int, metavar="N", help="Texts handed to the encoder at once; default 128")
@@ -65,7 +67,7 @@ def run(
     tasks: str | None,
     data: str | None,
     output: Path | None,
-    seeds: str | None,
+    seeds: tuple[int, ...],
     options: tuple[str, ...],
     executor: str | None,
     only_missing: bool,
@@ -78,8 +80,8 @@ def run(
     quality: bool,
     progress: bool,
     quiet: bool,
-    train_fractions: str | None,
-    shots: str | None,
+    train_fractions: tuple[float, ...],
+    shots: tuple[int, ...],
     max_tokens: int | None,
     **settings: str | int | bool | None,
 ) -> None:
@@ -104,7 +106,7 @@ def run(
         executor=executor or described.executor,
         data=Path(data) if data else described.data,
         output=output or described.output,
-        seeds=described.seeds if seeds is None else whole_numbers_in("--seeds", seeds),
+        seeds=seeds or described.seeds,
     )
     named = what_needs_trust(described) if suite is not None and not allow_code else []
     if from_file := [name for name in named if name not in (*encoders, executor)]:
@@ -118,7 +120,10 @@ def run(
     folder, store = described.output, ResultStore(described.output)
     cache, budget = None if no_cache else EmbeddingCache(), None if max_tokens is None else TokenBudget(max_tokens)
     together = SuiteOutcome()
-    for part in _parts_of_training(train_fractions, shots):
+    if train_fractions and shots:
+        raise SettingsError("--train-fraction and --shots exclude each other")
+    parts: list[dict[str, Any]] = [{"train_fraction": share} for share in train_fractions] or [{"shots": n} for n in shots]
+    for part in parts or [{}]:
         to_run = Suite(
             described.encoders,
             selected,
@@ -151,18 +156,6 @@ def run(
     if quality and not plan_only:
         _show_quality(together, to_run)
     _end(together, quiet or plan_only)
-
-
-def _parts_of_training(train_fractions: str | None, shots: str | None) -> list[dict[str, Any]]:
-    """Return the changes of settings for each point of a learning curve; one empty change without a curve."""
-    if train_fractions is not None and shots is not None:
-        raise SettingsError("--train-fraction and --shots exclude each other")
-    try:
-        if shots is not None:
-            return [{"shots": int(text)} for text in shots.split(",")]
-        return [{"train_fraction": float(text)} for text in train_fractions.split(",")] if train_fractions is not None else [{}]
-    except ValueError as error:
-        raise SettingsError(f"--train-fraction and --shots take numbers separated by commas: {error}") from error
 
 
 def _show_plan(suite: Suite, folder: Path, outcome: SuiteOutcome) -> None:

@@ -111,17 +111,17 @@ def names_in(text: str | None) -> list[str]:
     return [name for part in (text or "").split(",") if (name := part.strip())]
 
 
-def whole_numbers_in(option: str, text: str | None) -> tuple[int, ...]:
-    """Read an option's whole numbers, each once; none where it is not given."""
+def whole_numbers(context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, ...]:
+    """Read an option's whole numbers, each once, as its callback; none where it is not given."""
     parts = [] if text is None else [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and len(part) < 20 for part in parts):
-        raise SettingsError(f"{option} is {text!r}; expected whole numbers separated by commas")
+        raise SettingsError(f"{option.opts[-1]} is {text!r}; expected whole numbers separated by commas")
     return tuple(dict.fromkeys(map(int, parts)))
 
 
-def numbers_in(option: str, text: str | None) -> tuple[float, ...]:
-    """Read an option's numbers, separated by commas; none where it is not given."""
+def numbers(context: click.Context, option: click.Parameter, text: str | None) -> tuple[float, ...]:
+    """Read an option's numbers as its callback; none where it is not given."""
     try:
         return tuple(float(part) for part in text.split(",")) if text is not None else ()
     except ValueError as error:
-        raise SettingsError(f"{option} is {text!r}; expected numbers separated by commas") from error
+        raise SettingsError(f"{option.opts[-1]} is {text!r}; expected numbers separated by commas") from error

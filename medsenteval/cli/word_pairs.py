@@ -22,7 +22,8 @@ from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
 from medsenteval.words.ratings import Ratings, agreement, outliers, read_ratings
 
-_LIMITS = click.option("--limits", metavar="A,B,...", help="Where subsets end; default: groups of equally many words.")
+_LIMITS = click.option("--limits", metavar="A,B,...", callback=shared.numbers,
+                       help="Where subsets end; default: groups of equally many words.")  # fmt: skip
 _GROUPS = click.option(
     "--groups", type=int, default=3, metavar="N", show_default=True, help="How many groups without --limits."
 )
@@ -38,7 +39,13 @@ _GROUPS = click.option(
 @click.option("--metric", type=click.Choice(["spearman", "pearson", "kendall"]), default="spearman", show_default=True)
 @shared.FIGURE
 def subsets(
-    results: Path, table: Path, tasks: str | None, limits: str | None, groups: int, metric: Correlation, figure: Path | None
+    results: Path,
+    table: Path,
+    tasks: str | None,
+    limits: tuple[float, ...],
+    groups: int,
+    metric: Correlation,
+    figure: Path | None,
 ) -> None:
     """Score stored word similarity RESULTS on subsets of pairs: both words in the same interval of values."""
     values = read_word_values(table)
@@ -48,9 +55,8 @@ def subsets(
     if not used:
         on = f" on {tasks}" if tasks else ""
         raise DataError(f"{results}: no results of word similarity{on}; `medsenteval run -t word` makes some")
-    edges = shared.numbers_in("--limits", limits)
     by_task = grouped((result.task, result) for result in used)
-    found = [subset_scores(each, values, limits=edges, groups=groups, metric=metric) for each in by_task.values()]
+    found = [subset_scores(each, values, limits=limits, groups=groups, metric=metric) for each in by_task.values()]
     for each in found:
         rows = []
         for score in each.scores:
@@ -75,7 +81,7 @@ def subsets(
 @click.option("--outliers", "deviations", type=float, default=2.0, show_default=True, metavar="SD",
               help="How far below the others' mean agreement an annotator is called an outlier.")  # fmt: skip
 @click.option("--drop-outliers", is_flag=True, help="Leave outliers out of all that follows.")
-@click.option("--scale", default="0,6,0,10", show_default=True, metavar="LOW,HIGH,LOW,HIGH",
+@click.option("--scale", default="0,6,0,10", show_default=True, metavar="LOW,HIGH,LOW,HIGH", callback=shared.numbers,
               help="The raters' scale, and that of the scores.")  # fmt: skip
 @click.option("--by", "tables", multiple=True, type=shared.PATH, metavar="TABLE",
               help="Words and their values (frequency, number of subjects): spread of ratings by subset.")  # fmt: skip
@@ -89,9 +95,9 @@ def ratings(
     common: int,
     deviations: float,
     drop_outliers: bool,
-    scale: str,
+    scale: tuple[float, ...],
     tables: tuple[Path, ...],
-    limits: str | None,
+    limits: tuple[float, ...],
     groups: int,
     output: Path | None,
 ) -> None:
@@ -114,22 +120,20 @@ def ratings(
         echo(f"Without {'it' if len(odd) == 1 else 'them'}: {len(found.pairs):,} pairs, {len(found.raters):,} annotators")
     echo(f"IAA-1 (two annotators)               {measured.pairwise:.3f}")
     echo(f"IAA-2 (one and the mean of the rest) {measured.with_others:.3f}")
-    numbers = shared.numbers_in("--scale", scale)
-    if len(numbers) != 4:
-        raise click.UsageError(f"--scale is {scale!r}; expected four numbers")
-    scores = found.scaled((numbers[0], numbers[1]), (numbers[2], numbers[3]))
+    if len(scale) != 4:
+        raise click.UsageError(f"--scale has {len(scale)} number(s); expected four numbers, as in 0,6,0,10")
+    scores = found.scaled((scale[0], scale[1]), (scale[2], scale[3]))
     for table in tables:
         echo(_spread(found, table, limits, groups))
     if output is not None:
         rows = [f"{first}\t{second}\t{score:.10g}\n" for (first, second), score in zip(found.pairs, scores, strict=True)]
         write_atomically(output, "".join(rows))
-        echo(f"Scores from {numbers[2]:g} to {numbers[3]:g}: {output}")
+        echo(f"Scores from {scale[2]:g} to {scale[3]:g}: {output}")
 
 
-def _spread(found: Ratings, table: Path, limits: str | None, groups: int) -> str:
+def _spread(found: Ratings, table: Path, limits: tuple[float, ...], groups: int) -> str:
     """Return the mean standard deviation of ratings for each subset of pairs (Chiu et al. 2018, Tables 10 and 11)."""
-    edges = shared.numbers_in("--limits", limits)
-    parts = pair_subsets(found.pairs, read_word_values(table), edges, groups, table.stem)
+    parts = pair_subsets(found.pairs, read_word_values(table), limits, groups, table.stem)
     deviations, places = found.deviations, np.array(parts.subset_of)
     means, rows = [], []
     for number in range(parts.n_subsets):
