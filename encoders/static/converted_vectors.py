@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from medsenteval.embedding.cache import cache_folder, check_owner
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.errors import EncoderError
-from medsenteval.support.atomic_files import remove_abandoned, scratch_name
+from medsenteval.support.atomic_files import scratch_folder
 
 _LAYOUT: Final = 4
 
@@ -76,20 +75,16 @@ def converted_folder(
     for place in (cache_folder(), folder.parent, folder, *(folder / name for name in ("meta.json", "matrix.f32"))):
         check_owner(place, may_be_link=place in (cache_folder(), folder.parent))
     if not (folder / "meta.json").is_file():
-        scratch = folder.parent / scratch_name("converting")
         try:
             folder.parent.mkdir(0o700, parents=True, exist_ok=True)
-            remove_abandoned(folder.parent, "converting")
-            scratch.mkdir(mode=0o700)
-            meta = convert(scratch)
-            if _states(path, expected, also) != before:
-                raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
-            _keep(scratch, folder, {"source": str(path), **meta})
+            with scratch_folder("converting", folder.parent) as scratch:
+                meta = convert(scratch)
+                if _states(path, expected, also) != before:
+                    raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
+                _keep(scratch, folder, {"source": str(path), **meta})
         except OSError as error:
             remedy = "MEDSENTEVAL_CACHE names another folder to use"
             raise EncoderError(f"{path}: cannot be converted in {folder.parent}: {error}; {remedy}") from error
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
     try:
         return folder, json.loads((folder / "meta.json").read_text("utf-8"))
     except (OSError, ValueError) as error:

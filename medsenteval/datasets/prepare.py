@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from medsenteval.datasets.manifest import Manifest
 from medsenteval.datasets.recognise import Candidate, Match, candidates_below, recognise
 from medsenteval.datasets.status import INCOMPLETE, UNREADABLE, SetStatus, examine
 from medsenteval.errors import DataError
-from medsenteval.support.atomic_files import remove_abandoned, scratch_name
+from medsenteval.support.atomic_files import scratch_folder
 
 #: Where in the scratch folder archives are unpacked, and single files put beside what was in them.
 _OPENED: Final = "opened"
@@ -36,17 +36,13 @@ class Prepared:
 @contextmanager
 def staging(root: Path) -> Iterator[Path]:
     """Make a scratch folder beside the target, so that finished data can be moved in by renaming; it is always removed."""
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(root, "preparing")
-        scratch = root / scratch_name("preparing")
-        scratch.mkdir(mode=0o700)
-    except OSError as error:
-        raise DataError(f"{root}: cannot be written: {error.strerror}; name another folder with --data") from error
-    try:
+    with ExitStack() as made:
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            scratch = made.enter_context(scratch_folder("preparing", root))
+        except OSError as error:
+            raise DataError(f"{root}: cannot be written: {error.strerror}; name another folder with --data") from error
         yield scratch
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def prepare(

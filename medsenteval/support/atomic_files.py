@@ -47,11 +47,11 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """Make a folder among the machine's temporary files, for this user and this block alone; those of killed runs go."""
-    temporary = Path(tempfile.gettempdir())
-    remove_abandoned(temporary, "medsenteval")
-    folder = temporary / scratch_name("medsenteval")
+def scratch_folder(kind: str = "medsenteval", place: Path | None = None) -> Iterator[Path]:
+    """Make a folder for this user and this block alone, among the machine's temporary files by default; killed runs' go."""
+    place = place or Path(tempfile.gettempdir())
+    remove_abandoned(place, kind)
+    folder = place / scratch_name(kind)
     folder.mkdir(mode=0o700)
     try:
         yield folder
