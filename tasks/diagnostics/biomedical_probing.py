@@ -18,11 +18,11 @@ from typing import Final
 
 import numpy as np
 
-from medsenteval.contracts import Dataset, Task
+from medsenteval.contracts import Task
 from medsenteval.errors import DataError
-from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.diagnostics.items import LISTS
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.tasks.sentence import pubmed20k
 
 #: File, line and text.
@@ -37,19 +37,11 @@ Rule = Callable[[str], "tuple[str, str] | None"]
 _LENGTH_BINS: Final = 6
 _MOST_TERMS: Final = 50
 _FEWEST_SENTENCES: Final = 10
-_PAST: Final = frozenset(("was", "were", "had", "did"))
-_PRESENT: Final = frozenset(("is", "are", "has", "have", "does", "do"))
-_NUMBER: Final = re.compile(
-    r"\d|@|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand|half|"
-    r"twice|once|double)\b",
-    re.IGNORECASE,
-)
+_PAST: Final = frozenset(LISTS.past_auxiliaries)
+_PRESENT: Final = frozenset(LISTS.present_auxiliaries)
+_NUMBER: Final = re.compile(rf"\d|@|\b(?:{'|'.join(LISTS.number_words)})\b", re.IGNORECASE)
 _ABBREVIATION: Final = re.compile(r"\b(?=\w*[A-Z]\w*[A-Z])[A-Za-z]*[A-Z][A-Za-z0-9]*\b")
-#: Endings of words that medicine took from Greek and Latin, or gives to its drugs.
-_MEDICAL: Final = re.compile(
-    r".{2,}(?:itis|osis|emia|aemia|uria|oma|pathy|algia|ectomy|otomy|plasty|scopy|graphy|penia|plegia|trophy|philia|rrhea|"
-    r"cardia|sclerosis|statin|pril|sartan|olol|azole|mycin|cillin|vir|mab|tinib|cycline|oxacin|prazole|triptan|gliptin)s?$"
-)
+_MEDICAL: Final = re.compile(rf".{{2,}}(?:{'|'.join(LISTS.medical_endings)})s?$")
 _KNOWN_TERMS: Final = frozenset(
     word for name in (*LISTS.indications, *LISTS.abbreviations.values()) for word in name.split() if len(word) > 4
 )
@@ -71,9 +63,8 @@ def _sentences(builder: DatasetBuilder, name: str) -> list[_Sentence]:
 
 
 def _make_task(name: str, asked: str, make_rule: Callable[[list[str]], Rule]) -> Task:
-    def read(folder: Path, options: Mapping[str, str]) -> Dataset:
+    def read(builder: DatasetBuilder) -> None:
         """Label the sentences by the rule, classes as even as the sentences allow; classes are those of train."""
-        builder = DatasetBuilder(name, folder)
         sentences = {part: _sentences(builder, part) for part in _MOST_ROWS}
         rule = make_rule([text for _, _, text in sentences["train"]])
         collected: dict[str, dict[str, list[_Sentence]]] = {part: defaultdict(list) for part in sentences}
@@ -84,24 +75,20 @@ def _make_task(name: str, asked: str, make_rule: Callable[[list[str]], Rule]) ->
         builder.labels = tuple(sorted(collected["train"]))
         if len(builder.labels) < 2:
             raise DataError(
-                f"{name}: the sentences of {folder} show {len(builder.labels)} class(es) of '{asked}'; at least two are "
-                "needed, so give it more text"
+                f"{name}: the sentences of {builder.folder} show {len(builder.labels)} class(es) of '{asked}'; at least two "
+                "are needed, so give it more text"
             )
         for part, by_class in collected.items():
             split = builder.split(part)
             for label, (file, number, text) in _evened(by_class, builder.labels, _MOST_ROWS[part]):
                 split.add(file, number, text, label=label)
-        return builder.build()
 
-    return Task(
+    return file_task(
+        "diagnostics",
+        "probing",
+        read,
         name=name,
-        version="1",
-        family="probing",
-        protocol="split",
-        metrics=("acc",),
         folders=("bio-probing", *pubmed20k.TASK.folders),
-        read=read,
-        evaluate=evaluate_classification,
         citation="made by this toolkit from the given text, in the manner of Conneau et al. 2018; PubMed20K: "
         f"{pubmed20k.TASK.citation}",
         licence=pubmed20k.TASK.licence,

@@ -20,7 +20,7 @@ from medsenteval.similarity import paired_cosine
 from medsenteval.statistics import Means, bootstrap
 from medsenteval.tasks.diagnostics.items import CHANGES, read_items
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
-from medsenteval.tasks.reading.task_facts import file_task, group_facts
+from medsenteval.tasks.reading.task_facts import file_task
 
 #: A cosine from which the paper counts two sentences as the same.
 _SAME: Final = 0.93
@@ -79,4 +79,4 @@ def _read(builder: DatasetBuilder) -> Dataset:
     return Dataset(builder.name, {"all": Split(ids, texts, changed)}, files=files)
 
 
-TASKS: Final = {name: file_task("diagnostics", name, _read, evaluate_changes) for name in group_facts("diagnostics")}
+TASKS: Final = {name: file_task("diagnostics", name, _read, evaluate_changes, folders=(), uses_probe=False) for name in CHANGES}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -19,16 +18,19 @@ from medsenteval.support.arrays import Labels
 from medsenteval.tasks.classification import predict_split
 from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Inference, read_items
 from medsenteval.tasks.probe_rows import accuracy_metric
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.tasks.sentence import mednli
 
 
-def _read(name: str, bundled: Sequence[Inference], premises: Mapping[str, str], folder: Path) -> Dataset:
+def _read(builder: DatasetBuilder) -> Dataset:
     """Return MedNLI's rows, on which the probe is trained, and the items, as often as there are kinds of premises.
 
-    ``premises`` has the split of each kind. Items of the user lie beside MedNLI's folder.
+    Items of the user lie beside MedNLI's folder.
     """
-    items, files = read_items(folder.parent, name, bundled, mednli.LABELS)
-    trained_on = mednli.TASK.read(folder, {})
+    bundled, premises = _ITEMS[builder.name]
+    items, files = read_items(builder.folder.parent, builder.name, bundled, mednli.LABELS)
+    trained_on = mednli.TASK.read(builder.folder, {})
     splits = {part: trained_on.splits[part] for part in ("train", "dev")}
     for part, premise in premises.items():
         splits[part] = Split(
@@ -38,7 +40,7 @@ def _read(name: str, bundled: Sequence[Inference], premises: Mapping[str, str], 
             labels=np.array([mednli.LABELS.index(item.label) for item in items], dtype=np.int64),
             groups=tuple(item.relation for item in items) if items[0].relation else None,
         )
-    return replace(trained_on, name=name, splits=splits, files=(*trained_on.files, *files))
+    return replace(trained_on, name=builder.name, splits=splits, files=(*trained_on.files, *files))
 
 
 def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
@@ -85,10 +87,12 @@ def _scores(dataset: Dataset, metrics: tuple[Metric, ...], items: Mapping[str, A
     return Scores(metrics, len(dataset.splits["train"]), n, items, legacy, details)
 
 
-_SHARED: Final[dict[str, Any]] = {
-    "version": "1",
-    "family": "diagnostic",
-    "protocol": "split",
+#: Task -> its bundled items, and which of their premises make which split.
+_ITEMS: Final[Mapping[str, tuple[Sequence[Inference], Mapping[str, str]]]] = {
+    "Abbreviations": (ABBREVIATION_ITEMS, {"before": "premise", "after": "expanded"}),
+    "MedicalKnowledge": (KNOWLEDGE_ITEMS, {"test": "premise"}),
+}
+_OF_MEDNLI: Final[dict[str, Any]] = {
     "folders": mednli.TASK.folders,
     "labels": mednli.LABELS,
     "training": mednli.TASK.training,
@@ -97,20 +101,7 @@ _SHARED: Final[dict[str, Any]] = {
     "access": mednli.TASK.access,
     "obtain": f"{mednli.TASK.obtain}; items of your own go to diagnostics/ beside it",
 }
-
 TASKS: Final = {
-    "Abbreviations": Task(
-        "Abbreviations",
-        metrics=("acc_before", "acc_after"),
-        read=lambda folder, _: _read("Abbreviations", ABBREVIATION_ITEMS, {"before": "premise", "after": "expanded"}, folder),
-        evaluate=_evaluate_abbreviations,
-        **_SHARED,
-    ),
-    "MedicalKnowledge": Task(
-        "MedicalKnowledge",
-        metrics=("acc",),
-        read=lambda folder, _: _read("MedicalKnowledge", KNOWLEDGE_ITEMS, {"test": "premise"}, folder),
-        evaluate=_evaluate_knowledge,
-        **_SHARED,
-    ),
+    "Abbreviations": file_task("diagnostics", "Abbreviations", _read, _evaluate_abbreviations, **_OF_MEDNLI),
+    "MedicalKnowledge": file_task("diagnostics", "MedicalKnowledge", _read, _evaluate_knowledge, **_OF_MEDNLI),
 }
