@@ -8,6 +8,7 @@ from typing import Final
 
 from medsenteval.errors import DataError
 from medsenteval.registry import name_key
+from medsenteval.support.toml_files import packaged_toml
 
 CLASSIFICATION: Final = "classification"
 PAIRS: Final = "pair classification"
@@ -15,24 +16,11 @@ SIMILARITY: Final = "similarity"
 WORDS: Final = "word similarity"
 TAGGING: Final = "tagging"
 
+_NAMES: Final = packaged_toml("medsenteval.tasks", "reading/column_names.toml")
 #: What a column can be -> the names by which it is known, without case, blanks and punctuation.
-COLUMN_ROLES: Final[Mapping[str, tuple[str, ...]]] = {
-    "text": ("text", "sentence", "abstract", "note", "notes", "notetext", "content", "body", "comment", "tweet", "utterance"),
-    "text2": (),
-    "label": ("label", "class", "target", "category", "goldlabel"),
-    "score": ("score", "similarity", "relatedness", "similarityscore", "relatednessscore", "rating"),
-    "group": ("group", "groupid", "patient", "patientid", "subject", "subjectid", "document", "documentid", "docid", "pmid"),
-    "split": ("split", "partition"),
-    "id": ("id", "idx", "uid", "rowid", "itemid", "pairid", "exampleid"),
-    "token": ("token", "tokens", "word", "words"),
-    "tag": ("tag", "tags", "nertag", "nertags", "ner", "iob"),
-    "sentence": ("sentence", "sentenceid", "sentid"),
-}
-_TEXT_PAIRS: Final = (
-    ("sentence1", "sentence2"), ("text1", "text2"), ("premise", "hypothesis"), ("question1", "question2"),
-    ("query", "document"), ("sentencea", "sentenceb"), ("texta", "textb"),
-)  # fmt: skip
-_WORD_PAIRS: Final = (("word1", "word2"), ("term1", "term2"))
+COLUMN_ROLES: Final[Mapping[str, tuple[str, ...]]] = _NAMES["roles"]
+_TEXT_PAIRS: Final = _NAMES["pairs"]["texts"]
+_WORD_PAIRS: Final = _NAMES["pairs"]["words"]
 
 
 @dataclass(frozen=True)
