@@ -14,8 +14,8 @@ from medsenteval.comparison.frontier import compression_frontier
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import SettingsError
 from medsenteval.report.answer_tables import render_audit, render_frontier, render_gaps, render_paired_gaps
-from medsenteval.report.charts.domain_gap_chart import gap_panels
-from medsenteval.report.charts.frontier_chart import frontier_panels
+from medsenteval.report.charts.line_chart import frontier_panels
+from medsenteval.report.charts.row_charts import gap_panels
 from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
 from medsenteval.running.result_store import load_results, of_tasks
 

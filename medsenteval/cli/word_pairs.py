@@ -14,7 +14,7 @@ from medsenteval.cli.terminal import echo
 from medsenteval.comparison.word_subsets import pair_subsets, read_word_values, subset_scores
 from medsenteval.errors import DataError
 from medsenteval.report.charts.figure_files import write_drawing
-from medsenteval.report.charts.word_subset_chart import subset_curves
+from medsenteval.report.charts.line_chart import subset_curves
 from medsenteval.running.result_store import ResultStore
 from medsenteval.statistics import Correlation
 from medsenteval.support.atomic_files import write_atomically

@@ -7,14 +7,12 @@ from pathlib import Path
 
 from medsenteval.comparison.significance import Column
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.critical_difference import critical_difference_diagram
-from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell, heat_map
-from medsenteval.report.charts.interval_chart import interval_plot
-from medsenteval.report.charts.word_subset_chart import subset_curves
+from medsenteval.report.charts.line_chart import subset_curves
+from medsenteval.report.charts.row_charts import analogy_bars, gap_panels, interval_plot
 from medsenteval.report.loading import ready_folder
 from medsenteval.report.page_content import Page
 from medsenteval.report.score_texts import number

@@ -9,8 +9,7 @@ from typing import Final
 
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts.drawing import Drawing
-from medsenteval.report.charts.interval_chart import axis_title
+from medsenteval.report.charts.drawing import Drawing, axis_title
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
 from medsenteval.report.comparison_table import render_table
 from medsenteval.report.score_texts import interval, number

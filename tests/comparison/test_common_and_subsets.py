@@ -17,7 +17,7 @@ from medsenteval.comparison.common_pairs import common_pairs
 from medsenteval.comparison.word_subsets import read_word_values, subset_scores
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
 from medsenteval.report.charts.figure_files import write_drawing
-from medsenteval.report.charts.word_subset_chart import subset_curves
+from medsenteval.report.charts.line_chart import subset_curves
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result

@@ -19,15 +19,12 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
-from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.critical_difference import critical_difference_diagram
-from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import svg_file
-from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.charts.heat_map import HeatCell, heat_map
-from medsenteval.report.charts.interval_chart import interval_plot
-from medsenteval.report.charts.word_subset_chart import subset_curves
+from medsenteval.report.charts.line_chart import frontier_panels, subset_curves
+from medsenteval.report.charts.row_charts import analogy_bars, gap_panels, interval_plot
 from medsenteval.statistics import FriedmanOutcome
 from tests.comparison.simulated import accuracy_result
 
@@ -81,15 +78,15 @@ def _at_the_edge(width: float | None) -> Drawing:
 
 def _names_at_the_edge(width: float | None) -> Drawing:
     """Names that are less than a pixel wider than what a line of each kind of figure holds."""
-    # Letters that are 12 and 3.6 pixels wide, in the smaller letters of relations 11 and 3.3.
-    names = {most: "中" * wide + "i" * slim for most, wide, slim in ((220, 4, 48), (200, 2, 49), (260, 3, 69))}
-    tall = {names[220]: Metric("acc", 70, 61, 78, 50, "percent", 9), "b": Metric("acc", 40, 30, 50, 50, "percent", 9)}
+    # Letters that are 12 and 3.6 pixels wide.
+    names = {most: "中" * wide + "i" * slim for most, wide, slim in ((220, 4, 48), (278, 4, 64))}
+    tall = {names[278]: Metric("acc", 70, 61, 78, 50, "percent", 9), "b": Metric("acc", 40, 30, 50, 50, "percent", 9)}
     outcome = FriedmanOutcome(9.0, 0.03, np.array([1.0, 2.0, 3.0]), 1.1, 0.05, 4, 3)
     drawings = [
         interval_plot("RQE", "acc", "percent", 50.0, tall, width),
         heat_map([names[220]], ["中中" + "i" * 35, "中" * 4 + "i" * 98], [[HeatCell("1.0", 0.5)] * 2], width),
-        critical_difference_diagram([names[200], "b", "c"], outcome, width),
-        analogy_bars("BMASS", "acc", {"one": {names[260]: 0.5, "b": 0.25}}, width),
+        critical_difference_diagram([names[278], "b", "c"], outcome, width),
+        analogy_bars("BMASS", "acc", {"one": {names[278]: 0.5, "b": 0.25}}, width),
     ]
     across, down = max(each.width for each in drawings), sum(each.height for each in drawings)
     return Drawing(across, down, "Names at the edge", "", tuple(shape for each in drawings for shape in each.shapes))

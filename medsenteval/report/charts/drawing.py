@@ -23,6 +23,10 @@ COLOURS: Final = {
     **{f"line{number}": colour for number, colour in enumerate(_LINES)},
 }  # fmt: skip
 
+#: Figures are as wide as a page of a journal, 6.9 inches, where nothing else is asked for; letters of 11 pixels are then larger
+#: than 7 points in print.
+PAGE_WIDTH: Final = 662.0
+
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -200,3 +204,8 @@ def axis_over(values: Sequence[float], start: float, end: float, *, about: int =
     if abs(step * 10**digits - round(step * 10**digits)) > 1e-6:
         digits += 1
     return Axis(first * step, last * step, start, end, ticks, digits)
+
+
+def axis_title(task: str, metric: str, unit: str) -> str:
+    """Name what an axis shows: the task, its metric, and percent where it counts in these."""
+    return f"{task}, {metric}" + (" (%)" if unit == "percent" else "")

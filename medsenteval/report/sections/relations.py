@@ -8,8 +8,8 @@ from typing import Final
 
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.drawing import Drawing
+from medsenteval.report.charts.row_charts import analogy_bars
 from medsenteval.running.job_results import what_differs
 from medsenteval.support.grouping import grouped
 
