@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from medsenteval.cli.shared_options import DATA, PATH, one_source, settled
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import DATA, PATH, echo, one_source, settled
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.settings import Settings
 from medsenteval.support.text_table import text_table

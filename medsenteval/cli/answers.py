@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli import shared_options as shared
-from medsenteval.cli.terminal import echo
+from medsenteval.cli import shared
+from medsenteval.cli.shared import echo
 from medsenteval.comparison.audit import audit_results
 from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
 from medsenteval.comparison.frontier import compression_frontier

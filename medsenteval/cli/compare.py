@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 
-from medsenteval.cli import shared_options as shared
+from medsenteval.cli import shared
 from medsenteval.comparison.common_pairs import on_common_pairs
 from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import decide, ranks_with_intervals

@@ -14,8 +14,7 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, PATH, announcer
-from medsenteval.cli.terminal import echo, echo_facts, echo_json, for_machines, line_width
+from medsenteval.cli.shared import DATA, PATH, announcer, echo, echo_facts, echo_json, for_machines, line_width
 from medsenteval.datasets.bundle import export_bundle, import_bundle
 from medsenteval.datasets.description import describe_dataset
 from medsenteval.datasets.download import FetchSettings, Progress, fetch_data_set

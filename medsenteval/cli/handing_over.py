@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared_options import ONLY_TASKS, PATH, TO_FILE, results_named, stored_results, write_or_echo
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import ONLY_TASKS, PATH, TO_FILE, echo, results_named, stored_results, write_or_echo
 from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.interop.model_card import model_card_block

@@ -8,8 +8,7 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT
-from medsenteval.cli.shared_options import DATA
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import DATA, echo
 from medsenteval.datasets.locate import data_root
 from medsenteval.doctor.encoder import examine_encoder
 from medsenteval.doctor.findings import Finding, describe

@@ -5,8 +5,7 @@ from __future__ import annotations
 import click
 
 from medsenteval import registry
-from medsenteval.cli.shared_options import DATA
-from medsenteval.cli.terminal import echo, echo_facts, echo_json, echo_wrapped, for_machines, line_width
+from medsenteval.cli.shared import DATA, echo, echo_facts, echo_json, echo_wrapped, for_machines, line_width
 from medsenteval.comparison.decision import published_items, smallest_published
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.encoders.recipes import describe, recipes

@@ -20,7 +20,7 @@ import click
 
 from medsenteval import __version__
 from medsenteval.cli.commands import BAD_INPUT, COMMAND_GROUPS, COMMANDS, INTERRUPTED
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import echo
 from medsenteval.errors import MedSentEvalError, MedSentEvalWarning
 from medsenteval.support.interrupts import noticing_interrupts, raise_if_interrupted
 

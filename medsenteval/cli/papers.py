@@ -11,8 +11,7 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, ONLY_TASKS, PATH, announcer
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import DATA, ONLY_TASKS, PATH, announcer, echo
 from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers, tables_of
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.embedding.cache import EmbeddingCache

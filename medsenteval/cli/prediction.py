@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared_options import PATH, names_in, say_cautions, settled
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import PATH, echo, names_in, say_cautions, settled
 from medsenteval.comparison.prediction import (
     Cell,
     Columns,

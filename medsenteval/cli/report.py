@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from medsenteval.cli import shared_options as shared
-from medsenteval.cli.terminal import echo
+from medsenteval.cli import shared
+from medsenteval.cli.shared import echo
 from medsenteval.errors import SettingsError
 from medsenteval.report import loading
 from medsenteval.report.figures import check_formats, write_figures

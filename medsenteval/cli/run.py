@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared_options import DATA, PATH, announcer, numbers, whole_numbers
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import DATA, PATH, announcer, echo, numbers, whole_numbers
 from medsenteval.errors import SettingsError
 
 if TYPE_CHECKING:

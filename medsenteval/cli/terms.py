@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from medsenteval import registry
-from medsenteval.cli.shared_options import PATH, announcer, names_in, one_source
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import PATH, announcer, echo, names_in, one_source
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.running.result_store import ResultStore

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from medsenteval import registry
-from medsenteval.cli.terminal import echo
+from medsenteval.cli.shared import echo
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.encoders.contextual import infersent_training
 from medsenteval.encoders.contextual.infersent import BOUNDARIES, VERSIONS, Reading

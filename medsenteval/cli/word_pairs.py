@@ -9,8 +9,8 @@ import click
 import numpy as np
 
 from medsenteval import registry
-from medsenteval.cli import shared_options as shared
-from medsenteval.cli.terminal import echo
+from medsenteval.cli import shared
+from medsenteval.cli.shared import echo
 from medsenteval.comparison.word_subsets import pair_subsets, read_word_values, subset_scores
 from medsenteval.errors import DataError
 from medsenteval.report.charts.figure_files import write_drawing
