@@ -22,7 +22,7 @@ from click.testing import CliRunner
 
 from medsenteval.cli.main import main
 from medsenteval.datasets.locate import locate
-from medsenteval.encoders.contextual.elmo_options import read_options
+from medsenteval.encoders.contextual.elmo import read_options
 from medsenteval.encoders.contextual.model_folder import check_modules
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.errors import DataError, DataMissingError, EncoderError, SettingsError

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import POOLINGS, pool
 from medsenteval.encoders.contextual.checkpoint import choose_device, passes
-from medsenteval.encoders.contextual.elmo_options import EXPECTED, ElmoShape, read_options
 from medsenteval.encoders.fingerprint import hash_state_dict
-from medsenteval.encoders.model_files import check_choices, two_files
+from medsenteval.encoders.model_files import check_choices, read_json, two_files
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.errors import EncoderError, import_extra
 
@@ -37,9 +36,51 @@ _BOUNDARIES: Final = {"<S>": _SENTENCE_BEGIN, "</S>": _SENTENCE_END}
 #: Tokens that run through the model at once: many texts side by side make large products, and this bounds their memory.
 _TOKENS_AT_ONCE: Final = 4096
 
+#: Far more than any model has; each costs time and memory before a weight is read.
+_MOST_PARTS: Final = 1000
+_MOST_CHARACTERS: Final = 10_000
+_EXPECTED: Final = "expected AllenNLP's elmo_..._options.json+elmo_..._weights.hdf5"
+
 #: HDF5's own deflate, shuffle and checksum; others are loaded from plug-ins.
 _HDF5_FILTERS: Final = frozenset({1, 2, 3})
 _HDF5_SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
+
+
+@dataclass(frozen=True)
+class ElmoShape:
+    """What options.json says of the model, as far as it can change a vector."""
+
+    characters: int
+    character_dimension: int
+    filters: tuple[tuple[int, int], ...]
+    activation: str
+    n_highway: int
+    cells: int
+    n_layers: int
+    projection: int
+    cell_clip: float | None
+    projection_clip: float | None
+    skip_connections: bool
+
+    def array_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the arrays that a weights file of this shape must hold."""
+        n = sum(count for _, count in self.filters)
+        shapes: dict[str, tuple[int, ...]] = {"char_embed": (_PADDING + 1, self.character_dimension)}
+        for i, (width, count) in enumerate(self.filters):
+            shapes[f"CNN/W_cnn_{i}"] = (1, width, self.character_dimension, count)
+            shapes[f"CNN/b_cnn_{i}"] = (count,)
+        for j in range(self.n_highway):
+            for part in ("carry", "transform"):
+                shapes[f"CNN_high_{j}/W_{part}"] = (n, n)
+                shapes[f"CNN_high_{j}/b_{part}"] = (n,)
+        shapes["CNN_proj/W_proj"] = (n, self.projection)
+        shapes["CNN_proj/b_proj"] = (self.projection,)
+        for direction, layer in product((0, 1), range(self.n_layers)):
+            prefix = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+            shapes[f"{prefix}/W_0"] = (2 * self.projection, 4 * self.cells)
+            shapes[f"{prefix}/B"] = (4 * self.cells,)
+            shapes[f"{prefix}/W_P_0"] = (self.cells, self.projection)
+        return shapes
 
 
 @dataclass(eq=False, repr=False)
@@ -93,7 +134,7 @@ def load(
     ``tokenizer=whitespace`` is the paper's protocol; ``words`` splits punctuation off as the models' training text had it.
     """
     check_choices("elmo", tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, POOLINGS))
-    options_path, weights_path = two_files(argument, "elmo", EXPECTED)
+    options_path, weights_path = two_files(argument, "elmo", _EXPECTED)
     shape = read_options(options_path)
     check_choices("elmo", layers=(layers, ("all", "average", *map(str, range(shape.n_layers + 1)))))
     arrays = _read_weights(weights_path, shape)
@@ -106,10 +147,47 @@ def load(
     return ElmoEncoder(weights_path.stem.removesuffix("_weights"), identity, model, shape, layers, tokenizer, pooling)
 
 
+def read_options(path: Path) -> ElmoShape:
+    found = read_json(path, dict, "elmo")
+    try:
+        characters, lstm = found["char_cnn"], found["lstm"]
+        shape = ElmoShape(
+            characters=_whole(characters["max_characters_per_token"]),
+            character_dimension=_whole(characters["embedding"]["dim"]),
+            filters=tuple((_whole(width), _whole(count)) for width, count in characters["filters"]),
+            activation=str(characters["activation"]),
+            n_highway=_whole(characters["n_highway"]),
+            cells=_whole(lstm["dim"]),
+            n_layers=_whole(lstm["n_layers"]),
+            projection=_whole(lstm["projection_dim"]),
+            # As in AllenNLP, 0 and null both mean that nothing is clipped.
+            cell_clip=float(lstm["cell_clip"]) if lstm.get("cell_clip") else None,
+            projection_clip=float(lstm["proj_clip"]) if lstm.get("proj_clip") else None,
+            skip_connections=bool(lstm["use_skip_connections"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise EncoderError(f"{path}: not the options of a character-based biLM: {what}; {_EXPECTED}") from error
+    if shape.activation not in ("relu", "tanh"):
+        raise EncoderError(f"{path}: the activation is {shape.activation!r}; a biLM has relu or tanh")
+    widest = max((width for width, _ in shape.filters), default=0)
+    many = max(shape.n_highway, shape.n_layers, len(shape.filters))
+    sound = 1 <= widest <= shape.characters and 3 <= shape.characters <= _MOST_CHARACTERS and many <= _MOST_PARTS
+    if not sound or min(shape.cells, shape.projection, shape.n_layers) < 1:
+        raise EncoderError(f"{path}: sizes that no biLM can have: {str(shape)[:500]}")
+    return shape
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int:
+        raise TypeError(f"{number!r} where a whole number is expected")
+    return number
+
+
 def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]]:
     with open(path, "rb") as stream:
         if stream.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
-            raise EncoderError(f"{path}: not an HDF5 file; {EXPECTED}")
+            raise EncoderError(f"{path}: not an HDF5 file; {_EXPECTED}")
     h5py = import_extra("h5py", "elmo:", "elmo")
     arrays: dict[str, NDArray[np.float32]] = {}
     try:
@@ -118,14 +196,14 @@ def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]
                 # Links are not followed: they can lead to other files.
                 links = [file.get(part, getlink=True) for part in accumulate(name.split("/"), "{}/{}".format)]
                 if any(link is not None and type(link).__name__ != "HardLink" for link in links):
-                    raise EncoderError(f"{path}: the array {name!r} is not stored in this file, but linked to; {EXPECTED}")
+                    raise EncoderError(f"{path}: the array {name!r} is not stored in this file, but linked to; {_EXPECTED}")
                 stored = file.get(name)
                 found = getattr(stored, "shape", None)
                 if found != expected:
                     what = f"no array {name!r}" if found is None else f"an array {name!r} of shape {found}"
                     raise EncoderError(f"{path}: holds {what}; its options.json promises shape {expected}")
                 if not _is_plain(stored):
-                    raise EncoderError(f"{path}: the array {name!r} is not stored in this file as plain numbers; {EXPECTED}")
+                    raise EncoderError(f"{path}: the array {name!r} is not stored in this file as plain numbers; {_EXPECTED}")
                 arrays[name] = np.asarray(stored, dtype=np.float32)
                 if not np.isfinite(arrays[name]).all():
                     raise EncoderError(f"{path}: the array {name!r} holds NaN or infinity")

@@ -9,7 +9,7 @@ every run starts from zero states: unlike AllenNLP's stateful biLM, no batch hea
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import torch
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from torch.nn import functional
 from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
 
-from medsenteval.encoders.contextual.elmo_options import ElmoShape
+if TYPE_CHECKING:
+    from medsenteval.encoders.contextual.elmo import ElmoShape
 
 Tensor = torch.Tensor
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import scipy.stats  # noqa: F401  # imported before memory is limited
 
-from medsenteval.encoders.contextual.elmo_options import read_options
+from medsenteval.encoders.contextual.elmo import read_options
 from medsenteval.encoders.static.fasttext import _description
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from tests.fuzz.reader import Reader, as_json, as_text, as_zip

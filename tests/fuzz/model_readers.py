@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from medsenteval.encoders.contextual.elmo import _read_weights
-from medsenteval.encoders.contextual.elmo_options import read_options
+from medsenteval.encoders.contextual.elmo import _read_weights, read_options
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_modules
 from medsenteval.encoders.contextual.saved_model import checked_files
 from medsenteval.encoders.endpoint import EndpointEncoder
