@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.encoders.contextual.saved_model import import_tensorflow
+from medsenteval.encoders.contextual.use import import_tensorflow
 from medsenteval.encoders.fingerprint import hash_files
 
 #: The first entries of the vocabulary are marks that stand for no text; the very first one stands for unknown characters.

@@ -15,7 +15,7 @@ import numpy as np
 
 from medsenteval.encoders.contextual.elmo import _read_weights, read_options
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_modules
-from medsenteval.encoders.contextual.saved_model import checked_files
+from medsenteval.encoders.contextual.use import checked_files
 from medsenteval.encoders.endpoint import EndpointEncoder
 from medsenteval.encoders.static import model2vec
 from medsenteval.errors import EncoderError

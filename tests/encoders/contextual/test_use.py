@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from medsenteval.encoders.contextual import saved_model
-from medsenteval.encoders.contextual.saved_model import _tags
+from medsenteval.encoders.contextual import use
+from medsenteval.encoders.contextual.use import _tags
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 
@@ -198,7 +198,7 @@ def test_spoilt_copies_are_refused_at_once_and_by_name(
             else:
                 graph.unlink()
             with monkeypatch.context() as patched:
-                patched.setattr(saved_model, "load_saved_model", None)  # none of it is needed to tell
+                patched.setattr(use, "_load_saved_model", None)  # none of it is needed to tell
                 with pytest.raises(EncoderError, match=named) as caught:
                     load_encoder(f"use:{copy}")
             assert str(copy) in str(caught.value)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medsenteval.encoders.contextual.saved_model import _assets, _is_plain
+from medsenteval.encoders.contextual.use import _assets, _is_plain
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.encoders.contextual.test_use import TEXTS, WORDS, expected_rows, save_tf1, save_tf2
