@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from medsenteval.embedding.cache import cache_folder, check_owner
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.errors import EncoderError
-from medsenteval.support.atomic_files import scratch_folder
+from medsenteval.support.atomic_files import scratch_folder, write_atomically, writing
 
 _LAYOUT: Final = 4
 
@@ -81,7 +81,13 @@ def converted_folder(
                 meta = convert(scratch)
                 if _states(path, expected, also) != before:
                     raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
-                _keep(scratch, folder, {"source": str(path), **meta})
+                write_atomically(scratch / "meta.json", json.dumps({"source": str(path), **meta}))
+                try:
+                    os.replace(scratch, folder)
+                except OSError:
+                    # Another process finished the same conversion first; its copy is as good.
+                    if not (folder / "meta.json").is_file():
+                        raise
         except OSError as error:
             remedy = "MEDSENTEVAL_CACHE names another folder to use"
             raise EncoderError(f"{path}: cannot be converted in {folder.parent}: {error}; {remedy}") from error
@@ -116,20 +122,6 @@ def _damaged(folder: Path, error: Exception) -> EncoderError:
     return EncoderError(f"{folder}: the converted copy is damaged: {error}; delete this folder to convert again")
 
 
-def _keep(scratch: Path, folder: Path, meta: dict[str, Any]) -> None:
-    """Flush what was written, its description last, and give the folder its name."""
-    (scratch / "meta.json").write_text(json.dumps(meta), "utf-8")
-    for written in scratch.iterdir():
-        with open(written, "rb+") as stream:
-            os.fsync(stream.fileno())
-    try:
-        os.replace(scratch, folder)
-    except OSError:
-        # Another process finished the same conversion first; its copy is as good.
-        if not (folder / "meta.json").is_file():
-            raise
-
-
 def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
     """Write the matrix, block by block, and return the words with the rest of the description."""
     from tqdm import tqdm
@@ -138,7 +130,7 @@ def _convert(path: Path, options: FileOptions, scratch: Path) -> dict[str, Any]:
     dimension = 0
     # Minutes for the largest files; on a terminal someone waits for it.
     bar = tqdm(desc=f"converting {path.name}, once", unit=" words", unit_scale=True, leave=False, disable=None)
-    with open(scratch / "matrix.f32", "wb") as rows, bar:
+    with writing(scratch / "matrix.f32") as rows, bar:
         for block, vectors in read_vectors(path, options):
             bar.update(len(block))
             dimension = vectors.shape[1]
