@@ -118,7 +118,7 @@ setup(
     packages=list(PACKAGES),
     package_dir=PACKAGES,
     package_data={
-        "medsenteval": ["py.typed"],
+        "medsenteval": ["py.typed", "*.toml"],
         "medsenteval.datasets": ["manifests/*.toml"],
         "medsenteval.encoders": ["*.toml"],
         "medsenteval.tasks": ["*/*.toml"],
