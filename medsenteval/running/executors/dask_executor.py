@@ -76,7 +76,8 @@ class DaskExecutor(Executor):
                 f"no Dask scheduler answers at {address}: {error}; start one with `dask scheduler` and workers with "
                 "`dask worker HOST:PORT`, both where medsenteval is installed"
             ) from error
-        super().__init__(max(len(self._client.scheduler_info(n_workers=-1)["workers"]), _AT_FIRST))
+        workers = max(len(self._client.scheduler_info(n_workers=-1)["workers"]), _AT_FIRST)
+        super().__init__(workers, at_once=2 * workers)
 
     @contextmanager
     def shared(self, array: NDArray[Any]) -> Iterator[_Scattered]:

@@ -25,17 +25,18 @@ class Stopped(BaseException):
 class Executor(ABC):
     """Workers that take units of work; all methods may be called from several threads at once.
 
-    ``workers`` is how many units run at the same time, ``peak_memory_mb`` the largest memory that a worker reported.
+    ``workers`` is how many units run at the same time, ``at_once`` how many are handed to them, ``peak_memory_mb`` the largest
+    memory that a worker reported.
     """
 
     #: How often a unit may take its worker with it before it is given up; Dask blames all units of a worker that died.
     attempts = 3
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, at_once: int) -> None:
         self.workers = workers
         self.peak_memory_mb = 0.0
         self.closed = False
-        self._waiting = ThreadPoolExecutor(2 * workers, thread_name_prefix="unit")
+        self._waiting = ThreadPoolExecutor(at_once, thread_name_prefix="unit")
 
     def run(self, what: str, unit: Callable[..., T], *arguments: Any) -> T:
         """Run one unit on a worker and return its result, or raise its error; ``what`` names it in messages.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import multiprocessing
-import queue
 import secrets
 import threading
 from collections.abc import Callable, Iterator
@@ -31,13 +30,11 @@ class ProcessExecutor(Executor):
     """
 
     def __init__(self, workers: int) -> None:
-        super().__init__(workers)
+        # As many threads wait for units as there are workers, each for those of its own.
+        super().__init__(workers, at_once=workers)
         self._cores = max(available_cores() // workers, 1)
-        self._idle: queue.LifoQueue[ProcessPoolExecutor] = queue.LifoQueue()
-        self._pools: list[ProcessPoolExecutor] = []
+        self._pools: dict[int, ProcessPoolExecutor] = {}
         self._lock = threading.RLock()
-        for _ in range(workers):
-            self._idle.put(self._new_worker())
         self._scratch = ExitStack()
         self._folder = self._scratch.enter_context(scratch_folder())
 
@@ -58,8 +55,8 @@ class ProcessExecutor(Executor):
     def close(self, at_once: bool = False) -> None:
         with self._lock:
             self.closed = True
-            pools, self._pools = self._pools, []
-        for pool in pools:
+            pools, self._pools = self._pools, {}
+        for pool in pools.values():
             if at_once:
                 for process in list((pool._processes or {}).values()):
                     process.kill()
@@ -68,13 +65,17 @@ class ProcessExecutor(Executor):
         self._scratch.close()
 
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
-        pool = self._idle.get()
+        thread = threading.get_ident()
         try:
             # Under the lock, so that ``close`` knows every process: one that started behind its back would go on.
             with self._lock:
                 if self.closed:
                     raise Stopped
-                submitted = pool.submit(guarded, unit, *arguments)
+                if thread not in self._pools:
+                    # Spawned, not forked: a forked process inherits locks of threads that it does not have.
+                    spawned = multiprocessing.get_context("spawn")
+                    self._pools[thread] = ProcessPoolExecutor(1, spawned, start_worker, (self._cores,))
+                submitted = self._pools[thread].submit(guarded, unit, *arguments)
             return submitted.result()
         except RuntimeError as error:
             with self._lock:
@@ -82,17 +83,5 @@ class ProcessExecutor(Executor):
                     raise Stopped from None
                 if not isinstance(error, BrokenProcessPool):
                     raise
-                self._pools.remove(pool)
-                pool.shutdown(wait=False)
-                pool = self._new_worker()
+                self._pools.pop(thread).shutdown(wait=False)
             raise WorkerDiedError("the worker process died") from error
-        finally:
-            self._idle.put(pool)
-
-    def _new_worker(self) -> ProcessPoolExecutor:
-        # Spawned, not forked: a forked process inherits locks of threads that it does not have.
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(1, mp_context=context, initializer=start_worker, initargs=(self._cores,))
-        with self._lock:
-            self._pools.append(pool)
-        return pool
