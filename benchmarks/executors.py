@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from medsenteval import registry
 from medsenteval.contracts import Result
+from medsenteval.running.executors import open_executor
 from medsenteval.running.executors.executor import Executor
-from medsenteval.running.executors.executor_choice import open_executor
 from medsenteval.running.suite import Suite
 from medsenteval.settings import Settings
 

@@ -110,14 +110,12 @@ class Split:
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Split:
         """Return the examples with these row numbers, in this order."""
         at = np.asarray(rows, dtype=np.intp)
-
-        def pick(column: Any) -> Any:
-            if column is None or isinstance(column, np.ndarray):
-                return None if column is None else column[at]
-            return tuple(map(column.__getitem__, at.tolist()))
-
         # Those of subclasses have columns of their own.
-        return Split(**{field.name: pick(getattr(self, field.name)) for field in fields(Split)})
+        columns = {each.name: getattr(self, each.name) for each in fields(Split)}
+        for name, column in columns.items():
+            if column is not None:
+                columns[name] = column[at] if isinstance(column, np.ndarray) else tuple(column[row] for row in at.tolist())
+        return Split(**columns)
 
     def all_texts(self) -> Iterator[str]:
         yield from self.texts

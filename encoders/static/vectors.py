@@ -162,7 +162,7 @@ class WordVectorEncoder(StaticEncoder):
     def _probabilities(self) -> NDArray[np.float64]:
         """How probable the word of each row is."""
         if self._frequencies is None:
-            return zipf_probabilities(np.arange(len(self._matrix), dtype=np.int32), len(self._matrix))
+            return zipf_probabilities(len(self._matrix))
         counts = self._frequencies
         found = [counts.get(word, counts.get(word.lower(), 0.0)) for word in self._row_of]
         probabilities = np.zeros(len(self._matrix))

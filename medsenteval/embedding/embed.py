@@ -6,9 +6,9 @@ import hashlib
 import logging
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -261,17 +261,8 @@ def _side_by_side(encode: Callable[[int], Encoded], count: int, threads: int) ->
     if threads == 1:
         yield from map(encode, range(1, count))
         return
-    pool = ThreadPoolExecutor(threads)
-    waiting: deque[Future[Encoded]] = deque()
-    try:
-        for number in range(1, count):
-            waiting.append(pool.submit(encode, number))
-            if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(encode, range(1, count))
 
 
 def _same_width(width: int, earlier: int | None, where: str) -> int:

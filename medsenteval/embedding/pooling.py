@@ -91,10 +91,10 @@ def _sums(
     return np.add.reduceat(sums, first_part, axis=0, dtype=np.float64).astype(np.float32)
 
 
-def zipf_probabilities(rows: NDArray[np.int32], n_words: int) -> NDArray[np.float64]:
+def zipf_probabilities(n_words: int) -> NDArray[np.float64]:
     """Return the probability of words whose frequency falls with their rank in a table, as Zipf's law has it."""
-    harmonic = (1.0 / np.arange(1, n_words + 1)).sum()
-    return np.asarray(1.0 / ((rows.astype(np.float64) + 1.0) * harmonic))
+    ranks = np.arange(1, n_words + 1)
+    return np.asarray(1.0 / (ranks * (1.0 / ranks).sum()))
 
 
 def sif_weights(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float32]:

@@ -61,11 +61,13 @@ def evaluate(
     names = [name] * len(encoders) if isinstance(name, str) else list(name)
     if len(names) != len(encoders) or (isinstance(name, str) and name and len(encoders) > 1):
         raise SettingsError(f"name is {name!r} for {len(encoders)} encoder(s); give a list with a name for each")
+    for place, (each, given) in enumerate(zip(encoders, names, strict=True)):
+        if not isinstance(each, str):
+            encoders[place] = as_encoder(each, given, identity)
+        elif given:
+            encoders[place] = registry.add_options(each, {"name": given})
     suite = Suite(
-        [
-            each if isinstance(each, str) else as_encoder(each, given, identity)
-            for each, given in zip(encoders, names, strict=True)
-        ],
+        encoders,
         registry.select_tasks(tasks),
         Settings.of(settings, changes),
         tuple(seeds),
@@ -76,7 +78,6 @@ def evaluate(
         retry_failed=True,
         executor=executor,
         progress=progress,
-        names=names,
     )
     outcome = suite.run()
     results = Results(outcome.results, outcome.skipped)

@@ -26,8 +26,8 @@ from medsenteval.embedding.embed import in_order, store_for, texts_in_roles
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
+from medsenteval.running.executors import check_executor, open_executor, worker_count
 from medsenteval.running.executors.executor import Executor
-from medsenteval.running.executors.executor_choice import check_executor, open_executor, worker_count
 from medsenteval.running.executors.remote_work import RemoteWork
 from medsenteval.running.executors.worker import ENVIRONMENT
 from medsenteval.running.plan import Plan, PlannedJob, estimate_job
@@ -88,7 +88,7 @@ class Suite:
     results in memory only; ``cache`` None encodes every text anew. ``force`` runs stored jobs again, ``retry_failed`` those
     that failed before. ``executor`` says where work runs, see ``medsenteval.running.executors``; no score depends on it.
     ``budget`` bounds the tokens of all encoders that count them. ``announce`` receives a line for everything that happens,
-    which is logged too. ``progress`` is that of ``Progress``. ``names`` replace those that specifications give.
+    which is logged too. ``progress`` is that of ``Progress``.
     """
 
     encoders: Sequence[Encoder | str]
@@ -104,14 +104,10 @@ class Suite:
     progress: bool | None = False
     budget: TokenBudget | None = None
     announce: Callable[[str], None] = lambda message: None
-    names: Sequence[str] = ()
 
     @cached_property
     def _loaded(self) -> list[tuple[Encoder, str]]:
         loaded = [(registry.load_encoder(each), each) if isinstance(each, str) else (each, "") for each in self.encoders]
-        for (encoder, spec), name in zip(loaded, self.names, strict=False):
-            if spec and name:
-                encoder.name = name
         if self.budget is not None:
             metered: list[Any] = [encoder for encoder, _ in loaded if hasattr(encoder, "token_budget")]
             if not metered:

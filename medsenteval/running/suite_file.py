@@ -11,7 +11,7 @@ from typing import Any, Final
 from medsenteval import registry
 from medsenteval.contracts import Task
 from medsenteval.errors import SettingsError
-from medsenteval.running.executors.executor_choice import check_executor
+from medsenteval.running.executors import check_executor
 from medsenteval.settings import Settings
 from medsenteval.support.toml_files import parse_toml
 

@@ -111,7 +111,7 @@ def test_an_unknown_pooling_is_refused() -> None:
 
 
 def test_zipf_probabilities_sum_to_one_and_fall_with_rank() -> None:
-    probabilities = zipf_probabilities(np.arange(50, dtype=np.int32), 50)
+    probabilities = zipf_probabilities(50)
     assert probabilities.sum() == pytest.approx(1)
     assert probabilities[0] == pytest.approx(2 * probabilities[1]) == pytest.approx(50 * probabilities[49])
     assert sif_weights(np.array([0.0, 0.001, 0.003]), 0.001).tolist() == pytest.approx([1, 0.5, 0.25])

@@ -29,8 +29,8 @@ from medsenteval.errors import (
     WorkerDiedError,
 )
 from medsenteval.registry import select_tasks
+from medsenteval.running.executors import check_executor, open_executor, worker_count
 from medsenteval.running.executors.executor import Executor, Stopped
-from medsenteval.running.executors.executor_choice import check_executor, open_executor, worker_count
 from medsenteval.running.executors.remote_work import RemoteWork
 from medsenteval.running.executors.worker import guarded, opened, remembered
 from medsenteval.running.result_store import ResultStore
