@@ -3,11 +3,11 @@
 For each term that is asked for, all terms up to the distance at which enough have been found are returned, ties included, so
 that whoever draws among equals draws from the same terms as a search over all pairs would give.
 
-How: a term's neighbours in a few sorted lists (see ``sorted_lists``) give a first limit that is mostly the final one or nearly
-so. Terms are kept in order of length, so that only some lengths can be within that limit; numbers of characters and of pairs
-of characters bound the distance from below and rule out nearly all of these (see ``lower_bounds``). The rest are measured, as
-far as the limit allows (see ``search_kernels``). A larger list has nearer terms and so lower limits: each term then leaves a
-smaller share of the list to be measured, and the whole search grows by less than the square.
+How: a term's neighbours in a few sorted lists give a first limit that is mostly the final one or nearly so. Terms are kept in
+order of length, so that only some lengths can be within that limit; numbers of characters and of pairs of characters bound the
+distance from below and rule out nearly all of these. The rest are measured, as far as the limit allows (see
+``search_kernels``). A larger list has nearer terms and so lower limits: each term then leaves a smaller share of the list to
+be measured, and the whole search grows by less than the square.
 """
 
 from __future__ import annotations
@@ -52,19 +52,13 @@ class NearestTermIndex:
     """An index over different non-empty texts; texts are compared as they are, so lower them first if case must not count."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        needs = ("the nearest-term search", "terms", "numba")
-        self._kernels = import_extra("medsenteval.words.terms.search_kernels", *needs)
-        self._bounds = import_extra("medsenteval.words.terms.lower_bounds", *needs)
-        self._neighbours = import_extra("medsenteval.words.terms.sorted_lists", *needs)
+        self._kernels = import_extra("medsenteval.words.terms.search_kernels", "the nearest-term search", "terms", "numba")
         if len(set(texts)) != len(texts) or not all(texts):
             raise ValueError("the index needs texts that differ and are not empty")
         self._texts = texts
         #: Place in the index -> the caller's number, and back. Terms of one length that end alike stand together.
         self._number_of = np.array(sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i][::-1])), dtype=np.int64)
         self._place_of = np.argsort(self._number_of)
-
-    def __len__(self) -> int:
-        return len(self._texts)
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
@@ -74,8 +68,8 @@ class NearestTermIndex:
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return (
             codes, n_characters, starts, np.searchsorted(lengths, np.arange(lengths[-1] + 2)),
-            self._bounds.count_characters(codes, starts), self._bounds.mark_pairs(codes, starts),
-            *self._neighbours.sort_in_many_ways(texts, codes, starts),
+            self._kernels.count_characters(codes, starts), self._kernels.mark_pairs(codes, starts),
+            *self._kernels.sort_in_many_ways(texts, codes, starts),
         )  # fmt: skip
 
     def search(

@@ -132,7 +132,7 @@ def test_thousands_of_names_with_many_wanted_and_excluded() -> None:
 @settings(max_examples=examples(300), deadline=None)
 def test_lower_bounds_are_never_too_high(first: str, second: str) -> None:
     """Characters that share a count, here all from the third on, and counts that are full must not matter."""
-    from medsenteval.words.terms.lower_bounds import _COUNTED, _HIGHEST, count_characters, mark_pairs
+    from medsenteval.words.terms.search_kernels import _COUNTED, _HIGHEST, count_characters, mark_pairs
 
     starts = np.array([0, len(first), len(first) + len(second)])
     codes = np.array([" abcé".index(character) for character in first + second], dtype=np.uint16)
@@ -149,7 +149,7 @@ def test_lower_bounds_are_never_too_high(first: str, second: str) -> None:
 @pytest.mark.parametrize("text", ["aaaaaaaaaa", "abababab", "abcabcabca", "aabbaabb", "ab", "a"])
 def test_each_pair_of_characters_is_marked_once_for_each_time(text: str) -> None:
     """Repeated pairs have marks of their own, the same ones in every term and whatever pairs stand between."""
-    from medsenteval.words.terms.lower_bounds import mark_pairs
+    from medsenteval.words.terms.search_kernels import mark_pairs
 
     def marks(term: str) -> np.ndarray:
         codes = np.array([ord(character) for character in term], dtype=np.uint16)
@@ -165,7 +165,7 @@ def test_each_pair_of_characters_is_marked_once_for_each_time(text: str) -> None
 def test_lower_bounds_keep_what_they_say() -> None:
     """The compiled filters keep the very terms whose counts and marks differ by no more than allowed."""
     from benchmarks.morphemes import invented_names
-    from medsenteval.words.terms.lower_bounds import count_characters, keep_by_characters, keep_by_pairs, mark_pairs
+    from medsenteval.words.terms.search_kernels import count_characters, keep_by_characters, keep_by_pairs, mark_pairs
 
     texts = invented_names(700, seed=2)
     starts = np.cumsum([0, *map(len, texts)])
@@ -190,7 +190,7 @@ def test_sorted_lists_bring_near_terms_together() -> None:
     from rapidfuzz.process import cdist
 
     from benchmarks.morphemes import invented_names
-    from medsenteval.words.terms.sorted_lists import sort_in_many_ways
+    from medsenteval.words.terms.search_kernels import sort_in_many_ways
 
     texts = [name.lower() for name in invented_names(1000, seed=6)]
     codes = np.frombuffer("".join(texts).encode("utf-16-le"), dtype=np.uint16)
@@ -211,8 +211,6 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         NearestTermIndex(["a", "a"])
     with pytest.raises(ValueError, match="not empty"):
         NearestTermIndex(["a", ""])
-    index = NearestTermIndex(["a", "b"])
-    assert len(index) == 2
     monkeypatch.setitem(sys.modules, "medsenteval.words.terms.search_kernels", None)
     with pytest.raises(MissingExtraError, match=r"medsenteval\[terms\]"):
         NearestTermIndex(["a"])
@@ -221,13 +219,11 @@ def test_wrong_lists_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_the_loops_mean_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """The plain Python functions behind the compiled ones find the same, and never look beyond the end of an array."""
-    from medsenteval.words.terms import lower_bounds, sorted_lists
     from medsenteval.words.terms import search_kernels as kernels
 
-    for module in (lower_bounds, kernels, sorted_lists):
-        for name, compiled in vars(module).copy().items():
-            if hasattr(compiled, "py_func"):
-                monkeypatch.setattr(module, name, compiled.py_func)
+    for name, compiled in vars(kernels).copy().items():
+        if hasattr(compiled, "py_func"):
+            monkeypatch.setattr(kernels, name, compiled.py_func)
     monkeypatch.setattr(kernels, "_TOGETHER", 4)
     rng = random.Random(0)
     texts = ["heart attack", "heart attacks", "hart attack", "a" * 70 + "b" * 10, "a" * 69 + "cb" * 6]
