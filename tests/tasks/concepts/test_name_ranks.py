@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from medsenteval.words.concepts import name_ranks
-from medsenteval.words.concepts.name_ranks import rank_names
+from medsenteval.tasks.concepts import concept_evaluation
+from medsenteval.tasks.concepts.concept_evaluation import rank_names
 from tests.conftest import examples
 
 
@@ -51,9 +51,9 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     right = [np.array([(row + 1) % 300, (row + 7) % 300], dtype=np.intp) for row in range(300)]
     left_out = np.arange(300, dtype=np.intp)
     whole = rank_names(vectors, vectors, right, left_out)
-    monkeypatch.setattr(name_ranks, "_QUERIES_AT_ONCE", 7)
-    monkeypatch.setattr(name_ranks, "_NAMES_AT_ONCE", 11)
-    monkeypatch.setattr(name_ranks, "_PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr(concept_evaluation, "_QUERIES_AT_ONCE", 7)
+    monkeypatch.setattr(concept_evaluation, "_NAMES_AT_ONCE", 11)
+    monkeypatch.setattr(concept_evaluation, "_PAIRS_AT_ONCE", 3)
     parts = rank_names(vectors, vectors, right, left_out)
     assert parts.ranks.tolist() == whole.ranks.tolist()
     assert parts.nearest.tolist() == whole.nearest.tolist()

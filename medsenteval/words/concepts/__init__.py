@@ -1,1 +1,0 @@
-"""Names of concepts: what ontologies call them, and which name is nearest to a query."""
