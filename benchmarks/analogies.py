@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import resource
+import sys
 import time
 
 import numpy as np
@@ -29,6 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from medsenteval.comparison.published.numbers import read_table
 from medsenteval.support.cores import available_cores
+from medsenteval.words.analogies import ranks
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import solve
 from medsenteval.words.analogies.questions import Questions, Ragged
@@ -126,13 +128,13 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     size = (8_000, 50, 20, 3) if options.small else (230_000, 200, 50, 25)
     vectors, questions = make(*size, RANDOM if options.random else EASY if options.easy else PUBLISHED)
-    compiled = not options.without_numba
     print(f"{len(questions):,} questions, {len(questions.answers.values):,} answers, {size[0]:,} candidates of {size[1]}-d, "
           f"{available_cores()} cores, counting with {'NumPy' if options.without_numba else 'numba'}")  # fmt: skip
     few = make(2_000, 8, 5, 1, EASY)
     started = time.perf_counter()
+    ranks._WORTH_COMPILING = sys.maxsize if options.without_numba else 0
     for method in ("3cosadd", "3cosmul", "pairwise-distance"):
-        solve(method, few[1], Candidates.of(few[0], compiled=compiled), few[0])
+        solve(method, few[1], Candidates.of(few[0]), few[0])
     print(f"kernels compiled in {time.perf_counter() - started:.1f} s")
     candidates = Candidates.of(vectors)
     products: list[float] = []
@@ -143,7 +145,7 @@ def main(arguments: list[str] | None = None) -> None:
         products.append(bare_products(candidates, vectors, questions, size[3]))
         for method, times in seconds.items():
             started = time.perf_counter()
-            _, measures, _ = solve(method, questions, Candidates.of(vectors, compiled=compiled), vectors)
+            _, measures, _ = solve(method, questions, Candidates.of(vectors), vectors)
             times.append(time.perf_counter() - started)
             if method == "3cosadd":
                 found = measures

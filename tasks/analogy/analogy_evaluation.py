@@ -15,7 +15,6 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import mean_share_interval
 from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
 from medsenteval.words.analogies.candidate_scores import Candidates
-from medsenteval.words.analogies.counting import worth_compiling
 from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import METRICS, Measures, constant_measures, summarise
 from medsenteval.words.analogies.questions import Questions, Ragged
@@ -46,10 +45,8 @@ def evaluate_analogies(task: Task, dataset: Dataset, embeddings: Embeddings, set
     """
     assert isinstance(dataset, AnalogyDataset)
     posed = pose(dataset, embeddings)
-    questions, terms, rows = posed.questions, posed.terms, posed.rows
-    compiled = worth_compiling(len(questions.answers.values) * len(rows))
     asked, measures, where = solve(
-        dataset.options["score"], questions, Candidates.of(terms[rows], compiled=compiled), terms,
+        dataset.options["score"], posed.questions, Candidates.of(posed.terms[posed.rows]), posed.terms,
         shifted=dataset.options["legacy_3cosmul"] == "no", own_rows=posed.own_rows, rng=np.random.default_rng(settings.seed),
     )  # fmt: skip
     return _scores(dataset, posed, asked, measures, where)

@@ -13,13 +13,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.support.arrays import Floats, Rows
-from medsenteval.words.analogies.counting import Constants, Factors
 
 #: What is closer than this, as a share of the terms' sizes, is left to the exact formula. Rounding reaches 1e-12 in sums over
 #: thousands of coordinates, and the square root of that in the distance of a candidate that nearly is the query.
@@ -30,17 +29,13 @@ _PAIRS_A_BLOCK: Final = 512
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The candidate answers: vectors as encoded, and their lengths.
-
-    ``compiled`` says whether the innermost loop runs compiled by numba or with NumPy.
-    """
+    """The candidate answers: vectors as encoded, and their lengths."""
 
     vectors: NDArray[np.float32]
     lengths: Floats
-    compiled: bool
 
     @classmethod
-    def of(cls, vectors: NDArray[np.float32], *, compiled: bool = False) -> Candidates:
+    def of(cls, vectors: NDArray[np.float32]) -> Candidates:
         """Prepare candidates; a zero vector has no direction and must have been left out before."""
         vectors = np.ascontiguousarray(vectors, dtype=np.float32)
         lengths = np.empty(len(vectors))
@@ -48,7 +43,7 @@ class Candidates:
             lengths[part] = _lengths_of(vectors[part].astype(np.float64))
         if not lengths.all():
             raise ValueError("a candidate has the zero vector; leave out what the encoder does not know")
-        return cls(vectors, lengths, compiled)
+        return cls(vectors, lengths)
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -77,10 +72,29 @@ def _blocks(n: int) -> Iterator[slice]:
     return (slice(begin, begin + _PAIRS_A_BLOCK) for begin in range(0, n, _PAIRS_A_BLOCK))
 
 
+class Factors(NamedTuple):
+    """What the scores of a block are made of: rows of exemplars (``first``) and of queries (``second``)."""
+
+    first: Floats
+    second: Floats
+
+
+class Comparison(NamedTuple):
+    """What decides, for each answer, whether a candidate v beats it by more than rounding can explain.
+
+    z = first[e, v] + weight * second[q, v] - offset, or first[e, v] * second[q, v] - offset where ``product``. v is surely
+    better where z > margin and surely worse where z < -margin.
+    """
+
+    product: bool
+    weight: Floats
+    offset: Floats
+    margin: Floats
+
+
 class Score(ABC):
     """A score over candidates for exemplars and queries, which are known by their numbers."""
 
-    form: Literal["sum", "product"]
     candidates: Candidates
 
     @abstractmethod
@@ -92,7 +106,7 @@ class Score(ABC):
         """Return the factors of a block of candidates with all exemplars and queries."""
 
     @abstractmethod
-    def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
+    def comparison(self, exemplars: Rows, queries: Rows, exact: Floats) -> Comparison:
         """Return what compares every candidate with answers that have these exact scores."""
 
 
@@ -110,8 +124,6 @@ def _ratios(above: Floats, below: Floats) -> Floats:
 class AdditiveScore(Score):
     """n(d) . (offset + c): 3CosAdd with offset b - a, 3CosAvg with a mean offset, the baselines with one part zero."""
 
-    form = "sum"
-
     def __init__(self, candidates: Candidates, offsets: Floats, queries: Floats) -> None:
         self.candidates, self._offsets, self._queries = candidates, offsets, queries
 
@@ -121,12 +133,11 @@ class AdditiveScore(Score):
 
     def factors(self, block: slice) -> Factors:
         unit = self.candidates.unit(block).T
-        first = self._offsets @ unit
-        return Factors(first, self._queries @ unit, first)
+        return Factors(self._offsets @ unit, self._queries @ unit)
 
-    def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
+    def comparison(self, exemplars: Rows, queries: Rows, exact: Floats) -> Comparison:
         sizes = _lengths_of(self._offsets)[exemplars] + _lengths_of(self._queries)[queries]
-        return Constants(np.ones(len(exact)), exact, _MARGIN * sizes)
+        return Comparison(False, np.ones(len(exact)), exact, _MARGIN * sizes)
 
 
 class DistanceScore(Score):
@@ -134,8 +145,6 @@ class DistanceScore(Score):
 
     v beats an answer of score s where (v - c) . (b - a) - s |b - a| |v - c| > 0, a sum of two factors and a constant.
     """
-
-    form = "sum"
 
     def __init__(self, candidates: Candidates, offsets: Floats, queries: Floats) -> None:
         self.candidates, self._offsets, self._queries = candidates, offsets, queries
@@ -151,26 +160,19 @@ class DistanceScore(Score):
 
     def factors(self, block: slice) -> Factors:
         vectors = self.candidates.vectors[block].T.astype(np.float64)
-        first = self._offsets @ vectors
         squares = self.candidates.lengths[block] ** 2 + self._sizes[1][:, None] ** 2 - 2.0 * (self._queries @ vectors)
-        return Factors(first, np.sqrt(np.maximum(squares, 0.0)), first)
+        return Factors(self._offsets @ vectors, np.sqrt(np.maximum(squares, 0.0)))
 
-    def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
+    def comparison(self, exemplars: Rows, queries: Rows, exact: Floats) -> Comparison:
         offset_size, query_size = self._sizes[0][exemplars], self._sizes[1][queries]
         # No cosine is below -1: an undefined score is as far below all of them as this.
         slope = np.maximum(exact, -2.0) * offset_size
         start = np.einsum("nd,nd->n", self._offsets[exemplars], self._queries[queries])
-        return Constants(-slope, start, 3 * _MARGIN * offset_size * (self.candidates.lengths.max() + query_size))
+        return Comparison(False, -slope, start, 3 * _MARGIN * offset_size * (self.candidates.lengths.max() + query_size))
 
 
 class RatioScore(Score):
-    """3CosMul: cos(d, b) cos(d, c) / (cos(d, a) + epsilon), each cosine x taken as (x + 1) / 2 where ``shifted``.
-
-    v beats an answer of score s where its numerator exceeds s times its denominator; where the denominator is negative (only
-    possible with unshifted cosines) both change their sign.
-    """
-
-    form = "product"
+    """3CosMul: cos(d, b) cos(d, c) / (cos(d, a) + epsilon), each cosine x taken as (x + 1) / 2 where ``shifted``."""
 
     def __init__(
         self, candidates: Candidates, a: Floats, b: Floats, queries: Floats, *, shifted: bool = True, epsilon: float = 1e-3
@@ -190,20 +192,18 @@ class RatioScore(Score):
         unit = self._slope * self.candidates.unit(block).T
         first, second, below = (table @ unit + self._shift for table in (self._b, self._c, self._a))
         below += self._epsilon
-        # Where the sign of the denominator is not sure z is zero, which sends the candidate to the exact formula.
-        below[np.abs(below) < _MARGIN] = 0.0
-        return Factors(first * np.sign(below), second, np.abs(below))
+        # Where the sign of the denominator is not sure, no number stands, which sends the candidate to the exact formula.
+        below[np.abs(below) < _MARGIN] = np.nan
+        return Factors(first / below, second)
 
-    def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
+    def comparison(self, exemplars: Rows, queries: Rows, exact: Floats) -> Comparison:
         # An undefined score is as far below all others as this.
         exact = np.maximum(exact, -1e30)
-        return Constants(np.ones(len(exact)), exact, _MARGIN * (1.0 + np.abs(exact)))
+        return Comparison(True, np.ones(len(exact)), exact, _MARGIN * (1.0 + np.abs(exact)))
 
 
 class LogisticScore(Score):
     """LRCos: the probability that d is of the answers' kind times cos(d, c); one logistic regression an exemplar."""
-
-    form = "product"
 
     def __init__(self, candidates: Candidates, weights: Floats, intercepts: Floats, queries: Floats) -> None:
         self.candidates, self._weights, self._intercepts = candidates, weights, intercepts
@@ -217,11 +217,11 @@ class LogisticScore(Score):
     def factors(self, block: slice) -> Factors:
         unit = self.candidates.unit(block).T
         probabilities = _sigmoid(self._weights @ unit + self._intercepts[:, None])
-        return Factors(probabilities, self._c @ unit, np.ones_like(probabilities))
+        return Factors(probabilities, self._c @ unit)
 
-    def constants(self, exemplars: Rows, queries: Rows, exact: Floats) -> Constants:
+    def comparison(self, exemplars: Rows, queries: Rows, exact: Floats) -> Comparison:
         # The sigmoid is at most a quarter as steep as its logit.
-        return Constants(np.ones(len(exact)), exact, _MARGIN * (1.0 + _lengths_of(self._weights)[exemplars]))
+        return Comparison(True, np.ones(len(exact)), exact, _MARGIN * (1.0 + _lengths_of(self._weights)[exemplars]))
 
 
 def _sigmoid(logits: Floats) -> Floats:

@@ -7,25 +7,19 @@ a, b and c included (Newman-Griffis, Lai and Fosler-Lussier 2017, Section 5.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.support.arrays import Counts, Floats, Rows
-from medsenteval.support.cores import available_cores, one_thread_per_product
+from medsenteval.support.arrays import Floats, Rows
 from medsenteval.words.analogies.candidate_scores import Score
-from medsenteval.words.analogies.counting import count_block
 from medsenteval.words.analogies.questions import Questions, Ragged
+from medsenteval.words.analogies.ranks import rank_answers
 
 #: Names of the metrics in the order of the paper's tables.
 METRICS: Final = ("acc", "map", "mrr")
-#: Products of a block with all exemplars and queries, and the candidates of a block at the least and at the most.
-_PRODUCTS: Final = 1 << 21
-_FEWEST: Final = 64
-_MOST: Final = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,41 +42,6 @@ class Summary:
 
     mean: float
     deviation: float
-
-
-def rank_answers(score: Score, exemplars: Rows, queries: Rows, answers: Rows) -> Counts:
-    """Return the rank of candidate ``answers[i]`` under exemplar ``exemplars[i]`` and query ``queries[i]``, 1 for the best.
-
-    Ties go to the earlier candidate. Nothing is sorted or stored: blocks of candidates are multiplied with all exemplars and
-    queries, and whatever is too close for products of a matrix library is decided by the exact score. The ranks are therefore
-    those of a full sort.
-    """
-    if not len(answers):
-        return np.zeros(0, dtype=np.int64)
-    # Answers with the same exemplars and queries stand together, whose products are then in the cache.
-    order = np.lexsort((exemplars, queries))
-    exemplars, queries, answers = exemplars[order], queries[order], answers[order]
-    exact = score.exact(exemplars, queries, answers)
-    constants = score.constants(exemplars, queries, exact)
-    n_candidates = len(score.candidates)
-    width = int(np.clip(_PRODUCTS // (exemplars.max() + queries.max() + 2), _FEWEST, _MOST))
-
-    def count(start: int) -> Counts:
-        block = slice(start, min(start + width, n_candidates))
-        found = count_block(score.form, score.factors(block), exemplars, queries, constants, compiled=score.candidates.compiled)
-        rows, places = found.unclear_answers, found.unclear_places + start
-        rivals = score.exact(exemplars[rows], queries[rows], places)
-        ahead = (rivals > exact[rows]) | ((rivals == exact[rows]) & (places < answers[rows]))
-        return found.better + np.bincount(rows[ahead], minlength=len(answers))
-
-    better = np.zeros(len(answers), dtype=np.int64)
-    # Threads work on different candidates; the matrix products of each must not start threads of their own.
-    with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
-        for counts in pool.map(count, range(0, n_candidates, width)):
-            better += counts
-    ranks = np.empty(len(answers), dtype=np.int64)
-    ranks[order] = better + 1
-    return ranks
 
 
 def measure(score: Score, questions: Questions) -> Measures:

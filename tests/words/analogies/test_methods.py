@@ -12,11 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from medsenteval.errors import SettingsError
+from medsenteval.words.analogies import ranks
 from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore, Score
-from medsenteval.words.analogies.counting import BlockCounts, count_block
 from medsenteval.words.analogies.methods import METHODS, solve
-from medsenteval.words.analogies.metrics import _contained, constant_measures, rank_answers
+from medsenteval.words.analogies.metrics import _contained, constant_measures
 from medsenteval.words.analogies.questions import Questions, Ragged
+from medsenteval.words.analogies.ranks import count_block, rank_answers
 from tests.conftest import REPOSITORY, examples
 from tests.words.analogies import twin
 
@@ -78,11 +79,12 @@ def expected(method: str, shifted: bool, questions: Questions, vectors: np.ndarr
 
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(("method", "shifted"), PAIRWISE)
-def test_metrics_equal_the_full_sort(method: str, shifted: bool, compiled: bool) -> None:
+def test_metrics_equal_the_full_sort(method: str, shifted: bool, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranks, "_WORTH_COMPILING", 0 if compiled else np.inf)
     rng = np.random.default_rng(5)
     vectors = make_vectors(rng, 2100, 6, 400, 0.3)  # more than one block, many exact ties
     questions = make_questions(rng, 2100, 3, 2, 3)
-    asked, measures, where = solve(method, questions, Candidates.of(vectors, compiled=compiled), vectors, shifted=shifted)
+    asked, measures, where = solve(method, questions, Candidates.of(vectors), vectors, shifted=shifted)
     assert asked is questions
     assert where.tolist() == list(range(len(questions)))
     ours = np.stack([measures.acc, measures.map, measures.mrr], axis=1)
@@ -129,18 +131,23 @@ def test_metrics_equal_the_full_sort_on_any_data(
         ]
         if any(same):
             return  # an offset of zero has no direction; the task drops such analogies
-    _, measures, _ = solve(case[0], questions, Candidates.of(vectors, compiled=compiled), vectors, shifted=case[1])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ranks, "_WORTH_COMPILING", 0 if compiled else np.inf)
+        _, measures, _ = solve(case[0], questions, Candidates.of(vectors), vectors, shifted=case[1])
     ours = np.stack([measures.acc, measures.map, measures.mrr], axis=1)
     np.testing.assert_allclose(ours, expected(*case, questions, vectors), rtol=1e-13, atol=0)
 
 
-def count_all(score: Score, n_rows: int, compiled: bool) -> tuple[BlockCounts, np.ndarray, np.ndarray, np.ndarray]:
+Counted = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def count_all(score: Score, n_rows: int, compiled: bool) -> tuple[Counted, np.ndarray, np.ndarray, np.ndarray]:
     """Count for every exemplar with every query, each asking for a candidate of the same number as the query."""
     exemplars, queries = (each.ravel() for each in np.meshgrid(np.arange(n_rows), np.arange(n_rows), indexing="ij"))
     exact = score.exact(exemplars, queries, queries)
-    constants = score.constants(exemplars, queries, exact)
+    comparison = score.comparison(exemplars, queries, exact)
     factors = score.factors(slice(0, len(score.candidates)))
-    return count_block(score.form, factors, exemplars, queries, constants, compiled=compiled), exemplars, queries, exact
+    return count_block(factors, exemplars, queries, comparison, compiled=compiled), exemplars, queries, exact
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -152,10 +159,10 @@ def test_more_unclear_candidates_than_there_is_room_for_are_all_found(method: st
     candidates, wide = Candidates.of(vectors), vectors[:4].astype(np.float64)
     offsets = rng.standard_normal((4, 8))
     score = AdditiveScore(candidates, offsets, wide) if method == "3cosadd" else RatioScore(candidates, wide, offsets, wide)
-    counts, _, queries, _ = count_all(score, 4, compiled)
-    assert len(counts.unclear_answers) == 16 * 300
+    (_, unclear_answers, unclear_places), _, queries, _ = count_all(score, 4, compiled)
+    assert len(unclear_answers) == 16 * 300
     for answer in range(16):
-        places = counts.unclear_places[counts.unclear_answers == answer]
+        places = unclear_places[unclear_answers == answer]
         assert sorted(places.tolist()) == list(range(int(queries[answer]) % 2, 600, 2))
 
 
@@ -216,13 +223,13 @@ def test_what_is_called_surely_better_or_worse_is_so_in_float64(
         score = RatioScore(candidates, a, b, c)
     else:
         score = (AdditiveScore if method == "3cosadd" else DistanceScore)(candidates, b - a, c)
-    counts, exemplars, queries, exact = count_all(score, 5, True)
+    (better, unclear_answers, unclear_places), exemplars, queries, exact = count_all(score, 5, True)
     every = np.arange(600)
     for k in range(25):
         scores = score.exact(np.full(600, exemplars[k]), np.full(600, queries[k]), every)
         unclear = np.zeros(600, dtype=bool)
-        unclear[counts.unclear_places[counts.unclear_answers == k]] = True
-        assert counts.better[k] == np.count_nonzero((scores > exact[k]) & ~unclear)
+        unclear[unclear_places[unclear_answers == k]] = True
+        assert better[k] == np.count_nonzero((scores > exact[k]) & ~unclear)
         assert unclear[scores == exact[k]].all()
 
 
