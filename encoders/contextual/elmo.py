@@ -6,11 +6,11 @@ module, because no maintained package loads these files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from medsenteval.encoders.model_files import check_choices, read_json, two_files
 from medsenteval.encoders.static.tokens import TOKENIZERS
 from medsenteval.errors import EncoderError, import_extra
 
-if TYPE_CHECKING:
-    from medsenteval.encoders.contextual.elmo_model import BidirectionalLanguageModel
-
 #: Ids above the 256 bytes, as AllenNLP numbers them. AllenNLP adds one to every id to free 0 for padded words; there are none
 #: here, so that ids are rows of the file's own table.
 _SENTENCE_BEGIN, _SENTENCE_END, _WORD_BEGIN, _WORD_END, _PADDING = range(256, 261)
@@ -35,6 +32,8 @@ _BOUNDARIES: Final = {"<S>": _SENTENCE_BEGIN, "</S>": _SENTENCE_END}
 
 #: Tokens that run through the model at once: many texts side by side make large products, and this bounds their memory.
 _TOKENS_AT_ONCE: Final = 4096
+#: Words that the character convolutions take at once; their maps need about 200 kB a word in the 5.5B model.
+_WORDS_AT_ONCE: Final = 256
 
 #: Far more than any model has; each costs time and memory before a weight is read.
 _MOST_PARTS: Final = 1000
@@ -83,6 +82,103 @@ class ElmoShape:
         return shapes
 
 
+class BidirectionalLanguageModel:
+    """The biLM of one pair of options and weights, whose arrays have the names and layouts of the official HDF5 file.
+
+    Character convolutions, highway layers and a projection give each word a vector without context; two stacks of projected
+    LSTMs, one per direction, give it context (Peters et al. 2018). Sentences run side by side as a packed sequence, in which a
+    step holds only the sentences that still have a word. So there is no padding whose influence would have to be masked, and
+    every run starts from zero states: unlike AllenNLP's stateful biLM, no batch hears an echo of the one before.
+    """
+
+    def __init__(self, shape: ElmoShape, arrays: Mapping[str, NDArray[np.float32]], device: str) -> None:
+        import torch
+
+        self._shape = shape
+        self._weights = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+        self._device = device
+
+    def __call__(self, characters: NDArray[np.int64], sentences: Sequence[NDArray[np.int64]]) -> list[Any]:
+        """Return every layer's vectors, a row a word, the sentences one after the other.
+
+        Row i of ``characters`` holds the character ids of word i; a sentence is an array of word numbers that begins and ends
+        with a boundary word. Boundaries are left out of the result. Layer 0 is the word's own vector, twice.
+        """
+        import torch
+
+        blocks = torch.split(torch.from_numpy(characters).to(self._device), _WORDS_AT_ONCE)
+        words = torch.cat([self._word_vectors(block) for block in blocks])
+        own = [words[torch.from_numpy(sentence).to(self._device)] for sentence in sentences]
+        forward = [own, *self._in_context(0, own)]
+        backward = [own, *([each.flip(0) for each in layer] for layer in self._in_context(1, [each.flip(0) for each in own]))]
+        return [
+            torch.cat([torch.cat(pair, dim=1)[1:-1] for pair in zip(ahead, back, strict=True)])
+            for ahead, back in zip(forward, backward, strict=True)
+        ]
+
+    def _word_vectors(self, characters: Any) -> Any:
+        """Characters into a vector a word: convolutions, maximum over positions, highway layers, projection."""
+        import torch
+        from torch.nn import functional
+
+        weights = self._weights
+        embedded = functional.embedding(characters, weights["char_embed"]).transpose(1, 2)
+        maxima = []
+        for i in range(len(self._shape.filters)):
+            # TensorFlow's (1, width, characters' dimension, filters) becomes torch's (filters, dimension, width).
+            kernel = weights[f"CNN/W_cnn_{i}"][0].permute(2, 1, 0)
+            maxima.append(functional.conv1d(embedded, kernel, weights[f"CNN/b_cnn_{i}"]).amax(dim=2))
+        words = (torch.relu if self._shape.activation == "relu" else torch.tanh)(torch.cat(maxima, dim=1))
+        for j in range(self._shape.n_highway):
+            # The gate called carry in the file weighs the transformed word, and its complement the word itself.
+            layer = f"CNN_high_{j}"
+            gate = torch.sigmoid(torch.addmm(weights[f"{layer}/b_carry"], words, weights[f"{layer}/W_carry"]))
+            transformed = torch.relu(torch.addmm(weights[f"{layer}/b_transform"], words, weights[f"{layer}/W_transform"]))
+            words = gate * transformed + (1 - gate) * words
+        return torch.addmm(weights["CNN_proj/b_proj"], words, weights["CNN_proj/W_proj"])
+
+    def _in_context(self, direction: int, sentences: list[Any]) -> list[list[Any]]:
+        """Return the vectors of each layer of one direction."""
+        from torch.nn.utils.rnn import PackedSequence, pack_sequence, unpack_sequence
+
+        packed = pack_sequence(sentences, enforce_sorted=False)
+        layers = []
+        for layer in range(self._shape.n_layers):
+            produced = self._lstm(f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell", packed)
+            if self._shape.skip_connections and layer > 0:
+                produced = produced + packed.data
+            packed = PackedSequence(produced, *packed[1:])
+            layers.append(unpack_sequence(packed))
+        return layers
+
+    def _lstm(self, name: str, packed: Any) -> Any:
+        """Run one layer: an LSTM whose cells are clipped and whose output is projected and clipped again."""
+        import torch
+
+        kernel, bias, projection = (self._weights[f"{name}/{part}"] for part in ("W_0", "B", "W_P_0"))
+        # TensorFlow's gates stand in the order input, candidate, forget, output, and it adds 1 to the forget gate's bias
+        # when it computes, so that the file's bias lacks it.
+        bias = bias.clone()
+        bias[2 * self._shape.cells : 3 * self._shape.cells] += 1.0
+        sizes = packed.batch_sizes.tolist()
+        cell = bias.new_zeros(sizes[0], self._shape.cells)
+        hidden = bias.new_zeros(sizes[0], self._shape.projection)
+        produced = []
+        for words in torch.split(packed.data, sizes):
+            n = len(words)
+            gates = torch.addmm(bias, torch.cat([words, hidden[:n]], dim=1), kernel)
+            taken, candidate, forgotten, shown = gates.chunk(4, dim=1)
+            cell = torch.sigmoid(forgotten) * cell[:n] + torch.sigmoid(taken) * torch.tanh(candidate)
+            cell = _clipped(cell, self._shape.cell_clip)
+            hidden = _clipped((torch.sigmoid(shown) * torch.tanh(cell)) @ projection, self._shape.projection_clip)
+            produced.append(hidden)
+        return torch.cat(produced)
+
+
+def _clipped(values: Any, limit: float | None) -> Any:
+    return values if limit is None else values.clamp(-limit, limit)
+
+
 @dataclass(eq=False, repr=False)
 class ElmoEncoder:
     """Splits texts into words, runs them through the model in batches of similar length and pools the words' layers.
@@ -118,7 +214,10 @@ class ElmoEncoder:
 
     def _word_vectors(self, sentences: list[list[str]]) -> NDArray[np.float32]:
         """Return the chosen layers of every word, the sentences one after the other."""
-        found = [layer.cpu().numpy() for layer in self.model(*_character_ids(sentences, self.shape.characters))]
+        import torch
+
+        with torch.inference_mode():
+            found = [layer.cpu().numpy() for layer in self.model(*_character_ids(sentences, self.shape.characters))]
         if self.layers == "all":
             return np.concatenate(found, axis=1)
         chosen: NDArray[np.float32] = np.mean(found, axis=0) if self.layers == "average" else found[int(self.layers)]
@@ -139,8 +238,6 @@ def load(
     check_choices("elmo", layers=(layers, ("all", "average", *map(str, range(shape.n_layers + 1)))))
     arrays = _read_weights(weights_path, shape)
     torch = import_extra("torch", "elmo:", "elmo")
-    from medsenteval.encoders.contextual.elmo_model import BidirectionalLanguageModel
-
     weights = hash_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
     identity = f"elmo-{weights[:32]}-{shape!r}-layers={layers}-tokenizer={tokenizer}-pooling={pooling}"
     model = BidirectionalLanguageModel(shape, arrays, choose_device(device, mps=False))

@@ -207,7 +207,7 @@ def test_a_vector_does_not_depend_on_neighbours_or_order(model: str) -> None:
 def test_large_batches_are_cut_without_a_trace(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = load_encoder(f"elmo:{model}").encode(TEXTS)
     monkeypatch.setattr("medsenteval.encoders.contextual.elmo._TOKENS_AT_ONCE", 6)
-    monkeypatch.setattr("medsenteval.encoders.contextual.elmo_model._WORDS_AT_ONCE", 2)
+    monkeypatch.setattr("medsenteval.encoders.contextual.elmo._WORDS_AT_ONCE", 2)
     assert load_encoder(f"elmo:{model}").encode(TEXTS) == pytest.approx(whole, abs=5e-6)
 
 
