@@ -7,10 +7,24 @@ from typing import Any
 
 import click
 
+from medsenteval import registry
 from medsenteval.cli.shared import DATA, PATH, echo, one_source, settled
+from medsenteval.datasets.locate import data_root, load_dataset
+from medsenteval.embedding.cache import EmbeddingCache
+from medsenteval.embedding.embed import embed_texts
 from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.report.charts.figure_files import write_drawing
+from medsenteval.report.sections.relations import compared_bars, metric_bars
+from medsenteval.running.result_store import ResultStore
+from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.settings import Settings
+from medsenteval.support.atomic_files import file_name_of
 from medsenteval.support.text_table import text_table
+from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
+from medsenteval.tasks.analogy.analogy_errors import KINDS, count_kinds, wrong_answers
+from medsenteval.words.analogies import sources
+from medsenteval.words.analogies.generation import Construction, write_bmass
+from medsenteval.words.analogies.generation import generate as generate_analogies
 
 
 @click.group()
@@ -40,10 +54,6 @@ def generate(
     **construction: Any,
 ) -> None:
     """Make analogies as BMASS was made: 1:1 threshold, sampled pairs, frequency floor, every two pairs combined."""
-    from medsenteval.words.analogies import sources
-    from medsenteval.words.analogies.generation import Construction, write_bmass
-    from medsenteval.words.analogies.generation import generate as generate_analogies
-
     kind, place = one_source(table=table, obo=obo, umls=umls)
     if relations and kind != "obo":
         raise click.UsageError("--relation chooses among the relations of an ontology and needs --obo")
@@ -79,14 +89,6 @@ def generate(
 @click.option("--examples", type=int, default=1, show_default=True, metavar="N", help="Wrong answers shown of each kind.")
 def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], allow_incomplete: bool, examples: int) -> None:
     """Count what wrong answers are: of the same relation, of the same type, spelt alike (the paper's section 5.6)."""
-    from medsenteval import registry
-    from medsenteval.datasets.locate import data_root, load_dataset
-    from medsenteval.embedding.cache import EmbeddingCache
-    from medsenteval.embedding.embed import embed_texts
-    from medsenteval.running.score_table import SYNTHETIC_WARNING
-    from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
-    from medsenteval.tasks.analogy.analogy_errors import KINDS, count_kinds, wrong_answers
-
     found = registry.task(task)
     if found.family != "analogy":
         raise SettingsError(f"{found.name} is no task of analogies")
@@ -124,12 +126,6 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
 @click.option("--format", "kind", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True)
 def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> None:
     """Draw stored results: the three metrics of each relation for every result, and all results side by side."""
-    from medsenteval import registry
-    from medsenteval.report.charts.figure_files import write_drawing
-    from medsenteval.report.sections.relations import compared_bars, metric_bars
-    from medsenteval.running.result_store import ResultStore
-    from medsenteval.support.atomic_files import file_name_of
-
     name = registry.task(task).name
     found = settled([each for each in ResultStore(results).results() if each.task == name])
     if not found:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from medsenteval import registry
 from medsenteval.cli.shared import PATH, announcer, echo, names_in, one_source
+from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.report import term_tables
+from medsenteval.running.category_separation import ALL_MEASURES, separate_encoders
 from medsenteval.running.result_store import ResultStore
+from medsenteval.running.score_table import detail_table
+from medsenteval.running.suite import Suite
+from medsenteval.running.term_sets import evaluate_sets
 from medsenteval.settings import Settings
 from medsenteval.support.text_table import text_table
+from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
+from medsenteval.words.ontologies.obo import read_obo
+from medsenteval.words.ontologies.rf2 import read_release
+from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
+from medsenteval.words.terms.annotation import score_sheets, write_sheet
+from medsenteval.words.terms.category_overlap import read_categories, sampled
+from medsenteval.words.terms.positives import Positives, positives_from_obo, positives_from_snomed, positives_from_umls
 from medsenteval.words.terms.sets import STRATEGIES, SetName, build_sets, is_synthetic, read_sets, set_names, source_of
-
-if TYPE_CHECKING:
-    from medsenteval.words.terms.positives import Positives
-
 
 _ENCODERS = click.option(
     "-e", "--encoder", "encoders", multiple=True, required=True, metavar="SPEC", help="An encoder; repeat for several."
@@ -68,34 +77,24 @@ def _positives(
     kind: str, place: Path, legacy: bool, release: str | None, language: str | None, sources: str | None
 ) -> tuple[Positives, str]:
     """Read the source and return its similar pairs with what its licence asks for."""
-    from medsenteval.words.terms import positives as found
-
     if kind == "snomed":
-        from medsenteval.words.ontologies.rf2 import read_release
-
         read = read_release(place, form=release or "", language=language or "en")
-        return found.positives_from_snomed(read, legacy=legacy), (
+        return positives_from_snomed(read, legacy=legacy), (
             "SNOMED CT content: for licence holders only. SNOMED International forbids publishing data derived from it; do not "
             "pass these files on."
         )
     if kind == "obo":
-        from medsenteval.words.ontologies.obo import read_obo
-
         licence = "Names and synonyms are the ontology's; its licence applies to these files."
-        return found.positives_from_obo(read_obo(place)), licence
-    from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
-
+        return positives_from_obo(read_obo(place)), licence
     path = find_mrconso(place)
     chosen = frozenset(names_in(sources))
     named = f"UMLS {path}{' sources ' + ', '.join(sorted(chosen)) if chosen else ''}"
-    return found.positives_from_umls(read_mrconso(path, language=language or "ENG", sources=chosen), named), (
+    return positives_from_umls(read_mrconso(path, language=language or "ENG", sources=chosen), named), (
         "UMLS content: for licence holders only; do not pass these files on."
     )
 
 
 def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
-    from medsenteval.comparison.published.numbers import select_numbers
-
     sizes = [number for number in select_numbers(table="medisim-2") if number.metric == "n_pairs"]
     printed = {(number.task, number.setting): f"{number.value:,.0f}" for number in sizes}
     rows = []
@@ -145,9 +144,6 @@ def evaluate(
     quiet: bool,
 ) -> None:
     """Score encoders on the sets in FOLDER, on the pairs that all of them know, and compare them."""
-    from medsenteval.report.term_tables import measure_table, outcome_table
-    from medsenteval.running.term_sets import evaluate_sets
-
     found = read_sets(folder, _chosen_sets(sets))
     outcomes = evaluate_sets(
         found,
@@ -162,10 +158,10 @@ def evaluate(
         progress=not quiet,
         announce=announcer(quiet),
     )
-    echo(outcome_table(outcomes))
+    echo(term_tables.outcome_table(outcomes))
     if all_measures:
         echo()
-        echo(measure_table(outcomes))
+        echo(term_tables.measure_table(outcomes))
     echo(f"\n{sum(len(outcome.results) for outcome in outcomes)} result(s) stored in {output}")
 
 
@@ -200,11 +196,6 @@ def link(
 
     Each synonym is left out of the dictionary in turn. `medsenteval run -t concepts` does the same from the data folder.
     """
-    from medsenteval.report.term_tables import strata_table
-    from medsenteval.running.score_table import detail_table
-    from medsenteval.running.suite import Suite
-    from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
-
     kind, place = one_source(snomed=snomed, obo=obo, umls=umls)
     task = task_of_source(kind, place, frequencies)
     suite = Suite(
@@ -222,7 +213,7 @@ def link(
     if outcome.skipped:
         raise DataMissingError(outcome.skipped[task.name])
     echo(detail_table(outcome.results))
-    echo(f"\n{strata_table(outcome.results)}")
+    echo(f"\n{term_tables.strata_table(outcome.results)}")
     for note in dict.fromkeys(note for result in outcome.results for note in result.notes):
         echo(f"Note: {note}")
     echo(f"\n{len(outcome.results)} result(s) stored in {output}")
@@ -258,10 +249,6 @@ def separate(
     no_cache: bool,
 ) -> None:
     """Measure how far encoders keep a distant category apart from two close ones (relative overlap, lower is better)."""
-    from medsenteval.report.term_tables import extremes_table, separation_table
-    from medsenteval.running.category_separation import ALL_MEASURES, separate_encoders
-    from medsenteval.words.terms.category_overlap import read_categories, sampled
-
     found = sampled(read_categories(snomed, obo, categories, lists), sample, seed)
     for name, members in found.items():
         echo(f"{name}: {len(members):,} terms", err=True)
@@ -272,9 +259,9 @@ def separate(
         Settings(),
         cache=None if no_cache else EmbeddingCache(),
     )
-    echo(separation_table(rows, list(found)))
+    echo(term_tables.separation_table(rows, list(found)))
     if all_measures:
-        echo(f"\n{extremes_table(rows)}")
+        echo(f"\n{term_tables.extremes_table(rows)}")
 
 
 @terms.command()
@@ -285,8 +272,6 @@ def separate(
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -> None:
     """Sample pairs of the sets in FOLDER into a sheet for annotators."""
-    from medsenteval.words.terms.annotation import write_sheet
-
     key = write_sheet(read_sets(folder, _chosen_sets(sets)), output, per_label=pairs, seed=seed)
     echo(f"{output}: give a copy to each annotator; keep {key} to yourself, it holds the labels")
 
@@ -296,7 +281,4 @@ def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -
 @click.argument("sheets", nargs=-1, required=True, type=PATH)
 def score_sheet(key: Path, sheets: tuple[Path, ...]) -> None:
     """Score the automatic labels of KEY against the annotators' SHEETS, like the paper's Table 3."""
-    from medsenteval.report.term_tables import sheet_table
-    from medsenteval.words.terms.annotation import score_sheets
-
-    echo(sheet_table(score_sheets(key, sheets)))
+    echo(term_tables.sheet_table(score_sheets(key, sheets)))
