@@ -13,11 +13,10 @@ from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.report import term_tables
-from medsenteval.running.category_separation import ALL_MEASURES, separate_encoders
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.score_table import detail_table
 from medsenteval.running.suite import Suite
-from medsenteval.running.term_sets import evaluate_sets
+from medsenteval.running.term_evaluation import ALL_MEASURES, evaluate_sets, separate_encoders
 from medsenteval.settings import Settings
 from medsenteval.support.text_table import text_table
 from medsenteval.tasks.concepts.ontology_synonyms import task_of_source

@@ -25,9 +25,15 @@ from medsenteval.contracts import Encoder, Result
 from medsenteval.datasets.locate import locate
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import MedSentEvalError
-from medsenteval.running.category_separation import ALL_MEASURES, EncoderSeparation, separate_encoders
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_sets import ALPHA, evaluate_sets, task_for
+from medsenteval.running.term_evaluation import (
+    ALL_MEASURES,
+    ALPHA,
+    EncoderSeparation,
+    evaluate_sets,
+    separate_encoders,
+    task_for,
+)
 from medsenteval.statistics import bootstrap, correct_pairs, correlations
 from medsenteval.support.grouping import grouped
 from medsenteval.words.terms.category_overlap import read_categories, sampled

@@ -26,7 +26,7 @@ from medsenteval.encoders.recipes import recipes
 from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.suite import Suite
-from medsenteval.running.term_sets import task_for
+from medsenteval.running.term_evaluation import task_for
 from medsenteval.settings import Settings
 from medsenteval.words.terms.sets import set_names
 

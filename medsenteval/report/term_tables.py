@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medsenteval.contracts import Result
-from medsenteval.running.category_separation import EncoderSeparation
-from medsenteval.running.term_sets import SetOutcome
+from medsenteval.running.term_evaluation import EncoderSeparation, SetOutcome
 from medsenteval.support.text_table import text_table
 from medsenteval.words.terms.annotation import SheetScore
 

@@ -35,9 +35,8 @@ from medsenteval.report.term_tables import (
     sheet_table,
     strata_table,
 )
-from medsenteval.running.category_separation import EncoderSeparation
 from medsenteval.running.score_table import detail_table, score_table
-from medsenteval.running.term_sets import Comparison, SetOutcome
+from medsenteval.running.term_evaluation import Comparison, EncoderSeparation, SetOutcome
 from medsenteval.settings import Settings
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.statistics.verdicts import RankInterval

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from medsenteval.errors import DataError
 from medsenteval.report.term_tables import _counts
-from medsenteval.running.term_sets import Comparison, compare_rows
+from medsenteval.running.term_evaluation import Comparison, compare_rows
 from medsenteval.statistics import bonferroni, mcnemar
 from medsenteval.words.terms.pair_separability import auc, best_threshold, cross_validated, score_separability
 from tests.conftest import examples

@@ -1,8 +1,8 @@
-"""Encoders on term sets: AUC and accuracy on the pairs that all of them know, and which differences are significant.
+"""Encoders on terms: pairs of term sets, compared on those that all encoders know, and the separation of categories.
 
-As in Schulz and Juric 2020: a pair counts only if no compared encoder meets an unknown word in it, accuracy is that of the best
-threshold on the very set, and encoders are compared by McNemar's test with Bonferroni's correction; Holm's and the accuracy
-under a cross-validated threshold stand beside it. Results are stored like those of any task.
+As in Schulz and Juric 2020: a pair of a set counts only if no compared encoder meets an unknown word in it, accuracy is that
+of the best threshold on the very set, and encoders are compared by McNemar's test with Bonferroni's correction; Holm's and the
+accuracy under a cross-validated threshold stand beside it. Results are stored like those of any task.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ from medsenteval.errors import DataError, SettingsError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.similarity import MEASURES
-from medsenteval.statistics import bonferroni, holm, mcnemar_matrix, share_interval
+from medsenteval.similarity.measures import cross_similarity
+from medsenteval.statistics import correct_pairs, mcnemar_matrix, share_interval
 from medsenteval.support.progress import Progress
+from medsenteval.words.terms.category_overlap import Separation, separate
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE, EncodedTerms, check_measure
 from medsenteval.words.terms.pair_separability import Separability, score_separability
 from medsenteval.words.terms.sets import SetName, TermSet
 
 ALPHA: Final = 0.05
+#: Every measure: ten for word vectors, four for encoders that give one vector a term.
+ALL_MEASURES: Final = tuple(MEASURES)
 
 
 @dataclass(frozen=True)
@@ -56,20 +60,13 @@ class SetOutcome:
 
 def compare_rows(correct: NDArray[np.bool_]) -> list[Comparison]:
     """Compare all rows of an (encoders, items) matrix of right and wrong by McNemar's test."""
-    n = len(correct)
-    if n < 2:
-        return [Comparison(0, 0, 0, 0)] * n
-    p = mcnemar_matrix(correct)
-    first, second = np.triu_indices(n, 1)
-    accuracies = correct.mean(axis=1)
-    counts = np.zeros((n, 4), dtype=np.int64)
-    for column, correction in ((0, bonferroni), (2, holm)):
-        for i, j, adjusted in zip(first, second, correction(p[first, second]), strict=True):
-            if adjusted < ALPHA and accuracies[i] != accuracies[j]:
-                winner, loser = (i, j) if accuracies[i] > accuracies[j] else (j, i)
-                counts[winner, column] += 1
-                counts[loser, column + 1] += 1
-    return [Comparison(*map(int, row)) for row in counts]
+    p_values, accuracies = mcnemar_matrix(correct), correct.mean(axis=1)
+    ahead = accuracies[:, None] > accuracies
+    counts = []
+    for correction in ("bonferroni", "holm"):
+        better = ahead & (correct_pairs(p_values, correction) < ALPHA)
+        counts += [better.sum(axis=1), better.sum(axis=0)]
+    return [Comparison(*row) for row in np.array(counts).T.tolist()]
 
 
 def evaluate_sets(
@@ -146,21 +143,7 @@ def _sample(similar: Sequence[bool], limit: int, seed: int) -> NDArray[np.intp]:
 
 
 def _numbers(vectors: EncodedTerms, split: Split) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    assert split.texts2 is not None
-    return vectors.numbers(split.texts), vectors.numbers(split.texts2)
-
-
-def _both_kinds(split: Split, known: NDArray[np.bool_], name: str) -> tuple[Split, NDArray[np.bool_]]:
-    """Return the known pairs and which of them are similar; there must be both kinds."""
-    kept = split.take(np.flatnonzero(known))
-    assert kept.labels is not None
-    similar: NDArray[np.bool_] = kept.labels == 1
-    if not similar.any() or similar.all():
-        raise DataError(
-            f"{name}: the encoders in common know {len(kept):,} of {len(split):,} pairs, not both similar and dissimilar ones; "
-            "compare fewer encoders or build a larger set"
-        )
-    return kept, similar
+    return vectors.numbers(split.texts), vectors.numbers(split.texts2 or ())
 
 
 def _evaluate_set(
@@ -175,7 +158,13 @@ def _evaluate_set(
 ) -> SetOutcome:
     whole = dataset.splits["all"]
     known_pairs = [np.all([vectors.known[side] for side in _numbers(vectors, whole)], axis=0) for vectors in encoded]
-    split, similar = _both_kinds(whole, np.all(known_pairs, axis=0), dataset.name)
+    split = whole.take(np.flatnonzero(np.all(known_pairs, axis=0)))
+    similar = np.asarray(split.labels) == 1
+    if not similar.any() or similar.all():
+        raise DataError(
+            f"{dataset.name}: the encoders in common know {len(split):,} of {len(whole):,} pairs, not both similar and "
+            "dissimilar ones; compare fewer encoders or build a larger set"
+        )
     subset = replace(
         dataset,
         splits={"all": split},
@@ -218,9 +207,6 @@ def _scores(
     n_whole: int,
 ) -> Scores:
     chosen, n = scores[main], len(split)
-    metrics = [_auc_metric(chosen, similar)]
-    for name, answers in (("acc", chosen.answers), ("cv_acc", chosen.cv_answers)):
-        metrics.append(_accuracy_metric(name, answers == similar, chosen.majority))
     # The measures of one encoder are compared with each other, as in the paper's appendix.
     compared = dict(zip(scores, compare_rows(np.stack([score.correct for score in scores.values()])), strict=True))
     # JSON has no infinity: an answer that is the same for all pairs has no threshold.
@@ -242,9 +228,12 @@ def _scores(
             for name, score in scores.items()
         },
     }
-    accuracy = float(np.round(100 * chosen.accuracy, 2))
     return Scores(
-        metrics=tuple(metrics),
+        metrics=(
+            _auc_metric(chosen, similar),
+            _accuracy_metric("acc", chosen.correct, chosen.majority),
+            _accuracy_metric("cv_acc", chosen.cv_answers == similar, chosen.majority),
+        ),
         n_train=0,
         n_test=n,
         items={
@@ -254,7 +243,7 @@ def _scores(
             "predicted_cv": chosen.cv_answers.astype(int).tolist(),
             "similarity": similarities.tolist(),
         },
-        senteval={"acc": accuracy, "auc": chosen.auc, "ntest": n},
+        senteval={"acc": float(np.round(100 * chosen.accuracy, 2)), "auc": chosen.auc, "ntest": n},
         details=details,
     )
 
@@ -314,3 +303,43 @@ def encode_terms(
     embeddings = embed_texts(encoder, unique, batch_size=settings.batch_size, task_name="terms", cache=cache, progress=shown)
     shown.close()
     return EncodedTerms.of_texts(embeddings)
+
+
+@dataclass(frozen=True)
+class EncoderSeparation:
+    """The separation by one encoder under one measure, and how many terms it could not encode."""
+
+    encoder: str
+    measure: str
+    separation: Separation
+    unknown: int
+
+
+def separate_encoders(
+    encoders: Sequence[Encoder],
+    categories: Mapping[str, Sequence[str]],
+    measures: Sequence[str],
+    settings: Settings,
+    *,
+    cache: EmbeddingCache | None = None,
+) -> list[EncoderSeparation]:
+    """Separate the categories by each encoder under those of the measures that fit it, counting only terms that it knows."""
+    for measure in measures:
+        check_measure(measure)
+    rows = []
+    texts = [term for members in categories.values() for term in members]
+    for encoder in encoders:
+        vectors = encode_terms(encoder, texts, settings, cache=cache)
+        members = {name: vectors.numbers(list(terms)) for name, terms in categories.items()}
+        known = {name: numbers[vectors.known[numbers]] for name, numbers in members.items()}
+        unknown = sum(len(members[name]) - len(known[name]) for name in members)
+        for name in _fitting(measures, vectors):
+            similarity = cross_similarity(name, vectors.matrix, vectors.terms)
+            rows.append(EncoderSeparation(encoder.name, name, separate(similarity, known), unknown))
+    return rows
+
+
+def _fitting(measures: Sequence[str], vectors: EncodedTerms) -> list[str]:
+    """Return the measures that an encoder has; where none of those named is among them, the error says which are."""
+    fitting = [measure for measure in measures if measure in (PAPER_MEASURE, *vectors.measures)]
+    return list(dict.fromkeys(vectors.measure(measure) for measure in fitting or measures))

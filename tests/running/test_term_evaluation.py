@@ -21,7 +21,7 @@ from medsenteval.errors import DataError, EncoderError, SettingsError, UnknownNa
 from medsenteval.registry import load_encoder
 from medsenteval.report.term_tables import measure_table, outcome_table
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_sets import _accuracy_metric, _auc_metric, _sample, encode_terms, evaluate_sets, task_for
+from medsenteval.running.term_evaluation import _accuracy_metric, _auc_metric, _sample, encode_terms, evaluate_sets, task_for
 from medsenteval.settings import Settings
 from medsenteval.statistics import share_interval
 from medsenteval.words.terms.pair_separability import score_separability
