@@ -14,7 +14,6 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.embedding.pooling import POOLINGS
 from medsenteval.encoders.contextual.checkpoint import choose_device, passes
 from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, torch_file_fault, two_files
@@ -96,11 +95,11 @@ class SentenceReader:
 class InferSentEncoder:
     """A loaded InferSent model, a torch.nn.LSTM, with the reader of its word vectors."""
 
-    def __init__(self, name: str, identity: str, lstm: Any, reader: SentenceReader, pooling: str, padding: str) -> None:
+    def __init__(self, name: str, identity: str, lstm: Any, reader: SentenceReader, padding: str) -> None:
         self.name, self.identity = name, identity
         self.dimension = 2 * int(lstm.hidden_size)
         self.coverage = reader.coverage
-        self._lstm, self._reader, self._pooling, self._padding = lstm, reader, pooling, padding
+        self._lstm, self._reader, self._padding = lstm, reader, padding
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import torch
@@ -112,12 +111,12 @@ class InferSentEncoder:
             lengths = [len(sentence) for sentence in sentences]
             for places in passes(lengths, "cpu", most_texts=len(lengths), most_tokens=_WORDS_AT_ONCE):
                 words, counts = self._reader.word_vectors(sentences, places, device)
-                encoded[places] = sentence_vectors(self._lstm, words, counts, self._pooling).cpu().numpy()
+                encoded[places] = sentence_vectors(self._lstm, words, counts).cpu().numpy()
         return np.maximum(encoded, 0) if self._padding == "zeros" else encoded
 
 
-def sentence_vectors(lstm: Any, words: Any, lengths: Sequence[int], pooling: str) -> Any:
-    """Return a row a sentence: the maximum or mean over its states; ``words`` holds the sentences' vectors one after the other.
+def sentence_vectors(lstm: Any, words: Any, lengths: Sequence[int]) -> Any:
+    """Return a row a sentence: the maximum over its states; ``words`` holds the sentences' word vectors one after the other.
 
     Padding never takes part. (The original lets version 1 compare states with the zeros that pad a batch, so that there a
     sentence's vector depends on its neighbours' lengths.) A sentence of no words gets the zero vector.
@@ -131,13 +130,8 @@ def sentence_vectors(lstm: Any, words: Any, lengths: Sequence[int], pooling: str
         return pooled
     counts = [lengths[i] for i in filled]
     states, _ = lstm(pack_sequence(list(torch.split(words, counts)), enforce_sorted=False))
-    if pooling == "max":
-        padded, _ = pad_packed_sequence(states, padding_value=-torch.inf)
-        rows = padded.max(dim=0).values
-    else:
-        padded, _ = pad_packed_sequence(states)
-        rows = padded.sum(dim=0) / torch.tensor(counts, dtype=words.dtype, device=words.device)[:, None]
-    return pooled.index_copy(0, torch.tensor(filled, device=words.device), rows)
+    padded, _ = pad_packed_sequence(states, padding_value=-torch.inf)
+    return pooled.index_copy(0, torch.tensor(filled, device=words.device), padded.max(dim=0).values)
 
 
 def load(
@@ -145,7 +139,6 @@ def load(
     version: str = "1",
     tokenizer: str = "words",
     case: str = "exact",
-    pooling: str = "max",
     boundaries: str = "required",
     padding: str = "ignored",
     device: str = "auto",
@@ -159,9 +152,7 @@ def load(
     not padded; here it does not.
     """
     reading = Reading(version, tokenizer, case, boundaries)
-    check_choices("infersent", pooling=(pooling, POOLINGS))
-    if padding not in PADDINGS or (padding == "zeros" and pooling != "max"):
-        raise EncoderError(f"infersent: padding is {padding!r}; it can be ignored, or zeros with pooling=max")
+    check_choices("infersent", padding=(padding, PADDINGS))
     weights_path, vectors_path = two_files(argument, "infersent", f"{_EXPECTED}, and the word vectors that it was trained on")
     if fault := torch_file_fault(weights_path):
         raise EncoderError(f"{weights_path}: {fault}; {_EXPECTED}")
@@ -178,9 +169,9 @@ def load(
     # The option boundaries is no part of it: where both of its values load, they give the same vectors.
     identity = (
         f"infersent-{hash_state_dict(state)[:32]}-vectors={table.sha256[:32]}"
-        f"-version={version}-tokenizer={tokenizer}-case={case}-pooling={pooling}{'-padding=zeros' * (padding == 'zeros')}"
+        f"-version={version}-tokenizer={tokenizer}-case={case}-pooling=max{'-padding=zeros' * (padding == 'zeros')}"
     )
-    return InferSentEncoder(weights_path.stem, identity, lstm, reader, pooling, padding)
+    return InferSentEncoder(weights_path.stem, identity, lstm, reader, padding)
 
 
 def _read_state(path: Path) -> dict[str, Any]:

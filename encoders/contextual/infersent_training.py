@@ -193,7 +193,7 @@ def _logits(network: Any, premises: tuple[Any, list[int]], hypotheses: tuple[Any
 
     # Both sides in one run of the LSTM: half as many steps, which are what training waits for.
     words, lengths = torch.cat([premises[0], hypotheses[0]]), [*premises[1], *hypotheses[1]]
-    u, v = sentence_vectors(network["enc_lstm"], words, lengths, "max").chunk(2)
+    u, v = sentence_vectors(network["enc_lstm"], words, lengths).chunk(2)
     return network["classifier"](torch.cat([u, v, (u - v).abs(), u * v], dim=1))
 
 

@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medsenteval.datasets.recognise import file_digest
 from medsenteval.embedding.pooling import POOLINGS, pool_rows
 from medsenteval.encoders.static.converted_vectors import as_words, converted_folder, numbered
 from medsenteval.encoders.static.tokens import look_up, tokenise
@@ -162,11 +163,7 @@ def _description(path: Path) -> dict[str, Any]:
         expected = end + 17 + 4 * n_out * out_dimension
         if not quantised and expected != size:
             raise EncoderError(f"{path}: {expected} bytes were expected, it has {size}; is the download complete?")
-        stream.seek(0)
-        digest = hashlib.sha256()
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return {**meta, "sha256": digest.hexdigest(), "words": as_words(words)}
+    return {**meta, "sha256": file_digest(path), "words": as_words(words)}
 
 
 def _read_description(path: Path, stream: BinaryIO) -> tuple[list[bytes], dict[str, int]]:

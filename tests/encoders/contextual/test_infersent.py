@@ -75,9 +75,7 @@ def sigmoid(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return 1 / (1 + np.exp(-x))
 
 
-def slow_vector(
-    text: str, *, version: str = "1", tokenizer: str = "words", pooling: str = "max", words: list[str] = WORDS
-) -> NDArray[np.float64]:
+def slow_vector(text: str, *, version: str = "1", tokenizer: str = "words", words: list[str] = WORDS) -> NDArray[np.float64]:
     """One sentence through one bidirectional LSTM, a step at a time in float64."""
     state = {name.removeprefix("enc_lstm."): tensor.double().numpy() for name, tensor in state_dict().items()}
     begin, end = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}[version]
@@ -94,20 +92,18 @@ def slow_vector(
             h = sigmoid(o) * np.tanh(c)
             produced.append(h)
         states.append(np.array(produced[::order]))
-    both = np.concatenate(states, axis=1)
-    pooled: NDArray[np.float64] = both.max(axis=0) if pooling == "max" else both.mean(axis=0)
+    pooled: NDArray[np.float64] = np.concatenate(states, axis=1).max(axis=0)
     return pooled
 
 
 @pytest.mark.parametrize("version", ["1", "2"])
-@pytest.mark.parametrize("pooling", ["max", "mean"])
 @pytest.mark.parametrize("tokenizer", ["words", "whitespace"])
-def test_vectors_equal_a_slow_lstm(spec: str, version: str, pooling: str, tokenizer: str) -> None:
-    encoder = load_encoder(f"{spec},version={version},pooling={pooling},tokenizer={tokenizer}")
+def test_vectors_equal_a_slow_lstm(spec: str, version: str, tokenizer: str) -> None:
+    encoder = load_encoder(f"{spec},version={version},tokenizer={tokenizer}")
     rows = encoder.encode(TEXTS)
     assert rows.dtype == np.float32
     assert rows.shape == (len(TEXTS), 2 * HIDDEN)
-    expected = [slow_vector(text, version=version, pooling=pooling, tokenizer=tokenizer) for text in TEXTS]
+    expected = [slow_vector(text, version=version, tokenizer=tokenizer) for text in TEXTS]
     assert rows == pytest.approx(np.array(expected), abs=1e-5)
 
 
@@ -134,9 +130,8 @@ def test_zero_padding_is_that_of_a_batch_with_a_longer_sentence(spec: str) -> No
     # The longest sentence of an official batch is the one that differs.
     assert np.abs(padded.encode([longer]) - official_batch([longer])).max() > 0.01
     assert padded.identity == f"{load_encoder(spec).identity}-padding=zeros"
-    for wrong in ("padding=zeros,pooling=mean", "padding=none"):
-        with pytest.raises(EncoderError, match="zeros with pooling=max"):
-            load_encoder(f"{spec},{wrong}")
+    with pytest.raises(EncoderError, match="padding is 'none'; it can be ignored or zeros"):
+        load_encoder(f"{spec},padding=none")
 
 
 def test_both_formats_of_torch_give_the_same_encoder(folder: Path, spec: str) -> None:
@@ -243,7 +238,7 @@ def test_identity_changes_with_what_changes_a_vector_and_only_then(folder: Path,
         *nudged,
         f"infersent:{folder / 'infersent1.pkl'}+{other_vectors}",
         f"{spec},version=2",
-        f"{spec},pooling=mean",
+        f"{spec},padding=zeros",
         f"{spec},tokenizer=whitespace",
         f"{spec},case=lower",
         f"{spec},case=exact-then-lower",
@@ -347,7 +342,6 @@ def test_wrong_files_are_named_at_once(folder: Path, spec: str, tmp_path: Path) 
         (f"infersent:{tmp_path / 'nan.pkl'}+{vectors}", r"nan\.pkl: enc_lstm\.bias_ih_l0 holds NaN"),
         (f"{spec},version=3", "version is '3'"),
         (f"{spec},tokenizer=nltk", "tokenizer is 'nltk'"),
-        (f"{spec},pooling=last", "pooling is 'last'"),
         (f"{spec},boundaries=no", "boundaries is 'no'"),
         (f"{spec},case=upper", "case is 'upper'"),
         (f"{spec},device=abacus", "device is 'abacus'"),

@@ -72,12 +72,11 @@ def test_by_default_it_is_trained_as_conneau_et_al_did() -> None:
     assert (fixed._LEAST_LEARNING_RATE, fixed._MOST_GRADIENT) == (1e-5, 5.0)
 
 
-@pytest.mark.parametrize("pooling", ["max", "mean"])
-def test_a_sentence_of_no_words_is_the_zero_vector(pooling: str) -> None:
+def test_a_sentence_of_no_words_is_the_zero_vector() -> None:
     lstm = torch.nn.LSTM(3, 2, bidirectional=True)
 
     def encoder(words: Any, lengths: list[int]) -> Any:
-        return sentence_vectors(lstm, words, lengths, pooling)
+        return sentence_vectors(lstm, words, lengths)
 
     words = torch.arange(9.0).reshape(3, 3)
     with torch.no_grad():
