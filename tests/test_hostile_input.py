@@ -282,7 +282,7 @@ def test_zipped_vectors_with_damaged_directories(write: Write) -> None:
 
 def test_glove_vocabularies_that_lie(write: Write) -> None:
     folder = write({"vectors.bin": struct.pack("<4d", 1, 2, 3, 4), "vocab.txt": f"heart {DIGITS}\n"})
-    with pytest.raises(EncoderError, match=r"vocab\.txt: expected GloVe's vocabulary"):  # 10
+    with pytest.raises(EncoderError, match=r"vocab\.txt:1: expected 'word count'"):  # 10
         vectors(folder / "vectors.bin", layout="blocks")
     (folder / "vocab.txt").write_text("heart 3\n")
     with pytest.raises(EncoderError, match=r"absent\.bin: cannot be read"):  # 11

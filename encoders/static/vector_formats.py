@@ -52,15 +52,13 @@ class FileOptions:
 
     ``member`` is the file wanted within a .zip. GloVe's own binary has neither words nor sizes: ``layout`` says that it is one
     and whether all context rows follow all word rows ("blocks", as the stock tool writes) or each word's two rows are
-    "adjacent"; ``vocab`` is its vocab.txt; ``rows`` takes word rows alone or the sum of word and context row; ``check``
-    compares the layout with the biases.
+    "adjacent"; ``vocab`` is its vocab.txt; ``rows`` takes word rows alone or the sum of word and context row.
     """
 
     member: str = ""
     layout: str = ""
     vocab: str = ""
     rows: str = "word"
-    check: bool = True
 
     def vocabulary_of(self, path: Path) -> Path:
         return Path(self.vocab).expanduser() if self.vocab else path.parent / "vocab.txt"
@@ -251,7 +249,7 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
     """Read what GloVe writes with -binary: for each word two rows of doubles, each a vector and a bias, and no words."""
     check_choices("vectors", layout=(options.layout, LAYOUTS), rows=(options.rows, ROWS))
     listing = options.vocabulary_of(path)
-    words, counts = _read_glove_vocabulary(listing)
+    words, counts = read_counts(listing)
     try:
         size = path.stat().st_size
     except OSError as error:
@@ -263,8 +261,7 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
             f"{path}: {size} bytes are not two rows of doubles for each of {listing}'s {len(words)} words; {asked}"
         )
     table = np.memmap(path, dtype="<f8", mode="r", shape=(2 * len(words), width))
-    if options.check:
-        _check_glove_layout(path, table, counts, options.layout)
+    _check_glove_layout(path, table, counts, options.layout)
     of_words, of_contexts = _glove_rows(table, options.layout)
     for begin in range(0, len(words), _LINES_A_BLOCK):
         part = slice(begin, begin + _LINES_A_BLOCK)
@@ -274,15 +271,24 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
         yield words[part], np.asarray(vectors, dtype=np.float32)
 
 
-def _read_glove_vocabulary(listing: Path) -> tuple[list[bytes], NDArray[np.float64]]:
+def read_counts(path: Path) -> tuple[list[bytes], NDArray[np.float64]]:
+    """Read how often words occur from lines 'word count', as GloVe's vocabulary and the lists of SIF's authors have them."""
     try:
-        lines = [line.rpartition(b" ") for line in listing.read_bytes().removeprefix(_MARK).splitlines() if line.strip()]
+        lines = path.read_bytes().removeprefix(_MARK).split(b"\n")
     except OSError as error:
-        remedy = "GloVe's own binary needs its vocab.txt, beside it or named by vocab=PATH"
-        raise EncoderError(f"{listing}: cannot be read: {error.strerror}; {remedy}") from error
-    if not lines or any(not blank or not count.isdigit() or len(count) > _MOST_DIGITS for _, blank, count in lines):
-        raise EncoderError(f"{listing}: expected GloVe's vocabulary, lines 'word count'")
-    return [word for word, _, _ in lines], np.array([int(count) for _, _, count in lines], dtype=np.float64)
+        raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected lines 'word count'") from error
+    words, counts = [], []
+    for number, line in enumerate(map(bytes.strip, lines), start=1):
+        word, _, count = line.rpartition(b"\t" if b"\t" in line else b" ")
+        if word and _NUMBER.fullmatch(count) and 0 <= float(count) < float("inf"):
+            words.append(word.strip())
+            counts.append(float(count))
+        elif line:
+            shown = line[:60].decode("utf-8", "replace")
+            raise EncoderError(f"{path}:{number}: expected 'word count', got {shown!r}")
+    if not sum(counts) > 0:
+        raise EncoderError(f"{path}: no counts in it; expected lines 'word count'")
+    return words, np.array(counts)
 
 
 def _glove_rows(table: NDArray[np.float64], layout: str) -> NDArray[np.float64]:
@@ -307,5 +313,5 @@ def _check_glove_layout(path: Path, table: NDArray[np.float64], counts: NDArray[
     if agreement[other] > agreement[layout] + 0.1:
         raise EncoderError(
             f"{path}: the rows do not look like layout={layout}: biases follow the words' counts with a rank correlation of "
-            f"{agreement[layout]:.2f}, but of {agreement[other]:.2f} with layout={other}; use that, or check=no to insist"
+            f"{agreement[layout]:.2f}, but of {agreement[other]:.2f} with layout={other}; use that"
         )

@@ -18,7 +18,7 @@ from medsenteval.embedding.pooling import common_directions, pool_rows, sif_weig
 from medsenteval.encoders.model_files import check_choices
 from medsenteval.encoders.static.converted_vectors import content_digest, numbered, open_vectors
 from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, look_up, tokenise
-from medsenteval.encoders.static.vector_formats import FileOptions
+from medsenteval.encoders.static.vector_formats import FileOptions, read_counts
 from medsenteval.errors import EncoderError
 
 POOLINGS: Final = ("mean", "max", "sif", "unit-mean")
@@ -120,8 +120,6 @@ class WordVectorEncoder(StaticEncoder):
     @property
     def identity(self) -> str:
         """Everything that can change a vector, apart from the texts that ``prepare`` saw, which the engine knows."""
-        if not self._source:
-            return ""
         named = f"vectors-{self._source}-{self._case}-{self._tokenizer}-{self._pooling}"
         if self._pooling == "sif":
             listed = repr(sorted((self._frequencies or {}).items())).encode("utf-8", "surrogatepass")
@@ -182,21 +180,19 @@ def load(
     layout: str = "",
     vocab: str = "",
     rows: str = "",
-    check: str = "",
 ) -> WordVectorEncoder:
     """Load ``vectors:PATH`` of GloVe, word2vec or fastText .vec vectors, plain, .gz or .zip.
 
-    ``layout`` (blocks or adjacent), ``vocab``, ``rows`` (word or sum) and ``check`` (yes or no) are for GloVe's own binary.
+    ``layout`` (blocks or adjacent), ``vocab`` and ``rows`` (word or sum) are for GloVe's own binary.
     """
     if not argument:
         raise EncoderError("vectors needs a file: vectors:PATH of GloVe, word2vec or fastText .vec word vectors")
     if pooling != "sif" and (sif_a or sif_frequencies or sif_components):
         raise EncoderError(f"vectors: sif_a, sif_frequencies and sif_components need pooling=sif, not {pooling!r}")
-    if not layout and (vocab or rows or check):
-        raise EncoderError("vectors: vocab, rows and check are for GloVe's own binary, named by layout=blocks or adjacent")
-    check_choices("vectors", check=(check, ("", "yes", "no")))
+    if not layout and (vocab or rows):
+        raise EncoderError("vectors: vocab and rows are for GloVe's own binary, named by layout=blocks or adjacent")
     path = Path(argument).expanduser()
-    table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word", check != "no"))
+    table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word"))
     frequencies = read_frequencies(Path(sif_frequencies).expanduser()) if sif_frequencies else None
     sif = _number("sif_a", sif_a or "0.001"), int(_number("sif_components", sif_components or "1"))
     known = path.stem, table.row_of, table.matrix, table.sha256[:32], frequencies
@@ -204,29 +200,15 @@ def load(
 
 
 def read_frequencies(path: Path) -> Mapping[str, float]:
-    """Read how often words occur from lines 'word count', as those that the authors of SIF published."""
-    expected = "expected lines 'word count'"
-    counts: dict[str, float] = {}
-    try:
-        with open(path, encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if not line.strip():
-                    continue
-                word, _, count = line.strip().rpartition("\t" if "\t" in line else " ")
-                try:
-                    value = float(count)
-                except ValueError:
-                    value = -1.0
-                if not word or not 0 <= value < float("inf"):
-                    raise EncoderError(f"{path}:{number}: expected 'word count', got {line.strip()[:60]!r}")
-                counts[word.strip()] = counts.get(word.strip(), 0.0) + value
-    except OSError as error:
-        raise EncoderError(f"{path}: cannot be read: {error.strerror}; {expected}") from error
-    except UnicodeDecodeError as error:
-        raise EncoderError(f"{path}: not UTF-8 text: {error.reason}; {expected}") from error
-    if not sum(counts.values()) > 0:
-        raise EncoderError(f"{path}: no counts in it; {expected}")
-    return counts
+    """Read how often words occur from lines 'word count'; the counts of a word that is listed twice are added up."""
+    frequencies: dict[str, float] = {}
+    for word, count in zip(*read_counts(path), strict=True):
+        try:
+            text = word.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise EncoderError(f"{path}: not UTF-8 text: {error.reason}; expected lines 'word count'") from error
+        frequencies[text] = frequencies.get(text, 0.0) + float(count)
+    return frequencies
 
 
 def _number(option: str, value: str) -> float:

@@ -226,7 +226,6 @@ def test_missing_files_folders_and_options_are_named(tmp_path: Path, write: Writ
         ({"pooling": "sif", "sif_components": "9"}, "at most the dimension 3"),
         ({"pooling": "sif", "sif_frequencies": str(tmp_path / "none")}, "expected lines 'word count'"),
         ({"rows": "sum"}, "are for GloVe's own binary"),
-        ({"layout": "blocks", "check": "perhaps"}, "check is 'perhaps'"),
         ({"member": "x"}, "is not a .zip"),
     ]:
         with pytest.raises(EncoderError, match=message):
@@ -300,7 +299,6 @@ def test_gloves_own_binary_in_both_layouts(write: Write, layout: str, rows: str)
         EncoderError, match=rf"vectors\.bin: the rows do not look like layout={other}.*layout={layout}; use that"
     ):
         load_encoder(f"vectors:{path},layout={other}")
-    assert load_encoder(f"vectors:{path},layout={other},check=no").identity != encoder.identity
 
 
 def test_gloves_own_binary_that_does_not_fit_its_vocabulary_is_refused(write: Write) -> None:
@@ -315,7 +313,7 @@ def test_gloves_own_binary_that_does_not_fit_its_vocabulary_is_refused(write: Wr
     assert elsewhere.encode(["word3"])[0] == pytest.approx(words[3], abs=1e-5)
     for content, message in [
         (vocabulary + "more 7\n" * 2, "not two rows of doubles"),
-        ("word\n", "lines 'word count'"),
+        ("word\n", r"words\.txt:1: expected 'word count', got 'word'"),
     ]:
         (folder / "words.txt").write_text(content)
         with pytest.raises(EncoderError, match=message):
@@ -443,9 +441,8 @@ def test_token_vectors_follow_the_contract(write: Write) -> None:
 
 def test_rows_in_any_order_and_tables_with_more_rows_than_words() -> None:
     matrix = np.array([[0, 0], [1, 1], [2, 2], [3, 3]], dtype=np.float32)
-    encoder = WordVectorEncoder("v", {"c": 3, "a": 1}, matrix, source="")
+    encoder = WordVectorEncoder("v", {"c": 3, "a": 1}, matrix, source="s")
     assert encoder.encode(["a", "c", "a c"]).tolist() == [[1, 1], [3, 3], [2, 2]]
-    assert encoder.identity == ""
     copy = pickle.loads(pickle.dumps(encoder))
     assert copy.encode(["c a", "b"]).tolist() == [[2, 2], [0, 0]], "workers get encoders without a name as pickles"
     for rows in ([[1.0]], [[1.0], [2.0], [3.0]], [1.0, 2.0]):

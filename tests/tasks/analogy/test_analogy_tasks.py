@@ -256,7 +256,7 @@ def test_google_analogies_agree_with_gensim_on_glove(write: Write, glove: Path) 
     words = list(table.row_of)
     vectors = gensim.KeyedVectors(table.matrix.shape[1])
     vectors.add_vectors(words, np.asarray(table.matrix))
-    encoder = WordVectorEncoder("glove", table.row_of, table.matrix, source="", tokenizer="whitespace", case="exact")
+    encoder = WordVectorEncoder("glove", table.row_of, table.matrix, source="s", tokenizer="whitespace", case="exact")
     assert_agrees_with_gensim(root, encoder, vectors, len(words))
 
 
