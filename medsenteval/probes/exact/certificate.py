@@ -2,7 +2,7 @@
 
 With F(w) the objective ``C * sum of log losses + |w|^2 / 2`` minimised over the free intercept, ``F(w) - F* <= |grad F(w)|^2
 / 2`` and ``|w - w*| <= |grad F(w)|`` for any weights, whoever fitted them (docs/solver.md, "Certificate", has the proof); the
-solver's own stopping rule, which is in stopping_rule.py, needs no trust.
+solver's own stopping rule needs no trust.
 """
 
 from __future__ import annotations

@@ -121,11 +121,6 @@ class Coordinates:
         """Number of solver coordinates, the intercept included."""
         return (self.features.n_columns if self.axes is None else self.axes.shape[1]) + 1
 
-    @property
-    def gathers(self) -> bool:
-        """Whether reading rows means copying them together from different places of the embeddings."""
-        return self.stored is None and self.whole is None
-
     def rows(self, rows: Rows | slice) -> Reals:
         """Return stored rows with their ones, or raw feature rows without."""
         if self.stored is not None:

@@ -29,8 +29,6 @@ from medsenteval.support.arrays import Labels, Reals, Rows
 _BLOCK_NUMBERS: Final = 200_000
 _LONGEST_BLOCK: Final = 4_096
 _SHORTEST_BLOCK: Final = 256
-#: Feature values of a block that must be gathered from all over the embeddings: its copy should stay in the cache, too.
-_GATHERED_VALUES: Final = 500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +68,6 @@ class GradientPass:
         self.pool, self.parts = pool, parts if pool is not None else 1
         self.stored = None if self.coordinates.stored is None else self.coordinates.stored[folds.rows]
         self.row_weight = folds.weights.max(axis=1)
-        #: Whether every fold weighs all rows alike; then residuals need no weights, and their sums are multiplied once.
-        self.uniform = bool((folds.weights == self.row_weight[:, None]).all())
         self.outputs = folds.outputs
         classes = [1] if folds.n_outputs == 1 else self.outputs
         #: 1 for a row's own class: classes x rows, or one line of 1 and 0 for a sigmoid.
@@ -88,26 +84,12 @@ class GradientPass:
             sums = list(self.pool.map(lambda span: self._part(weights, folds, *span), spans))
         gradient, absolute, squares = (reduce(np.add, pieces) for pieces in zip(*sums, strict=True))
         row_weight = self.row_weight[folds]
-        if self.uniform:
-            # Plain residuals were summed; the sums below are those of weighted ones.
-            gradient *= row_weight[:, None]
-            absolute *= row_weight
-            squares *= row_weight**2
         # Residuals carry the row weight 1/n, so their squares carry 1/n^2 and are taken times n.
         weight = np.empty(points.shape[:2], dtype=points.dtype)
         weight[:, self.outputs] = np.maximum(absolute - squares / row_weight, 0).T
         if len(self.outputs) > 1:
             weight *= len(self.outputs) / (len(self.outputs) - 1)
         return self._by_problem(self.coordinates.from_rows(gradient)), weight
-
-    def residuals(self, point: Reals, fold: int) -> Reals:
-        """Return the residuals of one problem times the weights of the stored rows: outputs x rows."""
-        weights = self.coordinates.to_rows(self._by_output(point[None]))
-        blocks = self._residual_blocks(weights, np.array([fold]), 0, self.folds.weights.shape[1])
-        residuals = np.concatenate([residuals[:, 0] for _, residuals in blocks], axis=1)
-        if self.uniform:
-            residuals *= self.row_weight[fold]
-        return residuals[np.argsort(self.outputs)]
 
     def _by_output(self, points: Reals) -> Reals:
         """Return the weights (outputs x problems x width) of the lines of logits that need a product."""
@@ -121,54 +103,38 @@ class GradientPass:
         return np.ascontiguousarray(gradient[np.argsort(self.outputs)].transpose(1, 0, 2))
 
     def _part(self, weights: Reals, folds: Rows, start: int, stop: int) -> tuple[Reals, Reals, Reals]:
-        """Return the sums over some of the rows of r * x, |r| and r^2, where r is a (weighted) residual."""
+        """Return the sums over some of the rows of r * x, |r| and r^2, where r is a weighted residual."""
         n_lines, count, width = weights.shape
-        total = np.zeros((n_lines * count, width), dtype=weights.dtype)
+        flat = weights.reshape(n_lines * count, width)
+        total = np.zeros_like(flat)
         absolute = np.zeros((len(self.outputs), count), dtype=weights.dtype)
         squares = np.zeros_like(absolute)
-        for block, residuals in self._residual_blocks(weights, folds, start, stop):
+        # All of them in order need no copying.
+        chosen = slice(None) if np.array_equal(folds, np.arange(len(self.folds.weights))) else folds
+        for columns in self._spans(start, stop, absolute.size):
+            block = self._rows(columns)
+            residuals = np.empty((*absolute.shape, len(block)), dtype=weights.dtype)
+            # The reference's logits are zero.
+            residuals[n_lines:] = 0
+            kept = residuals[:n_lines].reshape(len(total), len(block))
+            np.matmul(flat[:, : block.shape[1]], block.T, out=kept)
+            if block.shape[1] < width:
+                kept += flat[:, -1:]
+            turn_into_residuals(residuals, self.folds.weights[chosen, columns], self.own_class[:, None, columns])
             # The curvature only preconditions: in long blocks every fourth row can speak for all.
             sampled = np.abs(residuals[:, :, ::4] if len(block) > _SHORTEST_BLOCK else residuals)
             portion = len(block) / sampled.shape[2]
             absolute += sampled.sum(axis=2) * portion
             squares += np.square(sampled, out=sampled).sum(axis=2) * portion
-            kept = residuals[:n_lines].reshape(len(total), len(block))
-            if block.shape[1] == width:
-                total += kept @ block
-            else:
-                total[:, :-1] += kept @ block
+            total[:, : block.shape[1]] += kept @ block
+            if block.shape[1] < width:
                 total[:, -1] += kept.sum(axis=1)
             del block, residuals, sampled, kept  # before the next ones are made, not after
         return total.reshape(weights.shape), absolute, squares
 
-    def _residual_blocks(self, weights: Reals, folds: Rows, start: int, stop: int) -> Iterator[tuple[Reals, Reals]]:
-        """Yield some of the rows, block by block, with their (weighted) residuals: outputs x problems x rows."""
-        n_lines, count, width = weights.shape
-        n_outputs = len(self.outputs)
-        flat = weights.reshape(n_lines * count, width)
-        # All of them in order need no copying.
-        chosen = slice(None) if np.array_equal(folds, np.arange(len(self.folds.weights))) else folds
-        for columns in self._spans(start, stop, n_outputs * count):
-            block = self._rows(columns)
-            logits = np.empty((n_outputs * count, len(block)), dtype=weights.dtype)
-            np.matmul(flat[:, : block.shape[1]], block.T, out=logits[: len(flat)])
-            if block.shape[1] < width:
-                logits[: len(flat)] += flat[:, -1:]
-            logits[len(flat) :] = 0
-            residuals = logits.reshape(n_outputs, count, len(block))
-            share = None if self.uniform else self.folds.weights[chosen, columns]
-            residuals_of = _sigmoid_residuals if n_outputs == 1 else _softmax_residuals
-            with np.errstate(over="ignore"):
-                residuals_of(residuals, share, self.own_class[:, None, columns])
-            del logits
-            yield block, residuals
-            del block, residuals
-
     def _spans(self, start: int, stop: int, n_logits: int) -> Iterator[slice]:
         """Yield runs of rows whose logits fit into the cache."""
         fitting = _BLOCK_NUMBERS // n_logits
-        if self.coordinates.gathers:
-            fitting = min(fitting, _GATHERED_VALUES // self.coordinates.width)
         length = min(max(fitting, _SHORTEST_BLOCK), _LONGEST_BLOCK)
         n_blocks = -(-(stop - start) // length)
         for bound in pairwise(start + (stop - start) * block // n_blocks for block in range(n_blocks + 1)):
@@ -183,20 +149,25 @@ class GradientPass:
         return self.coordinates.rows(rows[columns])
 
 
-def _sigmoid_residuals(logits: Reals, share: Reals | None, own_class: Reals) -> None:
-    """Replace logits (one line x problems x rows) by weighted residuals p - y, which differ in a sign between the classes."""
+def turn_into_residuals(logits: Reals, share: Reals, own_class: Reals) -> None:
+    """Replace logits (outputs x problems x rows) by weighted residuals p - y; a single output is that of a sigmoid."""
+    with np.errstate(over="ignore"):
+        (_sigmoid_residuals if len(logits) == 1 else _softmax_residuals)(logits, share, own_class)
+
+
+def _sigmoid_residuals(logits: Reals, share: Reals, own_class: Reals) -> None:
+    # Residuals differ in a sign between the classes.
     towards = 1 - 2 * own_class
     logits *= -towards
     np.exp(logits, out=logits)
     logits += 1
-    np.divide(towards if share is None else share * towards, logits, out=logits)
+    np.divide(share * towards, logits, out=logits)
 
 
-def _softmax_residuals(logits: Reals, share: Reals | None, own_class: Reals) -> None:
-    """Replace logits (outputs x problems x rows) by weighted residuals p - y."""
+def _softmax_residuals(logits: Reals, share: Reals, own_class: Reals) -> None:
     logits -= logits.max(axis=0)
     np.exp(logits, out=logits)
-    scale = (1 if share is None else share) / logits.sum(axis=0)
+    scale = share / logits.sum(axis=0)
     own = logits * own_class
     logits -= own
     logits *= scale

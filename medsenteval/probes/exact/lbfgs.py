@@ -13,16 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from medsenteval.probes.exact.preconditioner import Preconditioner, dots, per_problem
-from medsenteval.probes.exact.stopping_rule import relative_logit_sizes
+from medsenteval.probes.exact.preconditioner import Preconditioner, dots, per_problem, relative_logit_sizes
 from medsenteval.support.arrays import Bools, Floats, Reals, Rows
 
 #: Curvature pairs kept for each problem; more did not save passes on real or synthetic features.
 _MEMORY: Final = 5
 #: A trial is accepted if the slope along it has not turned upward by more than this share of the initial slope.
 _UPTURN: Final = 0.5
-#: An extrapolation never goes further than this multiple of the last two solutions' distance.
-_LONGEST_EXTRAPOLATION: Final = 2.0
 
 #: Mean-loss gradients at points of some folds, and the mean of p (1 - p) per output that belongs to them.
 LossGradient = Callable[[Reals, Rows], tuple[Reals, Reals]]
@@ -85,8 +82,6 @@ class _Problems:
         self.solved = self.gradient
         #: How far the next step may go.
         self.reach = np.full(count, np.inf)
-        #: Problems whose trial is no step from ``point`` but a start or an extrapolation, accepted whatever the slope.
-        self.jumped: Rows = np.arange(count)
         self.started = False
         #: Weights of the mean over the outputs that a problem has rows of; the others keep weights of zero.
         self.share: Reals = (present / np.maximum(present.sum(axis=1, keepdims=True), 1)).astype(start.dtype)
@@ -107,8 +102,6 @@ class _Problems:
         self._accept(self._centred(gradient) if self.preconditioner.dense else gradient, weight)
         error = self._logit_error()
         solved = (error <= self.tolerance) | (self.passes >= self.max_passes)
-        target = None
-        self.jumped = np.arange(0)
         if solved.any():
             place = self.folds[solved], self.stage[solved]
             self.solutions.points[place], self.solutions.errors[place] = self.point[solved], error[solved]
@@ -118,11 +111,8 @@ class _Problems:
             moved = np.flatnonzero(solved[kept])
             if len(moved):
                 self._change_ridge(moved)
-                target = self._extrapolated(moved)
         if len(self.folds):
             self._propose()
-        if target is not None:
-            self.trial[self.jumped] = target
 
     def _accept(self, gradient: Reals, weight: Reals) -> None:
         if not self.started:
@@ -133,9 +123,7 @@ class _Problems:
             step = self.trial - self.point
             slope_before, slope_after = dots(self.gradient, step), dots(gradient, step)
             self._learn(step, gradient - self.gradient, solved)
-            accepted = slope_after <= _UPTURN * np.abs(slope_before)
-            accepted[self.jumped] = True
-            stay = np.flatnonzero(~accepted)
+            stay = np.flatnonzero(~(slope_after <= _UPTURN * np.abs(slope_before)))
             if len(stay):
                 self.reach[stay] = 0.5 * np.sqrt(dots(step[stay], step[stay]))
                 # They are few, so that they are put back among those that go on.
@@ -188,16 +176,6 @@ class _Problems:
         self.shift[moved] = self.preconditioner.shifts(self.weight[moved], ridge, self.shift[moved])
         self.scale[moved] = self.preconditioner.scale(self.weight[moved], ridge, self.shift[moved])
         self._solve_again(moved)
-
-    def _extrapolated(self, moved: Rows) -> Reals:
-        """Continue the line through the last two solutions, which is nearly straight in the logarithm of the penalty."""
-        self.jumped = moved = moved[self.stage[moved] >= 2]
-        folds, stage = self.folds[moved], self.stage[moved]
-        logs = np.log(np.stack([self.all_ridges[folds, stage - back] for back in range(3)]))
-        factor = np.clip((logs[1] - logs[0]) / np.maximum(logs[2] - logs[1], 1e-12), 0.0, _LONGEST_EXTRAPOLATION)
-        move = self.solutions.points[folds, stage - 1] - self.solutions.points[folds, stage - 2]
-        target: Reals = self.point[moved] + per_problem(factor, move) * move
-        return target
 
     def _keep(self, kept: Rows) -> None:
         """Go on with these problems only."""

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from medsenteval.probes.exact.gradient import GradientPass
-from medsenteval.probes.exact.preconditioner import Preconditioner
-from medsenteval.probes.exact.stopping_rule import relative_logit_sizes
+from medsenteval.probes.exact.gradient import GradientPass, turn_into_residuals
+from medsenteval.probes.exact.preconditioner import Preconditioner, relative_logit_sizes
 from medsenteval.support.arrays import Floats
 
 #: A step is shortened until the slope along it has not turned upward by more than this share of the initial slope.
@@ -79,16 +78,19 @@ class _Problem:
 
     def __init__(self, gradient_pass: GradientPass, fold: int, present: NDArray[np.bool_], ridge: float) -> None:
         assert gradient_pass.stored is not None, "Newton's method is for few rows"
-        self.gradient_pass, self.fold, self.present = gradient_pass, fold, np.flatnonzero(present)
+        self.gradient_pass, self.present = gradient_pass, np.flatnonzero(present)
         share = gradient_pass.folds.weights[fold]
-        self.trained = np.flatnonzero(share)
-        self.rows, self.share = gradient_pass.stored[self.trained], share[self.trained]
+        trained = np.flatnonzero(share)
+        self.rows, self.share = gradient_pass.stored[trained], share[trained]
+        #: The pass has the outputs in another order.
+        self.own_class = gradient_pass.own_class[np.argsort(gradient_pass.outputs)][:, None, trained]
         self.ridge = np.append(np.full(self.rows.shape[1] - 1, ridge), 0.0)
 
     def residuals(self, point: Floats) -> Floats:
         """Return the residuals p - y of the training rows times their weights: outputs x rows."""
-        residuals: Floats = self.gradient_pass.residuals(point, self.fold)[:, self.trained].astype(np.float64, copy=False)
-        return residuals
+        residuals: Floats = (point @ self.rows.T)[:, None]
+        turn_into_residuals(residuals, self.share, self.own_class)
+        return residuals[:, 0]
 
     def gradient(self, point: Floats, residuals: Floats) -> Floats:
         gradient: Floats = residuals @ self.rows + self.ridge * point

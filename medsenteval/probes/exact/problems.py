@@ -23,8 +23,6 @@ _ABSENT: Final = -1e4
 _GROUP_COLUMNS: Final = 400
 #: Columns that folds with all their penalties side by side may have together.
 _SIDE_BY_SIDE_COLUMNS: Final = 80
-#: Rows for each coordinate from which the solutions under all penalties are so near to each other that one is found first.
-_ROWS_FOR_ONE_FIRST: Final = 50
 #: The relative error of its logits at which the fit under the middle penalty becomes the start of the others.
 _ROUGH: Final = 0.05
 #: Passes after which fits that are not done are finished by Newton's method, if they have few coordinates in all.
@@ -225,8 +223,7 @@ def _solve_path(
         found = solve(start, every, ridges, tolerance)
         return found.points, found.errors
     # Each fold under its middle penalty, roughly, and from there under all penalties at once.
-    near = batch.folds.weights.shape[1] > _ROWS_FOR_ONE_FIRST * batch.coordinates.width
-    first = solve(start, every, ridges[:, [(n_stages - 1) // 2]], tolerance if near else max(_ROUGH, tolerance))
+    first = solve(start, every, ridges[:, [(n_stages - 1) // 2]], max(_ROUGH, tolerance))
     each = np.repeat(every, n_stages)
     found = solve(first.points[each, 0], each, ridges.reshape(-1, 1), tolerance)
     return found.points.reshape(*ridges.shape, *start.shape[1:]), found.errors.reshape(ridges.shape)

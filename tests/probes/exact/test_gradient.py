@@ -56,7 +56,6 @@ def test_a_pass_gives_the_gradient_of_the_mean_log_loss(
     monkeypatch.setattr("medsenteval.probes.exact.gradient._SHORTEST_BLOCK", 300)
     if kind == "pairs, built anew":
         monkeypatch.setattr("medsenteval.probes.exact.coordinates._KEPT_BYTES", 0)
-        monkeypatch.setattr("medsenteval.probes.exact.gradient._GATHERED_VALUES", 100)
     features = features_of(kind, n_classes)
     rng = np.random.default_rng(7)
     y = rng.integers(0, n_classes, 300)
@@ -68,7 +67,7 @@ def test_a_pass_gives_the_gradient_of_the_mean_log_loss(
     }[folds]
     coordinates = Coordinates.of(features, 1, np.float64)
     assert (coordinates.stored is not None) == stored
-    assert coordinates.gathers == (not stored and kind in ("scattered", "pairs, built anew"))
+    assert (coordinates.whole is None) == (stored or kind in ("scattered", "pairs, built anew"))
     batch = Batch(coordinates, y, n_classes, [Fold(train, rows[-5:]) for train in trained], [[1.0]] * len(trained))
     problems = np.repeat(np.arange(len(trained)), 2)
     points = batch.start[problems] + rng.standard_normal(batch.start[problems].shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from medsenteval.probes.exact.lbfgs import _LONGEST_EXTRAPOLATION, minimise
+from medsenteval.probes.exact.lbfgs import minimise
 from medsenteval.probes.exact.preconditioner import DiagonalPreconditioner, Preconditioner, SampledPreconditioner
 
 
@@ -71,24 +71,3 @@ def test_every_penalty_gets_its_passes_and_the_error_left_is_reported() -> None:
     assert (paths.errors > 1e-12).all()
     assert np.isfinite(paths.errors).all()
     assert (paths.passes == 7).all()
-
-
-def test_from_the_third_penalty_on_a_problem_starts_on_the_line_through_the_last_two_solutions() -> None:
-    """The line is straight in the logarithm of the penalty, and one continues it at most as far again."""
-    ridges = np.array([[1.0, 0.1, 0.03, 0.003]])
-    seen = []
-
-    def loss_gradient(points: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        seen.append(points.copy())
-        return 0.25 * (points - np.array([3.0, -1.0, 0.5])), np.full(points.shape[:2], 0.25)
-
-    start, present = np.zeros((1, 1, 3)), np.ones((1, 1), dtype=bool)
-    paths = minimise(loss_gradient, start, present, ridges, DiagonalPreconditioner(np.ones(3)), 1e-9, 100)
-    begins = np.cumsum([0, *paths.passes[0]])
-    assert len(seen) == begins[-1]
-    points = paths.points[0]
-    for stage in (2, 3):
-        logs = np.log(ridges[0, stage - 2 : stage + 1])
-        factor = min((logs[2] - logs[1]) / (logs[1] - logs[0]), _LONGEST_EXTRAPOLATION)
-        expected = points[stage - 1] + factor * (points[stage - 1] - points[stage - 2])
-        np.testing.assert_allclose(seen[begins[stage]][0], expected)

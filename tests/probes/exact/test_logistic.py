@@ -320,7 +320,7 @@ def test_penalties_may_come_in_any_order() -> None:
 
 @pytest.mark.parametrize(
     ("constant", "value"),
-    [("_SIDE_BY_SIDE_COLUMNS", 0), ("_ROWS_FOR_ONE_FIRST", 0), ("_ROUGH", 1e9)],
+    [("_SIDE_BY_SIDE_COLUMNS", 0), ("_ROUGH", 0.0), ("_ROUGH", 1e9)],
     ids=["in turn", "one penalty to its end first", "side by side from the start"],
 )
 @pytest.mark.parametrize("raw", [False, True])
