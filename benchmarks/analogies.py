@@ -132,7 +132,7 @@ def main(arguments: list[str] | None = None) -> None:
           f"{available_cores()} cores, counting with {'NumPy' if options.without_numba else 'numba'}")  # fmt: skip
     few = make(2_000, 8, 5, 1, EASY)
     started = time.perf_counter()
-    ranks._WORTH_COMPILING = sys.maxsize if options.without_numba else 0
+    vars(ranks)["_WORTH_COMPILING"] = sys.maxsize if options.without_numba else 0
     for method in ("3cosadd", "3cosmul", "pairwise-distance"):
         solve(method, few[1], Candidates.of(few[0]), few[0])
     print(f"kernels compiled in {time.perf_counter() - started:.1f} s")

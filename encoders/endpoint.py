@@ -176,7 +176,7 @@ class EndpointEncoder:
     async def _request(self, client: httpx.AsyncClient, batch: list[str]) -> bytes:
         """Send one request and return the answer's body, or raise what kind of failure it was."""
         httpx, key = _httpx(), self._key()
-        asked = {"model": self.name, "encoding_format": "float", "input": batch}
+        asked: dict[str, Any] = {"model": self.name, "encoding_format": "float", "input": batch}
         asked |= {"dimensions": self._dimensions} if self._dimensions else {}
         # A compressed answer could grow without bounds when it is read.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}

@@ -37,7 +37,7 @@ CITATIONS = "".join(f"{('neutral', 'positive', 'negative')[i % 3]}\ttext {i} [C]
 
 
 def vectors(path: Path, **options: str) -> list[int]:
-    return [len(words) for words, _ in read_vectors(path, FileOptions(**options))]  # type: ignore[arg-type]
+    return [len(words) for words, _ in read_vectors(path, FileOptions(**options))]
 
 
 def docx(document: bytes) -> bytes:

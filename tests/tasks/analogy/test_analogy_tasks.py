@@ -245,14 +245,13 @@ def test_google_analogies_agree_with_gensim_on_random_vectors(write: Write) -> N
 def test_google_analogies_agree_with_gensim_on_glove(write: Write, glove: Path) -> None:
     gensim = pytest.importorskip("gensim.models.keyedvectors")
     from medsenteval.encoders.static.converted_vectors import open_vectors
-    from medsenteval.encoders.static.vector_formats import FileOptions
 
     capitals = "london:england paris:france berlin:germany madrid:spain rome:italy tokyo:japan lisbon:portugal vienna:austria"
     plurals = "kidney:kidneys virus:viruses cell:cells gene:genes drug:drugs tumor:tumors bone:bones"
     split = {name: [(p.split(":")[0], p.split(":")[1]) for p in text.split()] for name, text in
              (("capital-country", capitals), ("gram8-plural", plurals))}  # fmt: skip
     root = write({"Google/questions-words.txt": google_file(split)})
-    table = open_vectors(glove, FileOptions("", "", "", "word", True))
+    table = open_vectors(glove)
     words = list(table.row_of)
     vectors = gensim.KeyedVectors(table.matrix.shape[1])
     vectors.add_vectors(words, np.asarray(table.matrix))
