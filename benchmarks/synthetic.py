@@ -37,8 +37,8 @@ SHAPES: Final = ("isotropic", "realistic")
 _DEVIATION: Final = 0.2
 _DECAY: Final = 1.0
 _MEAN_SQUARE: Final = 2.0
-#: Rows that are turned at a time, so that making a large case takes no second copy of it.
-_TURNED_ROWS: Final = 8_192
+#: Rows that are rotated at a time, so that making a large case takes no second copy of it.
+_ROTATED_ROWS: Final = 8_192
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +111,8 @@ def _shape(rows: FloatRows, shape: str) -> FloatRows:
     turn = (np.sqrt(variances)[:, None] * axes.T).astype(np.float32)
     mean = rng.standard_normal(width)
     mean *= np.sqrt(_MEAN_SQUARE * variances.sum()) / np.linalg.norm(mean)
-    for start in range(0, len(rows), _TURNED_ROWS):
-        block = slice(start, start + _TURNED_ROWS)
+    for start in range(0, len(rows), _ROTATED_ROWS):
+        block = slice(start, start + _ROTATED_ROWS)
         rows[block] = rows[block] @ turn + mean.astype(np.float32)
     return rows
 
