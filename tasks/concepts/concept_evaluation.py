@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,83 +15,50 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import mean_share_interval
 from medsenteval.support.arrays import Floats
 from medsenteval.support.grouping import grouped
-from medsenteval.tasks.concepts.concept_dataset import ConceptDataset, Query
+from medsenteval.tasks.concepts.concept_dataset import ConceptDataset
 
 METRICS: Final = {"acc@1": "percent", "acc@5": "percent", "mrr": "fraction"}
-_QUERIES_AT_ONCE: Final = 256
-_NAMES_AT_ONCE: Final = 8192
-_PAIRS_AT_ONCE: Final = 4096
+#: So many scores are held at once (128 MiB).
+_SCORES_AT_ONCE: Final = 1 << 24
 #: Scores that differ by less, as a share of the largest possible score, are equal: only rounding tells them apart.
 _TIE: Final = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class RankedNames:
-    """For each query the rank of the first right name, 0 if the dictionary has none, and the row of the top-ranked name."""
-
-    ranks: NDArray[np.int64]
-    nearest: NDArray[np.intp]
 
 
 def rank_names(
     queries: NDArray[np.float32],
     names: NDArray[np.float32],
     right: Sequence[NDArray[np.intp]],
-    left_out: NDArray[np.intp],
+    left_out: Sequence[int] | NDArray[np.intp],
     score: str = "cosine",
-) -> RankedNames:
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Rank all names for every query by cosine or dot product, the highest first.
+
+    Returns the rank of each query's first right name, 0 if the dictionary has none, and the row of its top-ranked name.
 
     ``right[i]`` are the rows of names that answer query i, ``left_out[i]`` is a row that it may not find, or -1. A name that
     scores as high as the right one counts as before it: an encoder that tells nothing apart must not score.
     """
-    n, query_lengths, name_lengths = len(names), _lengths(queries), _lengths(names)
-    if score == "cosine":
-        scales, largest = [_inverse(query_lengths), _inverse(name_lengths)], np.ones(len(queries))
-    else:
-        scales, largest = [np.ones(len(queries)), np.ones(n)], query_lengths * name_lengths.max()
-    sizes = np.array([len(each) for each in right], dtype=np.intp)
-    owner = np.repeat(np.arange(len(queries)), sizes)
-    rows = np.concatenate([*right, np.empty(0, dtype=np.intp)]).astype(np.intp)
-    own = np.empty(len(rows))
-    for start in range(0, len(rows), _PAIRS_AT_ONCE):
-        part = slice(start, start + _PAIRS_AT_ONCE)
-        own[part] = np.einsum("ij,ij->i", queries[owner[part]], names[rows[part]], dtype=np.float64)
-    own *= scales[0][owner] * scales[1][rows]
-    least = np.full(len(queries), -np.inf)
-    np.maximum.at(least, owner, own)
-    least -= _TIE * largest
-    # Every name of a query without a vector has the same score, 0: all are counted, and none is nearest.
-    unknown = query_lengths == 0
-    before = np.where(unknown, n - (left_out >= 0), 0)
-    nearest = np.zeros(len(queries), dtype=np.intp)
-    for start in range(0, len(queries), _QUERIES_AT_ONCE):
-        at = np.arange(start, min(start + _QUERIES_AT_ONCE, len(queries)))
-        left, top = queries[at] * scales[0][at, None], np.full(len(at), -np.inf)
-        for first in range(0, n, _NAMES_AT_ONCE):
-            part = slice(first, first + _NAMES_AT_ONCE)
-            block = left @ (names[part] * scales[1][part, None]).T
-            place = left_out[at] - first
-            hidden = np.flatnonzero((left_out[at] >= 0) & (place >= 0) & (place < block.shape[1]))
-            block[hidden, place[hidden]] = -np.inf
-            highest = block.argmax(axis=1)
-            reached = block[np.arange(len(at)), highest]
-            nearest[at] = np.where(reached > top, first + highest, nearest[at])
-            top = np.maximum(top, reached)
-            before[at] += np.where(unknown[at], 0, np.count_nonzero(block >= least[at, None], axis=1))
-    # The right names at or above the best one's score were counted as well.
-    before -= np.bincount(owner[own >= least[owner]], minlength=len(queries))
-    return RankedNames(np.where(sizes == 0, 0, before + 1), np.where(unknown, -1, nearest))
+    from sklearn.preprocessing import normalize
 
-
-def _lengths(vectors: NDArray[np.float32]) -> Floats:
-    squares: Floats = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-    return np.sqrt(squares)
-
-
-def _inverse(lengths: Floats) -> Floats:
-    inverse: Floats = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return inverse
+    below = names.astype(np.float64)
+    below = normalize(below) if score == "cosine" else below
+    longest = np.linalg.norm(below, axis=1).max()
+    ranks, nearest = np.zeros(len(queries), dtype=np.int64), np.full(len(queries), -1, dtype=np.intp)
+    step = max(1, _SCORES_AT_ONCE // len(names))
+    for start in range(0, len(queries), step):
+        left = queries[start : start + step].astype(np.float64)
+        left = normalize(left) if score == "cosine" else left
+        lengths = np.linalg.norm(left, axis=1)
+        for query, (scores, length) in enumerate(zip(left @ below.T, lengths, strict=True), start):
+            if left_out[query] >= 0:
+                scores[left_out[query]] = -np.inf
+            if length > 0:  # every name of a query without a vector has the same score, 0: none is nearest
+                nearest[query] = scores.argmax()
+            if len(right[query]):
+                found = scores[right[query]]
+                least = found.max() - _TIE * length * longest
+                ranks[query] = 1 + np.count_nonzero(scores >= least) - np.count_nonzero(found >= least)
+    return ranks, nearest
 
 
 def measures_of_ranks(ranks: NDArray[np.int64]) -> Floats:
@@ -108,14 +74,20 @@ def evaluate_concepts(task: Task, dataset: Dataset, embeddings: Embeddings, sett
         raise DataError(f"{task.name}: a dictionary of names is needed to link concepts")
     chosen = dict(dataset.chosen())
     queries = list(chosen.values())
-    ranked, owner = _ranked(dataset, queries, embeddings)
-    ranks = np.zeros(len(queries), dtype=np.int64)
-    np.maximum.at(ranks, owner, ranked.ranks)
-    ranks[owner[ranked.ranks == 0]] = 0
-    answers = [""] * len(queries)
-    for part, query in enumerate(owner):
-        row = ranked.nearest[part]
-        answers[query] += ("+" if answers[query] else "") + ("-" if row < 0 else "|".join(dataset.concepts[row]))
+    rows_of = grouped((concept, row) for row, ids in enumerate(dataset.concepts) for concept in ids)
+    right, left_out = [], []
+    for query in queries:
+        rows = {row for concept in query.concepts for row in rows_of.get(concept, ())} - {query.left_out}
+        right += [np.array(sorted(rows), dtype=np.intp)] * len(query.parts)
+        left_out += [query.left_out] * len(query.parts)
+    parts = embeddings.matrix[embeddings.rows([part for query in queries for part in query.parts])]
+    names = embeddings.matrix[embeddings.rows(dataset.names)]
+    found, nearest = rank_names(parts, names, right, left_out, dataset.options["score"])
+    ends = np.cumsum([len(query.parts) for query in queries])[:-1]
+    ranks = np.array([part.max() if part.all() else 0 for part in np.split(found, ends)])
+    answers = [
+        "+".join("-" if row < 0 else "|".join(dataset.concepts[row]) for row in part) for part in np.split(nearest, ends)
+    ]
     concepts = [query.concepts[0] for query in queries]
     measured = measures_of_ranks(ranks)
     # The best constant list of answers for all queries has the most frequent concept first.
@@ -147,20 +119,6 @@ def evaluate_concepts(task: Task, dataset: Dataset, embeddings: Embeddings, sett
             "strata": _strata(traits, measured, concepts),
         },
     )
-
-
-def _ranked(dataset: ConceptDataset, queries: Sequence[Query], embeddings: Embeddings) -> tuple[RankedNames, NDArray[np.intp]]:
-    """Rank the names for every part of every query; return the ranks and which query each part belongs to."""
-    rows_of = grouped((concept, row) for row, ids in enumerate(dataset.concepts) for concept in ids)
-    right = []
-    for query in queries:
-        rows = {row for concept in query.concepts for row in rows_of.get(concept, ())} - {query.left_out}
-        right.append(np.array(sorted(rows), dtype=np.intp))
-    owner = np.repeat(np.arange(len(queries), dtype=np.intp), [len(query.parts) for query in queries])
-    names, left_out = embeddings.rows(dataset.names), np.array([query.left_out for query in queries], dtype=np.intp)
-    parts = embeddings.rows([part for query in queries for part in query.parts])
-    matrix, score = embeddings.matrix, dataset.options["score"]
-    return rank_names(matrix[parts], matrix[names], [right[query] for query in owner], left_out[owner], score), owner
 
 
 def _with_intervals(measured: Floats, concepts: Sequence[str]) -> dict[str, tuple[float, float, float]]:
