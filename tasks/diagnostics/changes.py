@@ -65,8 +65,9 @@ def evaluate_changes(task: Task, dataset: Dataset, embeddings: Embeddings, setti
 
 def _mean_unrelated_cosine(matrix: NDArray[np.float32]) -> float:
     """Return the mean cosine over all pairs of different rows, from the length of their sum instead of pair by pair."""
-    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
-    unit = np.divide(matrix, lengths, out=np.zeros(matrix.shape), where=lengths > 0)
+    from sklearn.preprocessing import normalize
+
+    unit = normalize(matrix.astype(np.float64))
     n = len(unit)
     if n < 2:
         raise DataError("at least two different sentences are needed, to know how far apart unrelated ones are")
@@ -75,7 +76,7 @@ def _mean_unrelated_cosine(matrix: NDArray[np.float32]) -> float:
 
 def _read(builder: DatasetBuilder) -> Dataset:
     items, files = read_items(builder.folder, builder.name, CHANGES[builder.name])
-    ids, texts, changed = zip(*items, strict=True)
+    ids, texts, changed = (tuple(item[name] for item in items) for name in ("id", "text", "changed"))
     return Dataset(builder.name, {"all": Split(ids, texts, changed)}, files=files)
 
 

@@ -16,7 +16,7 @@ from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Ta
 from medsenteval.settings import Settings
 from medsenteval.support.arrays import Labels
 from medsenteval.tasks.classification import predict_split
-from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Inference, read_items
+from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Item, read_items
 from medsenteval.tasks.probe_rows import accuracy_metric
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
@@ -34,11 +34,11 @@ def _read(builder: DatasetBuilder) -> Dataset:
     splits = {part: trained_on.splits[part] for part in ("train", "dev")}
     for part, premise in premises.items():
         splits[part] = Split(
-            ids=tuple(item.item for item in items),
-            texts=tuple(getattr(item, premise) for item in items),
-            texts2=tuple(item.hypothesis for item in items),
-            labels=np.array([mednli.LABELS.index(item.label) for item in items], dtype=np.int64),
-            groups=tuple(item.relation for item in items) if items[0].relation else None,
+            ids=tuple(item["id"] for item in items),
+            texts=tuple(item[premise] for item in items),
+            texts2=tuple(item["hypothesis"] for item in items),
+            labels=np.array([mednli.LABELS.index(item["label"]) for item in items], dtype=np.int64),
+            groups=tuple(item["relation"] for item in items) if "relation" in items[0] else None,
         )
     return replace(trained_on, name=builder.name, splits=splits, files=(*trained_on.files, *files))
 
@@ -88,7 +88,7 @@ def _scores(dataset: Dataset, metrics: tuple[Metric, ...], items: Mapping[str, A
 
 
 #: Task -> its bundled items, and which of their premises make which split.
-_ITEMS: Final[Mapping[str, tuple[Sequence[Inference], Mapping[str, str]]]] = {
+_ITEMS: Final[Mapping[str, tuple[Sequence[Item], Mapping[str, str]]]] = {
     "Abbreviations": (ABBREVIATION_ITEMS, {"before": "premise", "after": "expanded"}),
     "MedicalKnowledge": (KNOWLEDGE_ITEMS, {"test": "premise"}),
 }

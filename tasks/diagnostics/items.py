@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Final, NamedTuple, TypeVar
+from typing import Final
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, read_json
@@ -25,26 +25,8 @@ FUNCTION_WORDS: Final = frozenset(LISTS.function_words.split())
 _FOLDER: Final = "diagnostics"
 
 
-class Change(NamedTuple):
-    """A sentence before and after one change."""
-
-    item: str
-    text: str
-    changed: str
-
-
-class Inference(NamedTuple):
-    """A premise and a hypothesis with their label; ``expanded`` is the premise with its abbreviation written out."""
-
-    item: str
-    premise: str
-    hypothesis: str
-    label: str
-    expanded: str = ""
-    relation: str = ""
-
-
-Item = TypeVar("Item", Change, Inference)
+#: A text by what it is in the item (``text`` and ``changed``, or ``premise``, ``hypothesis`` and so on), and the item's ``id``.
+Item = Mapping[str, str]
 
 
 def _long_sentences() -> Iterator[str]:
@@ -120,24 +102,23 @@ _MAKERS: Final[dict[str, Callable[[], Iterator[tuple[str, str]]]]] = {
     "CaseNoise": lambda: ((text, text.upper()) for text in _long_sentences()),
 }
 #: Test -> its sentences before and after the change.
-CHANGES: Final[dict[str, tuple[Change, ...]]] = {
-    name: tuple(Change(f"{name}-{number:03}", *texts) for number, texts in enumerate(make(), start=1))
+CHANGES: Final[dict[str, tuple[Item, ...]]] = {
+    name: tuple({"id": f"{name}-{number:03}", "text": was, "changed": now} for number, (was, now) in enumerate(make(), start=1))
     for name, make in _MAKERS.items()
 }
 
 
-def _abbreviations() -> Iterator[Inference]:
+def _abbreviations() -> Iterator[Item]:
     names = list(LISTS.abbreviations.items())
     for (short, full), (number, (premise, label, hypothesis)) in product(names, enumerate(LISTS.patterns["abbreviated"])):
-        place = names.index((short, full))
-        other = names[(place + 11 + number) % len(names)][1]
-        yield Inference(
-            f"{short}-{label}", premise.format(x=short), hypothesis.format(full=full, other=other), label,
-            expanded=premise.format(x=full),
-        )  # fmt: skip
+        other = names[(names.index((short, full)) + 11 + number) % len(names)][1]
+        yield {
+            "id": f"{short}-{label}", "premise": premise.format(x=short),
+            "hypothesis": hypothesis.format(full=full, other=other), "label": label, "expanded": premise.format(x=full),
+        }  # fmt: skip
 
 
-def _knowledge() -> Iterator[Inference]:
+def _knowledge() -> Iterator[Item]:
     diseases, treated = list(LISTS.presentations), sorted({disease for disease, _ in LISTS.indications.values()})
     for number, (disease, signs) in enumerate(LISTS.presentations.items()):
         yield from _three(
@@ -159,10 +140,10 @@ def _knowledge() -> Iterator[Inference]:
         )  # fmt: skip
 
 
-def _three(item: str, relation: str, premise: str, entailed: str, contradicted: str, neutral: str) -> Iterator[Inference]:
+def _three(item: str, relation: str, premise: str, entailed: str, contradicted: str, neutral: str) -> Iterator[Item]:
     """Yield one premise with a hypothesis of each label."""
     for label, hypothesis in (("entailment", entailed), ("contradiction", contradicted), ("neutral", neutral)):
-        yield Inference(f"{item}-{label}", premise, hypothesis, label, relation=relation)
+        yield {"id": f"{item}-{label}", "premise": premise, "hypothesis": hypothesis, "label": label, "relation": relation}
 
 
 #: Premises with an abbreviation, before and after it is written out.
@@ -178,7 +159,7 @@ def read_items(
     file = root / _FOLDER / f"{name}.json"
     if not file.is_file():
         return bundled, ()
-    keys = [key for key, value in bundled[0]._asdict().items() if value and key != "item"]
+    keys = [key for key in bundled[0] if key != "id"]
     rows = read_json(file)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise DataError(f"{file}: expected a list of objects, one an item, and at least one")
@@ -189,5 +170,5 @@ def read_items(
         texts = {key: clean_text(row[key]) for key in keys}
         if labels and texts["label"] not in labels:
             raise DataError(f"{file}: item {number}: unknown label {texts['label']!r}; known: {', '.join(labels)}")
-        found.append(type(bundled[0])(item=str(row.get("id") or f"item {number}"), **texts))
+        found.append({"id": str(row.get("id") or f"item {number}"), **texts})
     return found, (f"{_FOLDER}/{file.name}",)
