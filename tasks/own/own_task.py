@@ -35,8 +35,7 @@ from medsenteval.tasks.reading.column_roles import (
 )
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity
-from medsenteval.tasks.word.word_evaluation import evaluate_word_pairs
-from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs
+from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs, evaluate_word_pairs
 
 #: Up to this many rows near duplicates are looked for as well; among more of them that takes minutes.
 _NEAR_ROWS: Final = 20_000

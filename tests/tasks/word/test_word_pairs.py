@@ -100,12 +100,13 @@ def test_files_of_another_kind_are_refused(write: Write, task: str, file: str, c
 
 
 def test_short_and_wordy_rows_of_tables_are_rejected(write: Write) -> None:
-    table = "Physicians,Coders,TERM1,TERM2\n4,3,a,b\n4,3\nhigh,3,c,d\n"
+    table = "Physicians,Coders,TERM1,TERM2\n4,3,a,b\n4,3\nhigh,3,c,d\n1_0,3,e,f\n"
     dataset = read("MiniMayoSRS", write({"MiniMayoSRS.csv": table}))
     assert len(dataset) == 1
     assert [rejected.reason for rejected in dataset.rejected] == [
         "2 field(s) where at least 4 are expected",
         "a score of 'high', '3' is not a number",
+        "a score of '1_0', '3' is not a number",
     ]
 
 
