@@ -38,16 +38,12 @@ def rank_names(
     ``right[i]`` are the rows of names that answer query i, ``left_out[i]`` is a row that it may not find, or -1. A name that
     scores as high as the right one counts as before it: an encoder that tells nothing apart must not score.
     """
-    from sklearn.preprocessing import normalize
-
-    below = names.astype(np.float64)
-    below = normalize(below) if score == "cosine" else below
+    below = _scaled(names, score)
     longest = np.linalg.norm(below, axis=1).max()
     ranks, nearest = np.zeros(len(queries), dtype=np.int64), np.full(len(queries), -1, dtype=np.intp)
     step = max(1, _SCORES_AT_ONCE // len(names))
     for start in range(0, len(queries), step):
-        left = queries[start : start + step].astype(np.float64)
-        left = normalize(left) if score == "cosine" else left
+        left = _scaled(queries[start : start + step], score)
         lengths = np.linalg.norm(left, axis=1)
         for query, (scores, length) in enumerate(zip(left @ below.T, lengths, strict=True), start):
             if left_out[query] >= 0:
@@ -59,6 +55,15 @@ def rank_names(
                 least = found.max() - _TIE * length * longest
                 ranks[query] = 1 + np.count_nonzero(scores >= least) - np.count_nonzero(found >= least)
     return ranks, nearest
+
+
+def _scaled(vectors: NDArray[np.float32], score: str) -> Floats:
+    """Return vectors in double precision, for cosines of length 1 where they are not zero."""
+    rows = vectors.astype(np.float64)
+    if score == "cosine":
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.where(lengths > 0, lengths, 1.0)
+    return rows
 
 
 def measures_of_ranks(ranks: NDArray[np.int64]) -> Floats:

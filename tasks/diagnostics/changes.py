@@ -65,9 +65,8 @@ def evaluate_changes(task: Task, dataset: Dataset, embeddings: Embeddings, setti
 
 def _mean_unrelated_cosine(matrix: NDArray[np.float32]) -> float:
     """Return the mean cosine over all pairs of different rows, from the length of their sum instead of pair by pair."""
-    from sklearn.preprocessing import normalize
-
-    unit = normalize(matrix.astype(np.float64))
+    lengths = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
+    unit = np.divide(matrix, lengths, out=np.zeros(matrix.shape), where=lengths > 0)
     n = len(unit)
     if n < 2:
         raise DataError("at least two different sentences are needed, to know how far apart unrelated ones are")
