@@ -53,13 +53,9 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
         data = (choose_backend(settings, task.training), features, labels, n_classes)
         seeds = ([settings.seed, draw] for draw in range(settings.draws))
         outcomes = [_one_draw(task, data, rows, settings, np.random.default_rng(seed)) for seed in seeds]
-    draws = [
-        (np.concatenate([fold.rows for fold in folds]), np.concatenate([fold.predicted for fold in folds]), n_train)
-        for folds, n_train in outcomes
-    ]
     # Every part has a row of each label that the training rows have.
     notes = unseen_labels(labels, dataset.label_names, [rows["test"]], rows["train"]) if "train" in rows else ()
-    return _scores(task, dataset, stacked, draws, notes)
+    return _scores(task, dataset, stacked, outcomes, notes)
 
 
 def part_of_rows(labels: Labels, rows: Rows, settings: Settings, rng: np.random.Generator) -> Rows:
@@ -124,22 +120,24 @@ def mteb_experiments(labels: Labels, shots: int, draws: int) -> list[Rows]:
 
 
 def _scores(
-    task: Task, dataset: Dataset, stacked: Stacked, draws: list[tuple[Rows, Labels, int]], notes: tuple[str, ...]
+    task: Task, dataset: Dataset, stacked: Stacked, draws: list[tuple[list[FoldOutcome], int]], notes: tuple[str, ...]
 ) -> Scores:
-    labels, tested, used = stacked.targets, draws[0][0], [n_train for _, _, n_train in draws]
+    labels, used = stacked.targets, [n_train for _, n_train in draws]
+    tested = np.concatenate([fold.rows for fold in draws[0][0]])
+    predicted = np.stack([np.concatenate([fold.predicted for fold in folds]) for folds, _ in draws])
     gold = labels[tested]
-    right = np.array([predicted == labels[rows] for rows, predicted, _ in draws])
+    right = predicted == gold
     accuracies = right.mean(axis=1)
     baseline = 100 * float(np.bincount(gold).max()) / len(gold)
-    metrics = [_accuracy(accuracies, baseline, len(gold))]
+    metrics = [_mean_of_draws("acc", accuracies, len(gold), baseline, len(gold))]
     details: dict[str, Any] = {"draw_accuracies": (100 * accuracies).tolist(), "training_rows": used}
     if task.positive_label is not None:
         positive = dataset.label_names.index(task.positive_label)
-        counts = np.array([two_by_two(gold == positive, predicted == positive)[:3] for _, predicted, _ in draws])
+        counts = np.array([two_by_two(gold == positive, each == positive)[:3] for each in predicted])
         always = np.array(two_by_two(gold == positive, np.ones(len(gold), dtype=bool)))
         values = f1_from_counts(counts)
         baseline = 100 * float(f1_from_counts(always))
-        metrics.append(_mean_f1(values, float(counts.sum(axis=1).mean()), baseline, len(gold)))
+        metrics.append(_mean_of_draws("f1", values, float(counts.sum(axis=1).mean()), baseline, len(gold)))
         details["draw_f1"] = (100 * values).tolist()
     legacy = {metric.name: round(metric.value, 2) for metric in metrics}
     return Scores(
@@ -154,26 +152,18 @@ def _scores(
     )
 
 
-def _accuracy(values: Floats, baseline: float, n: int) -> Metric:
-    """Return the mean accuracy over draws; its interval is for other draws of training rows and other test items."""
-    mean = float(values.mean())
-    variance = mean * (1 - mean) / n + _variance_of_draws(values)
-    low, high = share_interval(mean, n, confidence=CONFIDENCE, variance=variance)
-    return Metric("acc", 100 * mean, 100 * low, 100 * high, baseline, "percent", n)
+def _mean_of_draws(name: str, values: Floats, trials: float, baseline: float, n: int) -> Metric:
+    """Return a mean over draws; its interval is for other draws of training rows and other test items.
 
-
-def _mean_f1(values: Floats, positive: float, baseline: float, n: int) -> Metric:
-    """Return the mean F1 over draws likewise; ``positive`` items are it in gold or prediction, on average over draws."""
-    mean = float(values.mean())
-    # The error of F1 by the delta method, as in ``f1_share_interval``.
-    variance = mean * (1 - mean) * (2 - mean) ** 2 / (2 * max(positive, 1)) + _variance_of_draws(values)
-    low, high = f1_share_interval(mean, positive, confidence=CONFIDENCE, variance=variance)
-    return Metric("f1", 100 * mean, 100 * low, 100 * high, baseline, "percent", n)
-
-
-def _variance_of_draws(values: Floats) -> float:
-    """Return the variance of a mean over draws, larger where few draws estimate it, as Student's quantiles are."""
+    ``trials`` are the items, for F1 those that are positive in gold or prediction, on average over draws.
+    """
     from scipy.special import ndtri, stdtrit
 
-    level = (1 + CONFIDENCE) / 2
-    return float(values.var(ddof=1) / len(values) * (stdtrit(len(values) - 1, level) / ndtri(level)) ** 2)
+    mean, level = float(values.mean()), (1 + CONFIDENCE) / 2
+    # The variance of a mean over draws, larger where few draws estimate it, as Student's quantiles are.
+    variance = float(values.var(ddof=1) / len(values) * (stdtrit(len(values) - 1, level) / ndtri(level)) ** 2)
+    # The error of F1 is by the delta method, as in ``f1_share_interval``.
+    variance += mean * (1 - mean) / max(trials, 1) * (1.0 if name == "acc" else (2 - mean) ** 2 / 2)
+    interval = share_interval if name == "acc" else f1_share_interval
+    low, high = interval(mean, trials, confidence=CONFIDENCE, variance=variance)
+    return Metric(name, 100 * mean, 100 * low, 100 * high, baseline, "percent", n)

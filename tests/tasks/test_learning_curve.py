@@ -23,7 +23,7 @@ from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_share_interval, share_interval
-from medsenteval.tasks.learning_curve import _accuracy, _mean_f1, _one_draw, mteb_experiments, part_of_rows
+from medsenteval.tasks.learning_curve import _mean_of_draws, _one_draw, mteb_experiments, part_of_rows
 from tests.comparison.simulated import accuracy_result
 from tests.conftest import CountingEncoder
 
@@ -92,17 +92,17 @@ def test_a_penalty_is_chosen_from_two_rows_of_each_class_on() -> None:
 
 def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
     values = np.array([0.7, 0.9])
-    metric = _accuracy(values, 50.0, 40)
+    metric = _mean_of_draws("acc", values, 40, 50.0, 40)
     # Student's quantile for one degree of freedom is 6.48 times the normal one.
     of_draws = 0.01 * (12.7062047 / 1.9599640) ** 2
     variance = 0.8 * 0.2 / 40 + of_draws
     assert (metric.low, metric.high) == pytest.approx(
         tuple(100 * end for end in share_interval(0.8, 0.16 / variance, confidence=0.95))
     )
-    f1 = _mean_f1(np.array([1.0, 1.0]), 6.0, 50.0, 40)
+    f1 = _mean_of_draws("f1", np.array([1.0, 1.0]), 6.0, 50.0, 40)
     assert (metric.value, metric.baseline, metric.n, f1.value, f1.baseline, f1.n) == pytest.approx((80, 50, 40, 100, 50, 40))
     assert (f1.low, f1.high) == pytest.approx((100 * 2 * 0.025 ** (1 / 6) / (1 + 0.025 ** (1 / 6)), 100.0))
-    rare = _mean_f1(np.array([0.4, 0.6]), 1.0, 50.0, 40)
+    rare = _mean_of_draws("f1", np.array([0.4, 0.6]), 1.0, 50.0, 40)
     ends = f1_share_interval(0.5, 1.0, confidence=0.95, variance=0.5 * 0.5 * 1.5**2 / 2 + of_draws)
     assert (rare.low, rare.high) == pytest.approx(tuple(100 * end for end in ends))
 
