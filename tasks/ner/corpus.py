@@ -150,11 +150,9 @@ def parse_sentences(builder: DatasetBuilder, file: Path, blocks: Blocks, scheme:
     if scheme != SCHEMES[0]:
         builder.notes.append(f"{file.name} is read as {scheme}")
     kept = [(lines, tags) for lines, tags in zip(blocks, parsed, strict=True) if not isinstance(tags, RejectedRow)]
-    tokens = tuple(tuple(line.split("\t")[0] for _, line in lines) for lines, _ in kept)
     return TaggedSentences(
         ids=tuple(f"{file.name}:{lines[0][0]}" for lines, _ in kept),
-        texts=tuple(map(" ".join, tokens)),
-        tokens=tokens,
+        texts=tuple(" ".join(line.split("\t")[0] for _, line in lines) for lines, _ in kept),
         tags=tuple(tuple(tags.tolist()) for _, tags in kept),
     )
 

@@ -26,22 +26,24 @@ def digits_as_zero(token: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TaggedSentences(Split):
-    """Sentences with the words and the IOBES tag numbers of each; ``texts`` are the words joined by blanks."""
+    """Sentences of words, joined by blanks in ``texts``, and the IOBES tag number of each word."""
 
-    tokens: tuple[tuple[str, ...], ...] = ()
     tags: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not len(self.tokens) == len(self.tags) == len(self.ids):
-            raise ValueError(f"{len(self.tokens)} sentences, {len(self.tags)} lists of tags, {len(self.ids)} ids")
+        if len(self.tags) != len(self.ids):
+            raise ValueError(f"{len(self.ids)} sentences and {len(self.tags)} lists of tags")
         for name, tokens, tags in zip(self.ids, self.tokens, self.tags, strict=True):
             if len(tokens) != len(tags) or not tokens:
                 raise ValueError(f"sentence {name} has {len(tokens)} tokens and {len(tags)} tags")
 
     def take(self, rows: Sequence[int] | NDArray[np.intp]) -> TaggedSentences:
-        tokens, tags = tuple(self.tokens[i] for i in rows), tuple(self.tags[i] for i in rows)
-        return TaggedSentences(**vars(super().take(rows)), tokens=tokens, tags=tags)
+        return TaggedSentences(**vars(super().take(rows)), tags=tuple(self.tags[i] for i in rows))
+
+    @cached_property
+    def tokens(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(text.split()) for text in self.texts)
 
     def all_texts(self) -> Iterator[str]:
         """Yield each distinct word once, and the form under which it is looked up if it is unknown."""

@@ -49,7 +49,7 @@ _RATES: Final[dict[Rate, Callable[[Counts], NDArray[np.float64]]]] = {
 
 @dataclass(frozen=True, eq=False)
 class WordTable:
-    """The vectors, each word's row, and how many words were found only with their digits as 0.
+    """The vectors, and each word's row.
 
     Two columns mark padding and unknown words, so that frozen vectors need no invented values for either. Words with equal
     vectors share a row and are tuned together: those that an encoder looks up without regard to case.
@@ -57,7 +57,6 @@ class WordTable:
 
     vectors: NDArray[np.float32]
     row_of: dict[str, int]
-    n_found_without_digits: int
 
     @classmethod
     def of(cls, words: Iterable[str], embeddings: Embeddings, *, scale: str) -> WordTable:
@@ -78,20 +77,16 @@ class WordTable:
         vectors[PADDING, -2] = vectors[UNKNOWN, -1] = 1
         row_of = dict.fromkeys(distinct, UNKNOWN)
         row_of.update(zip((distinct[i] for i in np.flatnonzero(known)), numbers, strict=True))
-        return cls(vectors, row_of, int((unknown & known).sum()))
+        return cls(vectors, row_of)
 
     def rows(self, words: Sequence[str]) -> NDArray[np.intp]:
         return np.fromiter((self.row_of[word] for word in words), dtype=np.intp, count=len(words))
 
     def report(self, tested: Sequence[str]) -> dict[str, float]:
-        """Say how many words have no vector: distinct ones of the corpus, and running ones of the tested sentences."""
-        unknown = sum(row == UNKNOWN for row in self.row_of.values())
-        return {
-            "distinct": unknown,
-            "distinct_share": unknown / len(self.row_of),
-            "test_tokens_share": float(np.mean(self.rows(tested) == UNKNOWN)),
-            "found_with_digits_as_zero": self.n_found_without_digits,
-        }
+        """Return the share of words without a vector: of the corpus's distinct ones, and of the tested running ones."""
+        distinct = np.fromiter(self.row_of.values(), dtype=np.intp)
+        shares = {"distinct_share": distinct, "test_tokens_share": self.rows(tested)}
+        return {name: float(np.mean(rows == UNKNOWN)) for name, rows in shares.items()}
 
 
 def capitals_of(words: Sequence[str]) -> NDArray[np.intp]:
@@ -108,30 +103,25 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     tagger_settings, vectors = PRESETS[options.get("preset", "paper")], options.get("vectors", "preset")
     if vectors != "preset":
         tagger_settings = replace(tagger_settings, tuned=vectors == "tuned")
-    all_tokens = [token for split in splits.values() for token in split.all_tokens]
-    table = WordTable.of(all_tokens, embeddings, scale=options.get("scale", "raw"))
-    parts = {name: _Part.of(split, table, tagger_settings) for name, split in splits.items()}
+    table = WordTable.of(
+        (token for split in splits.values() for token in split.all_tokens), embeddings, scale=options.get("scale", "raw")
+    )
     trained_on = ["train", "devel"] if options.get("training") == "train+devel" else ["train"]
     training = _Part.of(concatenate_splits([splits[name] for name in trained_on]), table, tagger_settings)
-    scored = [name for name in parts if name not in trained_on]
+    test = _Part.of(splits["test"], table, tagger_settings)
     transitions = (
         allowed_transitions(len(types))
         if tagger_settings.transitions == "allowed"
         else seen_transitions(training.tags, training.offsets, len(types))
     )
 
-    def predicted_by(tagger: WindowTagger, part: _Part) -> Entities:
-        return find_entities(decode(tagger.log_probabilities(part.windows), part.offsets, transitions), part.offsets)
-
-    def run(number: int, stop: Event) -> tuple[dict[str, Entities], list[float]]:
+    def run(number: int, stop: Event) -> Entities:
         rng = np.random.default_rng([settings.seed, number])
         tagger = WindowTagger(tagger_settings, table.vectors, len(transitions.first), rng)
         tagger.fit(training.windows, training.tags, stop)
-        return {name: predicted_by(tagger, parts[name]) for name in scored}, tagger.losses
+        return find_entities(decode(tagger.log_probabilities(test.windows), test.offsets, transitions), test.offsets)
 
-    runs = _side_by_side(run, RUNS)
-    test = parts["test"]
-    predicted = [found["test"] for found, _ in runs]
+    predicted = _side_by_side(run, RUNS)
     counts = np.stack([count_matches(test.entities, found, len(test)) for found in predicted])
     guessed = find_entities(dictionary_tags(training.tokens, training.tags, test.tokens), test.offsets)
     details: dict[str, Any] = {
@@ -139,18 +129,13 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         "runs": {name: (100 * rate(counts.sum(axis=1))).tolist() for name, rate in _RATES.items()},
         "by_type": {kind: _mean_f1(test, predicted, number) for number, kind in enumerate(types)},
         "dictionary_f1": _mean_f1(test, [guessed]),
-        "entities": {name: len(part.entities) for name, part in parts.items()},
-        "tokens": {name: len(part.tags) for name, part in parts.items()},
         "unknown_words": table.report(test.tokens),
-        "final_loss": [losses[-1] for _, losses in runs],
     }
     metrics = []
     for name, rate in _RATES.items():
         value, (low, high) = float(rate(counts.sum(axis=1)).mean()), rate_interval(counts, name, confidence=CONFIDENCE)
         # The best constant answer is O for every word: no entity, F1 0.
         metrics.append(Metric(name, 100 * value, 100 * low, 100 * high, 0.0, "percent", counts.shape[1]))
-    if "devel" in scored:
-        details["devel_f1"] = [_mean_f1(parts["devel"], [found["devel"]]) for found, _ in runs]
     return Scores(
         metrics=tuple(metrics),
         n_train=len(training),

@@ -232,10 +232,14 @@ def test_a_limit_keeps_tokens_and_tags_together(corpus: Callable[..., Path]) -> 
     assert len(train.tokens[0]) == len(train.tags[0])
 
 
-@pytest.mark.parametrize(("tokens", "tags"), [((("a",),), ((0, 0),)), (((),), ((),)), ((), ())])
-def test_columns_that_do_not_fit_are_refused(tokens: tuple[tuple[str]], tags: tuple[tuple[int]]) -> None:
-    with pytest.raises(ValueError, match=r"tokens|sentences"):
-        TaggedSentences(ids=("1",), texts=("a",), tokens=tokens, tags=tags)
+@pytest.mark.parametrize(
+    ("text", "tags", "said"),
+    [("a", ((0, 0),), "sentence 1 has 1 tokens and 2 tags"), ("", ((),), "sentence 1 has 0 tokens and 0 tags"),
+     ("a", (), "1 sentences and 0 lists of tags")],
+)  # fmt: skip
+def test_columns_that_do_not_fit_are_refused(text: str, tags: tuple[tuple[int, ...], ...], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        TaggedSentences(ids=("1",), texts=(text,), tags=tags)
 
 
 @pytest.mark.parametrize(
@@ -254,9 +258,7 @@ def test_the_word_table_knows_unknown_words_and_shares_rows() -> None:
     assert table.row_of == {"Liver": 2, "liver": 2, "1999": 3, "xyzzy": UNKNOWN}
     assert table.vectors.tolist() == [[0, 0, 1, 0], [0, 0, 0, 1], [1, 2, 0, 0], [3, 4, 0, 0]]
     assert table.vectors[PADDING].tolist() != table.vectors[UNKNOWN].tolist()
-    assert table.report(["xyzzy", "Liver"]) == {
-        "distinct": 1, "distinct_share": 0.25, "test_tokens_share": 0.5, "found_with_digits_as_zero": 1,
-    }  # fmt: skip
+    assert table.report(["xyzzy", "Liver"]) == {"distinct_share": 0.25, "test_tokens_share": 0.5}
     unit = WordTable.of(["Liver", "1999"], embeddings, scale="unit").vectors[2:, :-2]
     assert np.mean(np.square(unit)) == pytest.approx(1)
     assert unit[0, 1] / unit[0, 0] == pytest.approx(2)
@@ -311,10 +313,8 @@ def test_the_sample_runs_and_its_scores_add_up(tmp_path: Path) -> None:
     assert [_tags_of(spans, len(tags)) for spans, tags in zip(items["gold"], gold, strict=True)] == [
         [tag.replace("S-", "B-").replace("E-", "I-") for tag in tags] for tags in gold
     ]
-    assert details["entities"]["test"] == sum(tag[:2] in ("B-", "S-") for tags in gold for tag in tags)
     assert 0 < details["dictionary_f1"] < 100
     assert set(details["by_type"]) == set(task("JNLPBA").labels)
-    assert len(details["devel_f1"]) == RUNS
 
 
 def _tags_of(spans: str, length: int) -> list[str]:
@@ -343,12 +343,10 @@ def test_options_change_the_tagger_and_the_signature(counting: CountingEncoder) 
     assert [tagger["tuned"] for tagger in taggers.values()] == [False, True, True, False]
     assert [tagger["activation"] for tagger in taggers.values()] == ["hard-tanh", "hard-tanh", "relu", "relu"]
     assert results["repo", "frozen"].n_train == 80
-    assert "devel_f1" not in results["repo", "frozen"].details
     assert "preset=repo|scale=unit" in results["repo", "preset"].signature
     again = Settings(limit=40, task_options={"AnatEM": {"vectors": "tuned"}})
     repeated = evaluate(counting, "AnatEM", settings=again, cache=False)["AnatEM"]
     assert repeated.items == results["paper", "tuned"].items
-    assert repeated.details["final_loss"] == results["paper", "tuned"].details["final_loss"]
 
 
 def test_scores_do_not_depend_on_the_number_of_cores(counting: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
