@@ -95,16 +95,14 @@ def _google(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tup
 
 
 def _msr(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
-    """Read MSR's analogies: ``a b c RELATION d`` a line, or the released pair of ``.questions`` and ``.answers`` files."""
-    questions = builder.find("*.questions")
-    file = questions or builder.require("*.questions", "*analog*.txt")
-    answers = [line for _, line in builder.lines(builder.require("*.answers"))] if questions else None
+    """Read MSR's files: ``a b c`` a line, and on the same line of the other file ``RELATION d``."""
+    file = builder.require("*.questions")
+    answers = [line for _, line in builder.lines(builder.require("*.answers"))]
     for number, line in builder.filled_lines(file):
-        if answers is not None and number > len(answers):
+        if number > len(answers):
             builder.reject(file, number, "no line of that number in the file of answers")
             continue
-        # The answer file repeats the relation before the word.
-        words = [*line.split(), *(answers[number - 1].split() if answers is not None else ())]
+        words = [*line.split(), *answers[number - 1].split()]
         if len(words) != 5:
             builder.reject(file, number, f"{len(words)} word(s) where a b c RELATION d are expected: {line.strip()[:60]!r}")
             continue

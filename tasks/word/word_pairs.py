@@ -77,7 +77,7 @@ class WordPairs(Dataset):
 
 
 def read_pairs(builder: DatasetBuilder, files: Sequence[Mapping[str, tuple[str, ...]]]) -> WordPairs:
-    """Read the first of the files that is there, under the options ``case``, ``multiword`` and ``scores``.
+    """Read the first of the files that is there, under the options ``case`` and ``multiword``.
 
     Each has ``names``, and ``scores``, the columns whose mean is the score, where it is not the usual one.
     """
@@ -96,9 +96,7 @@ def read_pairs(builder: DatasetBuilder, files: Sequence[Mapping[str, tuple[str, 
         elif options["multiword"] == "skip" and (" " in first or " " in second):
             left_out += 1
         else:
-            value = finite_number(score) if options.get("scores") == "thirds" else None
-            # The nearest third is the level of a mean of ratings; what is no number stays as it is.
-            split.add(found, line, first, second, score=score if value is None else round(3 * value) / 3)
+            split.add(found, line, first, second, score=score)
     if left_out:
         builder.notes.append(f"{left_out} pair(s) with a term of several words left out (multiword=skip)")
     return as_word_pairs(builder.build())
