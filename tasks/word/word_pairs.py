@@ -252,7 +252,6 @@ def _word_task(name: str) -> Task:
     files, choice = facts.pop("files"), facts.pop("choice", "")
     lists = files if choice else {"": ({"names": files},)}
     choices = {choice: tuple(lists)} if choice else {}
-    own = facts.get("options", {})
 
     def read(builder: DatasetBuilder) -> Dataset:
         if builder.options["measure"] == COSINE:
@@ -265,7 +264,7 @@ def _word_task(name: str) -> Task:
         read,
         evaluate_word_pairs,
         folders=(*facts["folders"], *_SHARED_FOLDERS),
-        options={"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **own, **choices, "measure": MEASURE},
+        options={"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **choices, "measure": MEASURE},
         protocol_options=("measure",),
         row_options=("multiword", *choices),
     )
