@@ -60,22 +60,21 @@ def evaluate_similarity_by_subset(task: Task, dataset: Dataset, embeddings: Embe
     """
     split = concatenate_splits(list(dataset.splits.values()))
     predicted, gold, degenerate = predict_similarity(task, split, embeddings, settings)
-    ends = np.cumsum([0, *map(len, dataset.splits.values())])
-    rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(dataset.splits)}
-    sizes = [float(len(numbers)) for numbers in rows.values()]
-    scored = correlate_parts({name: (predicted[numbers], gold[numbers]) for name, numbers in rows.items()})
+    sizes = list(map(len, dataset.splits.values()))
+    subsets = np.split(np.arange(len(gold)), np.cumsum(sizes)[:-1])
+    scored = correlate_parts({name: (predicted[rows], gold[rows]) for name, rows in zip(dataset.splits, subsets, strict=True)})
+    subset_of = np.repeat(list(dataset.splits), sizes).tolist()
     metrics: list[Metric] = []
     for kind in CORRELATIONS:
-        summary, subsets = scored["all"][kind], list(rows.values())
+        summary = scored["all"][kind]
         for suffix, value, score in (
             ("", summary["mean"], SubsetCorrelations.of(kind, predicted, gold, subsets)),
-            ("_weighted", summary["wmean"], SubsetCorrelations.of(kind, predicted, gold, subsets, sizes)),
+            ("_weighted", summary["wmean"], SubsetCorrelations.of(kind, predicted, gold, subsets, list(map(float, sizes)))),
             ("_pooled", summary["all"], correlations(kind, predicted, gold)),
         ):
             drawn = bootstrap(score, resamples=settings.resamples, rng=np.random.default_rng(settings.seed))
             interval = drawn.interval(confidence=CONFIDENCE, method="fisher")
             metrics.append(Metric(kind + suffix, value, interval.low, interval.high, 0.0, "fraction", len(gold)))
-    subset_of = [name for name, split in dataset.splits.items() for _ in range(len(split))]
     return Scores(
         metrics=tuple(sorted(metrics, key=lambda metric: metric.name not in CORRELATIONS)),
         n_train=0,

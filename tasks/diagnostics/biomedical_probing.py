@@ -177,16 +177,14 @@ def tense(sentence: str) -> tuple[str, str] | None:
     return None if past == present else ("past" if past else "present", sentence)
 
 
-def has_number(sentence: str) -> tuple[str, str]:
-    """Say whether a sentence holds a number, in digits (PubMed20K may have @ for them) or in words."""
-    return ("number" if _NUMBER.search(sentence) else "no number"), sentence
+def _contains(pattern: re.Pattern[str], what: str) -> Rule:
+    """Return the rule that says whether a pattern is found in a sentence."""
+    return lambda sentence: (what if pattern.search(sentence) else f"no {what}", sentence)
 
 
-def has_abbreviation(sentence: str) -> tuple[str, str]:
-    """Say whether a sentence holds an abbreviation: a word with two capitals or more."""
-    return ("abbreviation" if _ABBREVIATION.search(sentence) else "no abbreviation"), sentence
-
-
+#: Numbers stand in digits, for which PubMed20K may have @, or in words; an abbreviation has two capitals or more.
+has_number: Final = _contains(_NUMBER, "number")
+has_abbreviation: Final = _contains(_ABBREVIATION, "abbreviation")
 #: Task -> what is asked of a sentence, and the rule that answers it, made from the training sentences.
 _PROPERTIES: Final[Mapping[str, tuple[str, Callable[[list[str]], Rule]]]] = {
     "BioLength": ("how long is it?", length_rule),

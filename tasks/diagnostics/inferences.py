@@ -14,7 +14,6 @@ import numpy as np
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
 from medsenteval.settings import Settings
-from medsenteval.support.arrays import Labels
 from medsenteval.tasks.classification import predict_split
 from medsenteval.tasks.diagnostics.items import ABBREVIATION_ITEMS, KNOWLEDGE_ITEMS, Item, read_items
 from medsenteval.tasks.probe_rows import accuracy_metric
@@ -45,7 +44,8 @@ def _read(builder: DatasetBuilder) -> Dataset:
 
 def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     predicted, details = predict_split(task, dataset, embeddings, settings, ("before", "after"))
-    gold = _gold(dataset.splits["before"])
+    gold = dataset.splits["before"].labels
+    assert gold is not None
     right = {when: predicted[when] == gold for when in ("before", "after")}
     metrics = tuple(accuracy_metric([gold], [predicted[when]], f"acc_{when}") for when in ("before", "after"))
     details |= {
@@ -66,7 +66,8 @@ def _evaluate_abbreviations(task: Task, dataset: Dataset, embeddings: Embeddings
 def _evaluate_knowledge(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     predicted, details = predict_split(task, dataset, embeddings, settings, ("test",))
     split = dataset.splits["test"]
-    gold, answers = _gold(split), predicted["test"]
+    gold, answers = split.labels, predicted["test"]
+    assert gold is not None
     metrics = [accuracy_metric([gold], [answers])]
     relations = np.array(split.groups)
     for relation in dict.fromkeys(split.groups or ()):
@@ -74,11 +75,6 @@ def _evaluate_knowledge(task: Task, dataset: Dataset, embeddings: Embeddings, se
         metrics.append(accuracy_metric([gold[rows]], [answers[rows]], f"acc_{relation}"))
     items = {"id": split.ids, "gold": gold.tolist(), "predicted": answers.tolist(), "relation": list(split.groups or ())}
     return _scores(dataset, tuple(metrics), items, details)
-
-
-def _gold(split: Split) -> Labels:
-    assert split.labels is not None
-    return split.labels
 
 
 def _scores(dataset: Dataset, metrics: tuple[Metric, ...], items: Mapping[str, Any], details: Mapping[str, Any]) -> Scores:

@@ -64,21 +64,19 @@ def read_sts_folder(builder: DatasetBuilder, split_name: str, stem: str) -> None
 
 def read_scored_pairs(builder: DatasetBuilder, split: SplitBuilder, inputs: Path, gold: Path) -> None:
     """Read pairs, two tab columns, and their scores in a file of their own; lines belong together by number."""
-    scores = [line.strip() for _, line in builder.lines(gold)]
-    unscored = number = 0
-    for number, line in builder.lines(inputs):
-        fields = line.split("\t")
-        if number > len(scores):
+    columns = [[line for _, line in builder.lines(file)] for file in (gold, inputs)]
+    unscored = 0
+    for number, (score, line) in enumerate(zip_longest(*columns), start=1):
+        if score is None:
             split.reject(inputs, number, f"no line {number} in {gold.name}")
-        elif not scores[number - 1]:
-            unscored += 1
-        elif len(fields) != 2:
+        elif not score.strip():
+            unscored += line is not None
+        elif line is None:
+            split.reject(gold, number, f"no line {number} in {inputs.name}")
+        elif len(fields := line.split("\t")) != 2:
             reason = f"{len(fields)} tab-separated field(s) where 2 are expected: {clean_text(line)[:60]!r}"
             split.reject(inputs, number, reason)
         else:
-            split.add(inputs, number, *fields, score=scores[number - 1])
-    for extra in range(number, len(scores)):
-        if scores[extra]:
-            split.reject(gold, extra + 1, f"no line {extra + 1} in {inputs.name}")
+            split.add(inputs, number, *fields, score=score.strip())
     if unscored:
         builder.notes.append(f"{unscored} pair(s) of {inputs.name} have no gold score and are left out, as in SentEval")

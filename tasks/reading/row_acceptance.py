@@ -34,22 +34,17 @@ def hash_texts(texts: Iterable[str]) -> str:
 class SplitBuilder:
     """The rows of one split while they are read."""
 
-    def __init__(self, label_names: tuple[str, ...], rejected: list[RejectedRow], pairs: bool) -> None:
+    def __init__(self, builder: DatasetBuilder) -> None:
         # A label is matched as it is written first, so that two labels may differ in case alone (probing tasks on words).
-        self._label_number = {name.casefold(): number for number, name in enumerate(label_names)}
-        self._label_number |= {name: number for number, name in enumerate(label_names)}
-        self._label_names = label_names
-        self._rejected = rejected
-        self._pairs = pairs
+        self._label_number = {name.casefold(): number for number, name in enumerate(builder.labels)}
+        self._label_number |= {name: number for number, name in enumerate(builder.labels)}
+        self._labels, self._pairs, self.reject = builder.labels, builder.pairs, builder.reject
         self._items: set[str] = set()
         #: Of each row its id, texts, label or score, and group.
         self._rows: list[tuple[str, str, str, float, str | None]] = []
 
     def __len__(self) -> int:
         return len(self._rows)
-
-    def reject(self, file: Path, line: int | None, reason: str, item: str = "") -> None:
-        self._rejected.append(RejectedRow(file.name, line, item, reason))
 
     def add(
         self,
@@ -77,7 +72,7 @@ class SplitBuilder:
         if target is None and label is None:
             reason = _header(line, score) or f"the score {score!r} is not a finite number"
         elif target is None:
-            known = ", ".join(self._label_names)
+            known = ", ".join(self._labels)
             reason = _header(line, label) or f"unknown label {str(label).strip()!r}; known: {known}"
         elif self._pairs and text2 is None:
             reason = "the second text is missing"
@@ -100,8 +95,8 @@ class SplitBuilder:
             ids=ids,
             texts=texts,
             texts2=texts2 if self._pairs else None,
-            labels=np.array(targets, dtype=np.int64) if self._label_names else None,
-            scores=None if self._label_names else np.array(targets, dtype=np.float64),
+            labels=np.array(targets, dtype=np.int64) if self._labels else None,
+            scores=None if self._labels else np.array(targets, dtype=np.float64),
             groups=None if None in groups or not groups else groups,
         )
 
@@ -133,11 +128,11 @@ class DatasetBuilder:
         self.rejected: list[RejectedRow] = []
         self.notes: list[str] = []
         self.edition = ""
-        self._pairs = pairs
+        self.pairs = pairs
         self._splits: dict[str, SplitBuilder] = {}
 
     def split(self, name: str) -> SplitBuilder:
-        return self._splits.setdefault(name, SplitBuilder(self.labels, self.rejected, self._pairs))
+        return self._splits.setdefault(name, SplitBuilder(self))
 
     def find(self, *names: str) -> Path | None:
         return find_file(self.folder, *names)

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.contracts import Dataset, RejectedRow
+from medsenteval.contracts import Dataset
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.registry import task
-from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from tests.support.test_files import docx
 
 Write = Callable[..., Path]
@@ -329,8 +329,8 @@ def test_clinicalsts_of_2019_is_known_by_its_size(write: Write, rows: int, editi
 
 def test_rows_are_added_whole_or_not_at_all() -> None:
     file = Path("f.txt")
-    rejected: list[RejectedRow] = []
-    labelled, scored = SplitBuilder(("no", "yes"), rejected, True), SplitBuilder((), rejected, False)
+    builders = DatasetBuilder("pairs", Path(), labels=("no", "yes"), pairs=True), DatasetBuilder("texts", Path())
+    labelled, scored = (builder.split("all") for builder in builders)
     assert labelled.add(file, 2, " a  b ", "c", label=" YES ", item="x", group="f") is True
     assert labelled.add(file, 3, "a", "c", label="maybe") is False
     assert labelled.add(file, 4, "a", None, label="no") is False
@@ -339,7 +339,7 @@ def test_rows_are_added_whole_or_not_at_all() -> None:
     assert scored.add(file, 1, "a", score="1e1")
     for wrong in ("1_0", "nan", "inf", "", None):
         assert scored.add(file, 1, "a", score=wrong) is False
-    assert [str(row) for row in rejected] == [
+    assert [str(row) for builder in builders for row in builder.rejected] == [
         "f.txt:3: unknown label 'maybe'; known: no, yes",
         "f.txt:4: the second text is missing",
         "f.txt:5: x: this id occurs before",
@@ -359,7 +359,7 @@ def test_rows_are_added_whole_or_not_at_all() -> None:
 
 def test_a_split_has_groups_for_all_rows_or_for_none() -> None:
     def groups(*given: str | None) -> tuple[str, ...] | None:
-        builder = SplitBuilder(("a",), [], False)
+        builder = DatasetBuilder("one", Path(), labels=("a",)).split("all")
         for number, group in enumerate(given):
             assert builder.add(Path("f"), number, "text", label="a", group=group)
         return builder.build().groups
