@@ -15,7 +15,7 @@ from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.registry import name_key
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of, read_table
 from medsenteval.tasks.reading.column_roles import CLASSIFICATION, PAIRS, SIMILARITY, infer_columns
-from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
 
 SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
     "train": ("train", "training", "trn"),
@@ -194,10 +194,10 @@ def _columns(row: Mapping[str, Any], rated: Sequence[Any], classes: Sequence[str
     else:
         found["score"] = row["score"]
     if rated:
-        try:
-            found["score"] = fmean(float(cell) for cell in rated)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"the ratings {list(rated)} are not {len(rated)} numbers") from None
+        numbers = [number for number in map(finite_number, rated) if number is not None]
+        if len(numbers) < len(rated):
+            raise ValueError(f"the ratings {list(rated)} are not {len(rated)} numbers")
+        found["score"] = fmean(numbers)
     if copy.grouped_by_text:
         found["group"] = found["text"]
     elif "group" in row:

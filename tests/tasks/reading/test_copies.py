@@ -147,6 +147,13 @@ def test_two_copies_at_once_and_rows_that_cannot_be_read(write: Write) -> None:
         "biosses.csv:3: the score 'high' is not a finite number",
         "biosses.csv:4: the text2 is empty",
     ]
+    odd = [{**SOURCE[0], "annotator_b": "1_0"}, {**SOURCE[1], "annotator_c": "high"}, {**SOURCE[2], "annotator_d": ""}]
+    rejected = read("BIOSSES", write({"s.tsv": as_csv([*odd, *SOURCE[3:]], "\t")}, "odd")).rejected
+    assert [str(row) for row in rejected] == [
+        "s.tsv:2: the ratings ['0', '1_0', '1', '2', '0'] are not 5 numbers",
+        "s.tsv:3: the ratings ['1', '1', 'high', '3', '1'] are not 5 numbers",
+        "s.tsv:4: the ratings ['2', '2', '3', None, '2'] are not 5 numbers",
+    ]
 
 
 # --- PubMed RCT
