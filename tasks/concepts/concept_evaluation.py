@@ -134,13 +134,13 @@ def _with_intervals(measured: Floats, concepts: Sequence[str]) -> dict[str, tupl
     }
 
 
-def _strata(traits: Mapping[str, Sequence[str | int | float]], measured: Floats, concepts: Sequence[str]) -> dict[str, Any]:
+def _strata(traits: Mapping[str, Sequence[Any]], measured: Floats, concepts: Sequence[str]) -> dict[str, Any]:
     """Return the scores of every part of every trait: of each text, and of thirds of numbers."""
     found: dict[str, Any] = {}
     for trait, values in traits.items():
         labels = list(map(str, values)) if isinstance(values[0], str) else _thirds(values)
         found[trait] = {}
-        for label in sorted(set(labels), key=lambda text: (float(text.split("-")[0]) if text[0].isdigit() else 0.0, text)):
+        for label in dict.fromkeys(label for _, label in sorted(zip(values, labels, strict=True))):
             rows = [row for row, each in enumerate(labels) if each == label]
             scored = _with_intervals(measured[:, rows], [concepts[row] for row in rows])
             found[trait][label] = {"queries": len(rows), **{name: list(triple) for name, triple in scored.items()}}

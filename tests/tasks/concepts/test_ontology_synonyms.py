@@ -23,7 +23,7 @@ from medsenteval.running.record import reference_results
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
 from medsenteval.tasks.concepts.concept_dataset import ConceptDataset
-from medsenteval.tasks.concepts.concept_evaluation import _thirds, evaluate_concepts, measures_of_ranks
+from medsenteval.tasks.concepts.concept_evaluation import _strata, _thirds, evaluate_concepts, measures_of_ranks
 from medsenteval.tasks.concepts.ontology_synonyms import names_of_obo
 from tests.words.ontologies.test_umls import TEXT as MRCONSO
 from tests.words.terms.release import write_release
@@ -177,6 +177,14 @@ def test_scores_equal_a_plain_loop_on_the_sample() -> None:
         assert sum(part["queries"] * part["mrr"][0] for part in parts.values()) == pytest.approx(scores.n_test * measured[2])
     # The best constant answer: a concept has at most three of these queries.
     assert scores.metric("acc@1").baseline == pytest.approx(100 * 3 / scores.n_test)
+
+
+def test_strata_stand_in_the_order_of_their_values() -> None:
+    measured, concepts = np.ones((3, 6)), list("abcdef")
+    traits = {"frequency": [1e-05, 2e-05, 0.5, 3.0, 10.0, -1], "wording": ["lay", "lay", "expert", "lay", "expert", "lay"]}
+    strata = _strata(traits, measured, concepts)
+    assert list(strata["frequency"]) == ["unknown", "1e-05-2e-05", "0.5-0.5", "3-10"]
+    assert [(label, part["queries"]) for label, part in strata["wording"].items()] == [("expert", 2), ("lay", 4)]
 
 
 def test_a_depth_that_is_not_known_is_in_no_third() -> None:
