@@ -23,7 +23,7 @@ from medsenteval.datasets.locate import load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import embed_texts
 from medsenteval.settings import Settings
-from medsenteval.tasks.concepts.concept_dataset import ConceptDataset
+from medsenteval.tasks.concepts.concept_evaluation import ConceptDataset
 
 #: Queries whose scores are held at a time: 39,058 doubles each.
 BLOCK = 64

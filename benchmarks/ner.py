@@ -22,7 +22,7 @@ from medsenteval.embedding.embed import embed_texts
 from medsenteval.registry import load_encoder, task
 from medsenteval.settings import Settings
 from medsenteval.support.text_table import text_table
-from medsenteval.tasks.ner.sentences import TaggedDataset
+from medsenteval.tasks.ner.corpus import TaggedDataset
 from medsenteval.tasks.ner.tagging_evaluation import PADDING, WordTable
 from medsenteval.words.tagging.window_tagger import TaggerSettings, WindowTagger, windows_of
 

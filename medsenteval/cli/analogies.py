@@ -20,8 +20,8 @@ from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.settings import Settings
 from medsenteval.support.atomic_files import file_name_of
 from medsenteval.support.text_table import text_table
-from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
 from medsenteval.tasks.analogy.analogy_errors import KINDS, count_kinds, wrong_answers
+from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
 from medsenteval.words.analogies import sources
 from medsenteval.words.analogies.generation import Construction, write_bmass
 from medsenteval.words.analogies.generation import generate as generate_analogies

@@ -15,8 +15,8 @@ import numpy as np
 
 from medsenteval.contracts import Embeddings
 from medsenteval.errors import SettingsError
-from medsenteval.tasks.analogy.analogy_dataset import Analogy, AnalogyDataset
 from medsenteval.tasks.analogy.analogy_evaluation import Posed, pose
+from medsenteval.tasks.analogy.analogy_sets import Analogy, AnalogyDataset
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import mean_vectors
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -13,7 +13,10 @@ from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
 from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import mean_share_interval
-from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
+from medsenteval.tasks.analogy import analogy_sets
+from medsenteval.tasks.analogy.analogy_sets import CANDIDATES, SETTINGS, Analogy, AnalogyDataset, read_analogies
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
+from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import METRICS, Measures, constant_measures, summarise
@@ -181,3 +184,34 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
         senteval={**{name: overall[name].mean for name in METRICS}, "relations": by_relation, "ntest": len(asked)},
         details=details,
     )
+
+
+def _task(
+    name: str,
+    found: Callable[[DatasetBuilder, dict[str, str]], Iterator[tuple[str, Analogy]]],
+    options: Mapping[str, tuple[str, ...]],
+    candidate_file: str = "candidates.txt",
+    **fields: Any,
+) -> Task:
+    def read(builder: DatasetBuilder) -> AnalogyDataset:
+        categories: dict[str, str] = {}
+        return read_analogies(builder, found(builder, categories), categories, candidate_file)
+
+    return file_task("analogy", name, read, evaluate_analogies, options=options, protocol_options=PROTOCOL_OPTIONS, **fields)
+
+
+def _of_words(setting: str) -> dict[str, tuple[str, ...]]:
+    """Return the options of sets of single words, which were always compared at unit length."""
+    settings = (setting, *(other for other in SETTINGS if other != setting))
+    # A vocabulary is not there for every encoder.
+    candidates = ("terms", *(other for other in CANDIDATES if other != "terms"))
+    return {"setting": settings, **OPTIONS, "scale": ("unit", "as-encoded"), "candidates": candidates}
+
+
+_OF_TERMS: Final = {"setting": SETTINGS, **OPTIONS, "terms": ("all", "unigrams"), "candidates": CANDIDATES}
+TASKS: Final = {
+    "BMASS": _task("BMASS", analogy_sets.read_bmass, _OF_TERMS, "PubMed_frequent_terms.txt", row_options=("setting", "terms")),
+    "Google": _task("Google", analogy_sets.read_google, _of_words("single-answer")),
+    "MSR": _task("MSR", analogy_sets.read_msr, _of_words("single-answer")),
+    "BATS": _task("BATS", analogy_sets.read_bats, _of_words("multi-answer")),
+}

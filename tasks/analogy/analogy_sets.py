@@ -6,22 +6,121 @@ BMASS (Newman-Griffis et al. 2017) has 25 relations, terms of several words, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from typing import Final
 
-from medsenteval.contracts import Task
-from medsenteval.errors import DataMissingError
+from medsenteval.contracts import Dataset, Encoder, Split
+from medsenteval.errors import DataMissingError, EncoderError
 from medsenteval.support.files import clean_text
-from medsenteval.tasks.analogy.analogy_dataset import CANDIDATES, SETTINGS, Analogy, AnalogyDataset, read_analogies
-from medsenteval.tasks.analogy.analogy_evaluation import OPTIONS, PROTOCOL_OPTIONS, evaluate_analogies
-from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
-from medsenteval.tasks.reading.task_facts import file_task, group_facts
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, hash_texts
+from medsenteval.tasks.reading.task_facts import group_facts
 
 _PARTS_OF_SPEECH: Final = {"J": "adjectives", "N": "nouns", "V": "verbs"}
 #: One ``CUI:"string"``, the quotes absent in some copies; what is inside quotes does not separate.
 _ENTRY: Final = re.compile(r'\s*[^\s:",]+:(?:"(.*?)"|([^",]+))\s*(?:,(?=\s*[^\s:",]+:)|$)')
 #: Taken out, because it is no field of a Task.
 _CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = group_facts("analogy")["BMASS"].pop("categories")
+
+SETTINGS: Final = ("multi-answer", "single-answer", "all-info")
+#: Where candidate answers come from; a number limits a vocabulary to its first words, the most frequent ones.
+CANDIDATES: Final = ("file", "terms", "vocabulary", "vocabulary-300000", "vocabulary-30000")
+
+
+@dataclass(frozen=True)
+class Analogy:
+    """One question: the exemplar's subject ``a`` and objects ``b``, the query ``c`` and its right answers ``d``."""
+
+    relation: str
+    a: str
+    b: tuple[str, ...]
+    c: str
+    d: tuple[str, ...]
+
+    def under(self, setting: str) -> Analogy:
+        """Keep what a setting lets see: all objects on both sides, all answers but one exemplar object, or one of each."""
+        if setting == "all-info":
+            return self
+        answers = self.d if setting == "multi-answer" else self.d[:1]
+        return replace(self, b=self.b[:1], d=answers)
+
+
+@dataclass(frozen=True, eq=False)
+class AnalogyDataset(Dataset):
+    """Analogies by their ids, the candidate answers, and which category a relation belongs to.
+
+    ``candidates`` None means every word of the encoder's own vocabulary, which ``for_encoder`` fills in.
+    """
+
+    analogies: Mapping[str, Analogy] = field(default_factory=dict)
+    candidates: tuple[str, ...] | None = ()
+    categories: Mapping[str, str] = field(default_factory=dict)
+
+    def chosen(self) -> Iterator[tuple[str, Analogy]]:
+        """Yield the analogies that a limit has left, with their ids."""
+        for split in self.splits.values():
+            for item in split.ids:
+                yield item, self.analogies[item]
+
+    def all_texts(self) -> Iterator[str]:
+        for _, analogy in self.chosen():
+            yield from (analogy.a, analogy.c, *analogy.b, *analogy.d)
+        yield from self.candidates or ()
+
+    def for_encoder(self, encoder: Encoder) -> AnalogyDataset:
+        """Take the encoder's vocabulary as candidates where that is asked for."""
+        if self.candidates is not None:
+            return self
+        vocabulary = getattr(encoder, "vocabulary", None)
+        if vocabulary is None:
+            raise EncoderError(
+                f"{encoder.name} has no vocabulary to take candidates from (only word vectors have); "
+                f"use --option {self.name}.candidates=terms or file"
+            )
+        _, _, limit = self.options["candidates"].partition("-")
+        words = list(vocabulary)[: int(limit)] if limit else list(vocabulary)
+        return replace(self, candidates=tuple(words))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        lists = [texts for item, each in self.chosen() for texts in ((item, each.relation, each.a, each.c), each.b, each.d)]
+        lists.append(tuple(f"{relation}={category}" for relation, category in self.categories.items()))
+        lists.append(("the encoder's vocabulary",) if self.candidates is None else self.candidates)
+        return hash_texts(text for texts in lists for text in (str(len(texts)), *texts))
+
+
+def read_analogies(
+    builder: DatasetBuilder, found: Iterable[tuple[str, Analogy]], categories: Mapping[str, str], candidate_file: str
+) -> AnalogyDataset:
+    """Return the analogies of a setting; ``categories`` may be filled as they are read.
+
+    Candidates are a file's terms, one a line, the data set's own terms, or the encoder's vocabulary.
+    """
+    setting, source = builder.options["setting"], builder.options["candidates"]
+    analogies = {item: analogy.under(setting) for item, analogy in found}
+    candidates: tuple[str, ...] | None = None
+    if source == "file":
+        file = builder.require(candidate_file)
+        listed = [clean_text(line) for _, line in builder.filled_lines(file)]
+        candidates = tuple(dict.fromkeys(listed))
+        if len(candidates) < len(listed):
+            builder.notes.append(f"{len(listed) - len(candidates)} repeated candidate(s) of {file.name} count once")
+    elif source == "terms":
+        terms = ((each.a, *each.b, each.c, *each.d) for each in analogies.values())
+        candidates = tuple(dict.fromkeys(chain.from_iterable(terms)))
+    if not analogies:
+        raise builder.unreadable(f"no readable analogy in {builder.folder}")
+    split = Split(
+        ids=tuple(analogies),
+        texts=tuple(analogy.a for analogy in analogies.values()),
+        texts2=tuple(analogy.c for analogy in analogies.values()),
+        groups=tuple(analogy.relation for analogy in analogies.values()),
+    )
+    return AnalogyDataset(
+        **builder.facts(), splits={"all": split}, analogies=analogies, candidates=candidates, categories=categories
+    )
 
 
 def parse_terms(field: str) -> tuple[str, ...] | None:
@@ -46,7 +145,7 @@ def category_of(relation: str) -> str:
     return next((category for category, relations in _CATEGORIES.items() if name in relations), "")
 
 
-def _bmass(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
+def read_bmass(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
     """Read BMASS's file of the chosen setting; where only All-Info's is there, it serves for all."""
     unigrams = "unigrams_" if builder.options["terms"] == "unigrams" else ""
     setting = builder.options["setting"]
@@ -76,7 +175,7 @@ def _bmass(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tupl
             yield f"{file.name}:{number}", Analogy(relation, a, b, c, d)
 
 
-def _google(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
+def read_google(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
     """Read ``: section`` lines followed by four words a line; sections named gram... are syntactic, the others semantic."""
     file = builder.require("questions-words.txt", "*questions-words*.txt")
     section = ""
@@ -94,7 +193,7 @@ def _google(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tup
             yield f"{file.name}:{number}", Analogy(section, a, (b,), c, (d,))
 
 
-def _msr(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
+def read_msr(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
     """Read MSR's files: ``a b c`` a line, and on the same line of the other file ``RELATION d``."""
     file = builder.require("*.questions")
     answers = [line for _, line in builder.lines(builder.require("*.answers"))]
@@ -111,7 +210,7 @@ def _msr(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[
         yield f"{file.name}:{number}", Analogy(relation, a, (b,), c, (d,))
 
 
-def _bats(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
+def read_bats(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple[str, Analogy]]:
     """Read BATS: a folder a category, a file a relation, ``word TAB answer/...`` a line; every two lines of a file combine."""
     files = sorted(path for path in builder.folder.rglob("*.txt") if re.match(r"[A-Z]\d+ ", path.name))
     if not files:
@@ -134,34 +233,3 @@ def _bats(builder: DatasetBuilder, categories: dict[str, str]) -> Iterator[tuple
             for j, c, d in pairs:
                 if i != j:
                     yield f"{file.name}:{i}:{j}", Analogy(file.stem, a, b, c, d)
-
-
-def _task(
-    name: str,
-    found: Callable[[DatasetBuilder, dict[str, str]], Iterator[tuple[str, Analogy]]],
-    options: Mapping[str, tuple[str, ...]],
-    candidate_file: str = "candidates.txt",
-    **fields: Any,
-) -> Task:
-    def read(builder: DatasetBuilder) -> AnalogyDataset:
-        categories: dict[str, str] = {}
-        return read_analogies(builder, found(builder, categories), categories, candidate_file)
-
-    return file_task("analogy", name, read, evaluate_analogies, options=options, protocol_options=PROTOCOL_OPTIONS, **fields)
-
-
-def _of_words(setting: str) -> dict[str, tuple[str, ...]]:
-    """Return the options of sets of single words, which were always compared at unit length."""
-    settings = (setting, *(other for other in SETTINGS if other != setting))
-    # A vocabulary is not there for every encoder.
-    candidates = ("terms", *(other for other in CANDIDATES if other != "terms"))
-    return {"setting": settings, **OPTIONS, "scale": ("unit", "as-encoded"), "candidates": candidates}
-
-
-_OF_TERMS: Final = {"setting": SETTINGS, **OPTIONS, "terms": ("all", "unigrams"), "candidates": CANDIDATES}
-TASKS: Final = {
-    "BMASS": _task("BMASS", _bmass, _OF_TERMS, "PubMed_frequent_terms.txt", row_options=("setting", "terms")),
-    "Google": _task("Google", _google, _of_words("single-answer")),
-    "MSR": _task("MSR", _msr, _of_words("single-answer")),
-    "BATS": _task("BATS", _bats, _of_words("multi-answer")),
-}

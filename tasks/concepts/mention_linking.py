@@ -26,8 +26,7 @@ from typing import Final
 from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataMissingError
 from medsenteval.support.files import clean_text
-from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
-from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
+from medsenteval.tasks.concepts.concept_evaluation import Query, concept_dataset, evaluate_concepts
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.reading.task_facts import file_task
 

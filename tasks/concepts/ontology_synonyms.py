@@ -16,8 +16,7 @@ from medsenteval.contracts import Dataset, Task
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.files import clean_text, find_file, read_lines
 from medsenteval.support.grouping import grouped
-from medsenteval.tasks.concepts.concept_dataset import Query, concept_dataset
-from medsenteval.tasks.concepts.concept_evaluation import evaluate_concepts
+from medsenteval.tasks.concepts.concept_evaluation import Query, concept_dataset, evaluate_concepts
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
 from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.words.ontologies.obo import read_obo

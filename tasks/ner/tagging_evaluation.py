@@ -17,7 +17,8 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts
 from medsenteval.support.arrays import Counts
 from medsenteval.support.cores import available_cores, one_thread_per_product
-from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences, digits_as_zero
+from medsenteval.tasks.ner.corpus import OPTIONS, TaggedDataset, TaggedSentences, digits_as_zero, read_corpus
+from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.tasks.similarity import concatenate_splits
 from medsenteval.words.tagging.entity_spans import (
     Entities,
@@ -220,3 +221,6 @@ def _spans(entities: Entities, offsets: NDArray[np.intp], types: Sequence[str]) 
         begin = int(offsets[sentence])
         spans[sentence].append(f"{first - begin}-{last - begin}:{types[kind]}")
     return list(map(" ".join, spans))
+
+
+TASKS: Final = {name: file_task("ner", name, read_corpus, evaluate_tagging, options=OPTIONS) for name in group_facts("ner")}

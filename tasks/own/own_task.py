@@ -19,7 +19,7 @@ from medsenteval.settings import Settings
 from medsenteval.support.tables import Table
 from medsenteval.tasks.classification import evaluate_classification
 from medsenteval.tasks.ner.corpus import OPTIONS as TAGGER_OPTIONS
-from medsenteval.tasks.ner.sentences import TaggedDataset
+from medsenteval.tasks.ner.corpus import TaggedDataset
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.own.rows import read_rows, read_sentences
 from medsenteval.tasks.own.table_sources import file_parts, hub_parts, table_in_memory

@@ -18,8 +18,8 @@ from medsenteval.embedding.embed import embed_texts
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.errors import SettingsError
 from medsenteval.settings import Settings
-from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
 from medsenteval.tasks.analogy.analogy_errors import count_kinds, wrong_answers
+from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
 
 
 def letters(texts: list[str]) -> Any:

@@ -16,8 +16,7 @@ from medsenteval.encoders.static.vectors import WordVectorEncoder, from_table
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, DataMissingError, EncoderError
 from medsenteval.settings import Settings
-from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
-from medsenteval.tasks.analogy.analogy_sets import category_of, parse_terms
+from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset, category_of, parse_terms
 from tests.conftest import CountingEncoder
 
 Write = Callable[..., Path]

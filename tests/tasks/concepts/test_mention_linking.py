@@ -14,7 +14,7 @@ from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.settings import Settings
-from medsenteval.tasks.concepts.concept_dataset import ConceptDataset
+from medsenteval.tasks.concepts.concept_evaluation import ConceptDataset
 from medsenteval.tasks.concepts.mention_linking import expand_abbreviations, plain_text
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -22,8 +22,7 @@ from medsenteval.errors import DataError
 from medsenteval.running.record import reference_results
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
-from medsenteval.tasks.concepts.concept_dataset import ConceptDataset
-from medsenteval.tasks.concepts.concept_evaluation import _strata, _thirds, evaluate_concepts, measures_of_ranks
+from medsenteval.tasks.concepts.concept_evaluation import ConceptDataset, _strata, _thirds, evaluate_concepts, measures_of_ranks
 from medsenteval.tasks.concepts.ontology_synonyms import names_of_obo
 from tests.words.ontologies.test_umls import TEXT as MRCONSO
 from tests.words.terms.release import write_release

@@ -25,8 +25,7 @@ from medsenteval.running.suite import Suite
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
 from medsenteval.support.tables import table_of_columns
-from medsenteval.tasks.ner.corpus import table_sentences
-from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences, digits_as_zero
+from medsenteval.tasks.ner.corpus import TaggedDataset, TaggedSentences, digits_as_zero, table_sentences
 from medsenteval.tasks.ner.tagging_evaluation import (
     PADDING,
     RUNS,

@@ -16,7 +16,7 @@ from medsenteval.embedding.embed import embed_texts
 from medsenteval.errors import DataMissingError
 from medsenteval.registry import load_encoder, task
 from medsenteval.settings import Settings
-from medsenteval.tasks.ner.sentences import TaggedDataset, TaggedSentences
+from medsenteval.tasks.ner.corpus import TaggedDataset, TaggedSentences
 from medsenteval.words.tagging.entity_spans import find_entities
 from medsenteval.words.tagging.tag_schemes import SCHEMES, as_iob, tag_names
 from tests.words.tagging.conll import in_scheme

@@ -13,7 +13,7 @@ from medsenteval.cli.main import main
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.settings import Settings
-from medsenteval.tasks.analogy.analogy_dataset import AnalogyDataset
+from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
 from medsenteval.words.analogies.generation import Concept, Construction, generate, write_bmass
 from medsenteval.words.analogies.sources import read_frequencies, read_obo_facts, read_relation_table, read_umls_facts
 
