@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -180,7 +181,10 @@ def test_scores_equal_a_plain_loop_on_the_sample() -> None:
 
 def test_strata_stand_in_the_order_of_their_values() -> None:
     measured, concepts = np.ones((3, 6)), list("abcdef")
-    traits = {"frequency": [1e-05, 2e-05, 0.5, 3.0, 10.0, -1], "wording": ["lay", "lay", "expert", "lay", "expert", "lay"]}
+    traits: dict[str, list[Any]] = {
+        "frequency": [1e-05, 2e-05, 0.5, 3.0, 10.0, -1],
+        "wording": ["lay", "lay", "expert", "lay", "expert", "lay"],
+    }
     strata = _strata(traits, measured, concepts)
     assert list(strata["frequency"]) == ["unknown", "1e-05-2e-05", "0.5-0.5", "3-10"]
     assert [(label, part["queries"]) for label, part in strata["wording"].items()] == [("expert", 2), ("lay", 4)]
