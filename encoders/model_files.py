@@ -8,7 +8,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,14 @@ def whole_number(kind: str, option: str, text: str, least: int = 0) -> int:
     if not re.fullmatch("[0-9]{1,15}", text) or int(text) < least:
         raise EncoderError(f"{kind}: {option} is {text!r}; it must be a whole number from {least}")
     return int(text)
+
+
+def number(kind: str, option: str, text: str, least: float = 0.0) -> float:
+    """Read an option that is a finite number."""
+    with suppress(ValueError):
+        if least <= float(text) < float("inf"):
+            return float(text)
+    raise EncoderError(f"{kind}: {option} is {text!r}; it must be a number from {least:g}")
 
 
 @contextmanager

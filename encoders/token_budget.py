@@ -25,9 +25,6 @@ class TokenBudget:
         self._set_aside = 0
         self._lock = threading.Lock()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TokenBudget, (self.most,)
-
     def set_aside(self, tokens: int) -> bool:
         """Set tokens aside for one request; False if answers under way must be waited for, a BudgetError if there are none."""
         with self._lock:

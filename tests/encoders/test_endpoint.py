@@ -9,7 +9,6 @@ import hashlib
 import http.server
 import json
 import os
-import pickle
 import random
 import re
 import signal
@@ -18,14 +17,15 @@ import ssl
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
+import httpx
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -104,7 +104,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def load(self, options: str = "") -> EndpointEncoder:
         port = self.server_address[1]
-        encoder = load_encoder(f"endpoint:http://127.0.0.1:{port}/v1#tiny,backoff=0.01{options}")
+        encoder = load_encoder(f"endpoint:http://127.0.0.1:{port}/v1#tiny{options}")
         assert isinstance(encoder, EndpointEncoder)
         return encoder
 
@@ -173,6 +173,7 @@ def cut_off(handler: Handler, body: dict[str, Any]) -> None:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(endpoint, "_FIRST_PAUSE", 0.01)
     running = Server()
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
@@ -237,7 +238,7 @@ def test_dimensions_are_asked_for_and_checked(server: Server) -> None:
     assert server.load(",dimensions=3").encode(["a"]).shape == (1, 3)
     assert server.requests[-1][2]["dimensions"] == 3
     server.answer = changed(lambda payload: payload["data"][0].update(embedding=[1.0] * 5))
-    with pytest.raises(EncoderError, match="width 5, but 3 asked for by dimensions"):
+    with pytest.raises(EncoderError, match="vectors of 5 numbers, but dimensions=3 were asked for"):
         server.load(",dimensions=3").encode(["a"])
 
 
@@ -328,7 +329,7 @@ def test_a_server_that_is_not_there_is_named(server: Server) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
-        encoder = load_encoder(f"endpoint:http://127.0.0.1:{port}#m,retries=1,backoff=0")
+        encoder = load_encoder(f"endpoint:http://127.0.0.1:{port}#m,retries=1")
         with pytest.raises(EncoderError, match=f"http://127.0.0.1:{port}/v1/embeddings, model 'm': the connection failed"):
             encoder.encode(["a"])
 
@@ -344,21 +345,28 @@ def test_failures_that_will_not_pass_are_not_asked_again(server: Server, code: i
         assert (remedy in str(caught.value)) == (remedies.get(code, "none") in remedy)
 
 
-def test_the_pause_that_the_server_names_is_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("named", "pause"),
+    [("17.5", 17.5), (" 2 ", 2.0), ("60", 60.0), ("", 0.01), ("0", 0.01), ("-1", 0.01), ("1.2.3", 0.01), (".", 0.01)],
+)
+def test_the_pause_that_the_server_names_is_kept(
+    server: Server, monkeypatch: pytest.MonkeyPatch, named: str, pause: float
+) -> None:
     pauses: list[float] = []
 
     async def recorded(seconds: float) -> None:
         pauses.append(seconds)
 
     monkeypatch.setattr(endpoint, "asyncio", SimpleNamespace(**(vars(asyncio) | {"sleep": recorded})))
-    server.script = [status(429, Retry_After="17.5")]
+    monkeypatch.setattr(random, "uniform", lambda low, high: high)
+    server.script = [status(429, Retry_After=named)]
     server.load().encode(["a"])
-    assert pauses == [17.5]
+    assert pauses == [pause]
 
 
 def test_a_pause_beyond_what_the_user_allows_is_an_error_at_once(server: Server) -> None:
     server.answer = status(429, "quota", Retry_After="3600")
-    with pytest.raises(EncoderError, match="asks to wait 3600 s, more than max_wait=60"):
+    with pytest.raises(EncoderError, match="asks to wait 3600 s, more than timeout=60; given up after 1 request"):
         server.load().encode(["a"])
     assert len(server.requests) == 1
 
@@ -367,25 +375,24 @@ def test_after_one_failure_for_good_the_other_workers_stop(server: Server) -> No
     # Workers that went on would wait for longer than any test may take.
     server.script = [after_requests(3, status(503, Retry_After="7200"))] * 2 + [status(400, "bad batch")]
     with pytest.raises(EncoderError, match="bad batch"):
-        server.load(",batch_size=1,concurrency=3,max_wait=9000").encode([str(i) for i in range(50)])
+        server.load(",batch_size=1,concurrency=3,timeout=9000").encode([str(i) for i in range(50)])
     assert len(server.requests) == 3
 
 
 @pytest.mark.parametrize("ticks", range(4))
-def test_a_worker_that_is_stopped_while_its_answer_comes_in_stops(
-    server: Server, monkeypatch: pytest.MonkeyPatch, ticks: int
-) -> None:
-    encoder = server.load(",max_wait=9000")
+def test_a_worker_that_is_stopped_while_its_answer_comes_in_stops(server: Server, ticks: int) -> None:
+    encoder = server.load(",timeout=9000")
 
     async def stopped() -> bool:
         came = asyncio.get_running_loop().create_future()
 
-        async def request(*_: object) -> bytes:
+        @asynccontextmanager
+        async def stream(*_: object, **__: object) -> AsyncIterator[Any]:
             await came
-            raise endpoint._FailedRequestError("busy", 7200.0)
+            yield httpx.Response(503, headers={"Retry-After": "7200"}, stream=httpx.ByteStream(b"busy"))
 
-        monkeypatch.setattr(encoder, "_request", request)
-        worker = asyncio.create_task(encoder._embed(None, ["a"]))  # type: ignore[arg-type]
+        client: Any = SimpleNamespace(stream=stream)
+        worker = asyncio.create_task(encoder._embed(client, asyncio.Semaphore(1), ["a"]))
         await asyncio.sleep(0.01)
         came.set_result(None)
         for _ in range(ticks):
@@ -408,15 +415,6 @@ def test_items_without_index_are_taken_in_order(server: Server) -> None:
     assert np.array_equal(server.load().encode(["a", "b"]), np.stack([expected("a"), expected("b")]))
 
 
-def test_base64_answers_are_read(server: Server) -> None:
-    def encoded(payload: dict[str, Any]) -> None:
-        for item in payload["data"]:
-            item["embedding"] = base64.b64encode(np.array(item["embedding"], dtype="<f4").tobytes()).decode()
-
-    server.answer = changed(encoded)
-    assert np.array_equal(server.load().encode(["a", "b"]), np.stack([expected("a"), expected("b")]))
-
-
 @dataclass(frozen=True)
 class Fault:
     change: Callable[[dict[str, Any]], Any]
@@ -428,30 +426,44 @@ def embedding(value: Any) -> Callable[[dict[str, Any]], None]:
     return lambda payload: payload["data"][1].update(embedding=value)
 
 
+def hidden(payload: dict[str, Any]) -> None:
+    """Two items of the same place, one of which does not say so."""
+    payload["data"][0]["index"] = 1
+    del payload["data"][1]["index"]
+
+
+NO_NUMBERS = "the vectors are not lists of numbers, all of one length"
 FAULTS = [
     Fault(lambda payload: payload["data"].pop() and None, "1 vectors for 2 texts", "short"),
     Fault(lambda payload: payload["data"].append(payload["data"][0]), "3 vectors for 2 texts", "long"),
     Fault(lambda _: b"<html>welcome</html>", r"the answer \(20 bytes\) is not JSON", "html"),
     Fault(lambda _: b"", r"the answer \(0 bytes\) is not JSON", "nothing"),
     Fault(lambda _: b"[" * 100_000, "is not JSON", "deep"),
-    Fault(lambda _: {"embeddings": []}, "no list 'data'", "other-keys"),
-    Fault(lambda _: [1, 2], "no list 'data'", "list"),
-    Fault(lambda _: {"data": [1, 2]}, "no list 'data'", "numbers"),
-    Fault(lambda payload: payload["data"][1].update(index=0), "once each", "index-twice"),
+    Fault(lambda _: {"embeddings": []}, "with a list 'data'", "other-keys"),
+    Fault(lambda _: [1, 2], "with a list 'data'", "list"),
+    Fault(lambda _: {"data": [1, 2]}, "with a list 'data'", "numbers"),
+    Fault(
+        lambda payload: payload["data"][1].update(index=0), "2 vectors for 2 texts, whose 'index' must be 0 to 1 once", "twice"
+    ),
     Fault(lambda payload: payload["data"][1].update(index=7), "once each", "index-beyond"),
     Fault(lambda payload: payload["data"][1].update(index="1"), "once each", "index-text"),
-    Fault(lambda payload: payload["data"][1].pop("index") and None, "once each", "index-once"),
+    Fault(lambda payload: payload["data"][0].update(index=[]), "with a list 'data'", "index-list"),
+    Fault(hidden, "2 vectors for 2 texts, whose", "index-hidden"),
     Fault(embedding([float("nan")] * WIDTH), "NaN or infinity in 1 of 2 rows", "nan"),
     Fault(embedding([1e300] * WIDTH), "NaN or infinity", "beyond-float32"),
-    Fault(embedding([10**400] * WIDTH), "text 1 is neither a list of numbers nor base64", "beyond-float64"),
-    Fault(embedding([1.0] * (WIDTH - 1)), "vector of text 1 has width 5, but 6 numbers came first", "narrow"),
-    Fault(embedding([]), "vector of text 1 has width 0, but 6 numbers came first", "empty"),
-    Fault(embedding([None] * WIDTH), "text 1 is neither a list of numbers nor base64", "null"),
-    Fault(embedding([True] * WIDTH), "text 1 is neither a list of numbers nor base64", "true"),
-    Fault(embedding({"0": 1.0}), "text 1 is neither a list of numbers nor base64", "object"),
-    Fault(embedding([[1.0] * WIDTH]), "text 1 is neither a list of numbers nor base64", "nested"),
-    Fault(embedding("not base64!"), "text 1 is neither a list of numbers nor base64", "text"),
-    Fault(embedding("AAAA"), "text 1 is neither a list of numbers nor base64", "three-bytes"),
+    Fault(embedding([10**400] * WIDTH), NO_NUMBERS, "beyond-float64"),
+    Fault(embedding([1.0] * (WIDTH - 1)), NO_NUMBERS, "narrow"),
+    Fault(embedding([]), NO_NUMBERS, "empty"),
+    Fault(
+        lambda payload: [item.update(embedding=[]) for item in payload["data"]] and None, r"returned shape \(2, 0\)", "no-width"
+    ),
+    Fault(embedding([None] * WIDTH), NO_NUMBERS, "null"),
+    Fault(embedding([True] * WIDTH), NO_NUMBERS, "true"),
+    Fault(embedding(["1"] * WIDTH), NO_NUMBERS, "digits"),
+    Fault(embedding({"0": 1.0}), NO_NUMBERS, "object"),
+    Fault(embedding(1.0), NO_NUMBERS, "number"),
+    Fault(embedding([[1.0] * WIDTH]), NO_NUMBERS, "nested"),
+    Fault(embedding("AAAAAA=="), NO_NUMBERS, "text"),
 ]
 
 
@@ -463,15 +475,14 @@ def test_wrong_answers_are_refused_and_not_asked_again(server: Server, fault: Fa
     assert len(server.requests) == 1
 
 
-def test_the_width_may_not_change_between_batches_or_calls(server: Server) -> None:
-    encoder = server.load(",batch_size=1")
-    encoder.encode(["a"])
-    server.answer = changed(lambda payload: payload["data"][0].update(embedding=[1.0, 2.0]))
-    with pytest.raises(EncoderError, match="width 2, but 6 numbers came first"):
-        encoder.encode(["b"])
-    server.answer = changed(lambda payload: payload["data"][0].update(embedding=[]))
-    with pytest.raises(EncoderError, match="the vector of text 0 has width 0"):
-        server.load().encode(["c"])
+def test_the_width_may_not_change_between_requests_or_batches(server: Server) -> None:
+    narrow = changed(lambda payload: payload["data"][0].update(embedding=[1.0, 2.0]))
+    server.script = [good, narrow]
+    with pytest.raises(EncoderError, match=NO_NUMBERS):
+        server.load(",batch_size=1").encode(["a", "b"])
+    server.script += [good, narrow]
+    with pytest.raises(EncoderError, match="RQE, batch 1: the encoder returned width 2, but 6 in an earlier batch"):
+        list(encode_batches(server.load(), ["c", "d"], 1, "RQE"))
 
 
 def test_the_key_is_sent_and_shown_nowhere(
@@ -482,7 +493,7 @@ def test_the_key_is_sent_and_shown_nowhere(
     encoder = server.load(",key_env=TINY_KEY")
     encoder.encode(["a"])
     assert server.requests[-1][1]["Authorization"] == f"Bearer {KEY}"
-    shown = [repr(encoder), str(encoder), encoder.identity, encoder.name, repr(vars(encoder)), str(pickle.dumps(encoder))]
+    shown = [repr(encoder), str(encoder), encoder.identity, encoder.name, repr(vars(encoder))]
     # Servers do repeat the key that they refuse, also where an error message is cut.
     server.answer = status(401, f"{'x' * 270} wrong key {KEY}")
     with pytest.raises(EncoderError, match="with the key of TINY_KEY") as refused:
@@ -681,7 +692,7 @@ def test_a_proxy_is_not_asked_for_this_machine(server: Server, monkeypatch: pyte
     assert np.array_equal(server.load().encode(["a"])[0], expected("a"))
 
 
-def test_a_certificate_that_nobody_vouches_for_ends_it_at_once(
+def test_a_server_whose_certificate_nobody_vouches_for_is_not_sent_a_request(
     server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -691,8 +702,8 @@ def test_a_certificate_that_nobody_vouches_for_ends_it_at_once(
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    encoder = load_encoder(f"endpoint:https://127.0.0.1:{server.server_address[1]}/v1#tiny")
-    with pytest.raises(EncoderError, match="the server's certificate is not trusted"):
+    encoder = load_encoder(f"endpoint:https://127.0.0.1:{server.server_address[1]}/v1#tiny,retries=1")
+    with pytest.raises(EncoderError, match=r"the connection failed \(ConnectError: .*certificate verify failed"):
         encoder.encode(["a"])
     assert not server.requests
 
@@ -717,9 +728,10 @@ def test_without_a_key_none_is_sent_and_a_refusal_says_so(server: Server, monkey
 
 def test_the_default_key_does_not_go_in_the_clear_to_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    assert EndpointEncoder("http://other.example/v1#m")._key() == ""
-    assert EndpointEncoder("https://other.example/v1#m")._key() == KEY
-    assert EndpointEncoder("http://other.example/v1#m", key_env="OPENAI_API_KEY")._key() == KEY
+    assert EndpointEncoder("http://other.example/v1#m")._key_variable == ""
+    assert EndpointEncoder("https://other.example/v1#m")._key_variable == "OPENAI_API_KEY"
+    assert EndpointEncoder("http://localhost/v1#m")._key_variable == "OPENAI_API_KEY"
+    assert EndpointEncoder("http://other.example/v1#m", key_env="OPENAI_API_KEY")._key_variable == "OPENAI_API_KEY"
 
 
 def test_a_key_that_is_absent_or_no_header_is_refused_without_showing_it(
@@ -749,13 +761,14 @@ def test_addresses(address: str, posted: str) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "message"),
-    [("", "is not an address"), ("localhost:8000#m", "is not an address"), ("ftp://h/v1#m", "is not an address"),
-     ("file:///etc/passwd#m", "is not an address"), ("http://h/v1", "needs the model's name"), ("http://h/v1#", "needs"),
-     ("http://h:notaport/v1#m", "cannot be read"), ("http://[::1/v1#m", "cannot be read"),
-     (f"http://me:{KEY}@h/v1#m", "a user name, a password"), (f"http://h/v1?key={KEY}#m", "or a query"),
+    [("", "'' is not http:"), ("localhost:8000#m", "'localhost:8000' is not http:"), ("ftp://h/v1#m", "'ftp://h/v1' is not"),
+     ("file:///etc/passwd#m", "is not http:"), ("http:///v1#m", "is not http:"), ("http://h/v1", "needs the model's name"),
+     ("http://h/v1#", "needs the"), ("http://h:notaport/v1#m", "is not http:"), ("http://[::1/v1#m", "is not http:"),
+     (f"http://me:{KEY}@h/v1#m", "the address is not http:.* a password"), (f"http://h/v1?key={KEY}#m", "or a query, which"),
      ("http://h#m,batch_size=0", "batch_size is '0'"), ("http://h#m,concurrency=two", "concurrency is 'two'"),
-     ("http://h#m,timeout=0", "timeout is '0'"), ("http://h#m,retries=-1", "retries is '-1'"),
-     ("http://h#m,dimensions=1.5", "dimensions is '1.5'"), ("http://h#m,max_wait=nan", "max_wait is 'nan'"),
+     ("http://h#m,timeout=0", "timeout is '0'; it must be a number from 0.001"), ("http://h#m,retries=-1", "retries is '-1'"),
+     ("http://h#m,dimensions=1.5", "dimensions is '1.5'"), ("http://h#m,timeout=nan", "timeout is 'nan'"),
+     ("http://h#m,timeout=inf", "timeout is 'inf'"), ("http://h#m,timeout=soon", "timeout is 'soon'"),
      ("http://h#m,speed=9", "no option 'speed'")],
 )  # fmt: skip
 def test_wrong_specifications_are_refused_without_showing_secrets(spec: str, message: str) -> None:
@@ -773,7 +786,7 @@ OPTIONS = st.fixed_dictionaries({
 })  # fmt: skip
 HARMLESS = st.fixed_dictionaries({}, optional={
     "batch_size": st.just("7"), "concurrency": st.just("2"), "timeout": st.just("3"), "retries": st.just("1"),
-    "backoff": st.just("0"), "max_wait": st.just("5"), "key_env": st.just("PATH"),
+    "max_tokens": st.just("9"), "key_env": st.just("PATH"),
 })  # fmt: skip
 
 
@@ -790,27 +803,15 @@ def test_identity_changes_with_what_changes_a_vector_and_only_then(
     assert (identity(one, limits) == identity(other, other_limits)) == (one == other)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("2", 2), (" 0.25", 0.25), ("", None), ("soon", None), ("-1", None)])
-def test_retry_after_is_a_number_of_seconds(text: str, seconds: float | None) -> None:
-    assert endpoint._asked_pause(text) == seconds
-
-
-def test_retry_after_may_be_a_date(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "time", SimpleNamespace(time=lambda: 1_700_000_000.0))
-    assert endpoint._asked_pause(formatdate(1_700_000_020, usegmt=True)) == 20
-    assert endpoint._asked_pause(formatdate(1_699_999_980, usegmt=True)) == 0
-
-
-def test_by_default_requests_are_bounded_as_the_documentation_says(server: Server) -> None:
-    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+def test_by_default_requests_are_bounded_as_the_documentation_says() -> None:
+    assert endpoint._FIRST_PAUSE == 0.5
+    url = "http://127.0.0.1:9/v1"
     encoder = EndpointEncoder(f"{url}#m")
-    sizes, times = (encoder._batch_size, encoder._concurrency), (encoder._timeout, encoder._backoff, encoder._longest_pause)
-    assert (*sizes, encoder._retries) == (32, 4, 5)
-    assert times == (60.0, 0.5, 60.0)
+    assert (encoder._batch_size, encoder._concurrency, encoder._timeout, encoder._retries) == (32, 4, 60.0, 5)
     assert encoder.token_budget.most is None
     for option, least in (
         ("batch_size", "1"), ("concurrency", "1"), ("retries", "0"), ("dimensions", "1"), ("max_tokens", "1"),
-        ("timeout", "0.001"), ("backoff", "0"), ("max_wait", "0"),
+        ("timeout", "0.001"),
     ):  # fmt: skip
         assert load_encoder(f"endpoint:{url}#m,{option}={least}").name == "m"
         with pytest.raises(EncoderError, match=f"{option} is"):
@@ -849,11 +850,11 @@ def test_a_budget_counts_what_is_set_aside_used_and_lost() -> None:
     unbounded.count((1 << 53) - 1, "s")
     unbounded.count(0, "s")
     assert unbounded.used == (1 << 53) - 1
-    assert pickle.loads(pickle.dumps(own)).most == 8
 
 
 def test_pauses_double_up_to_the_longest(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.script = [status(503)] * 4
+    monkeypatch.setattr(endpoint, "_FIRST_PAUSE", 0.5)
     drawn, pauses, sleep = [], [], asyncio.sleep
 
     def uniform(low: float, high: float) -> float:
@@ -867,6 +868,6 @@ def test_pauses_double_up_to_the_longest(server: Server, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(random, "uniform", uniform)
     monkeypatch.setattr(asyncio, "sleep", asleep)
-    assert len(server.load(",max_wait=0.05").encode(["a"])) == 1
+    assert len(server.load(",timeout=3").encode(["a"])) == 1
     assert drawn == [(0.5, 1.0)] * 4
-    assert pauses == pytest.approx([0.01, 0.02, 0.04, 0.05])
+    assert pauses == [0.5, 1.0, 2.0, 3.0]

@@ -164,8 +164,14 @@ def _elmo(folder: Path) -> Any:
 
 
 def _answer(folder: Path) -> Any:
-    encoder = EndpointEncoder("http://127.0.0.1:9/v1#m")
-    return encoder._vectors((folder / "answer.json").read_bytes(), 2).shape
+    encoder: Any = EndpointEncoder("http://127.0.0.1:9/v1#m")
+    body = (folder / "answer.json").read_bytes()
+
+    async def answered(batches: list[list[str]]) -> list[Any]:
+        return [encoder._vectors(body, len(batch)) for batch in batches]
+
+    encoder._embed_all = answered
+    return encoder.encode(["a", "b"]).shape
 
 
 def _whole(kind: str) -> Any:
@@ -238,7 +244,7 @@ MODEL_READERS: Final = (
         "answer of a server",
         {
             "answer.json": as_json({
-                "data": [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": "AACAPwAAAEA="}],
+                "data": [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [3, 4.0]}],
                 "usage": {"total_tokens": 3},
             })
         },
