@@ -245,7 +245,7 @@ def test_headers_that_lie(write: Write) -> None:
         ("digits.txt", r"digits\.txt:1: expected a word"),  # 7
         ("wide.bin", r"wide\.bin:1: its first line promises vectors of 999999999 numbers"),  # 8
         ("many.vec", r"promises 9 words, it holds 1"),
-        ("short.bin", r"short\.bin: ends or loses its way at word 2 of the 3"),
+        ("short.bin", r"short\.bin: ends, or loses its way, at word 2 of the 3"),
         ("narrow.vec", r"narrow\.vec:1: promises 3 numbers a word, but the lines after it hold 2"),
     ):
         with pytest.raises(EncoderError, match=complaint):
@@ -255,7 +255,7 @@ def test_headers_that_lie(write: Write) -> None:
 def test_vector_lines_without_an_end(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     from medsenteval.encoders.static import vector_formats
 
-    monkeypatch.setattr(vector_formats, "_BYTES_A_BLOCK", 64)
+    monkeypatch.setattr(vector_formats, "_LONGEST_LINE", 64)
     folder = write(
         {"a.txt": "heart 1 2\nlung 3 4\n" + "x" * 200, "b.txt": "".join(f"w{i} {i} {i}\n" for i in range(50)) + "last 1 2"}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import re
 import warnings
 import zipfile
@@ -10,8 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice, takewhile
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO, Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +36,12 @@ _MOST_DIMENSIONS: Final = 1_000_000
 _MOST_DIGITS: Final = 18
 _MARK: Final = b"\xef\xbb\xbf"  # the byte order mark that some editors put before UTF-8
 _NUMBER: Final = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?:nan|inf)", re.IGNORECASE)
-_BYTES_A_BLOCK: Final = 1 << 21
+_LONGEST_LINE: Final = 1 << 21
 _EXPECTED: Final = "expected lines 'word number number ...', or a word2vec binary file with its header"
 #: How files begin that people offer by mistake, and what to do instead.
 _OTHER_KINDS: Final = (
     (b"\xba\x16\x4f\x2f", "a fastText .bin model; load it with fasttext:PATH"),
     (b"\x80", "a Python pickle (perhaps gensim's own format), which can run code; save it with save_word2vec_format"),
-    (b"\x93NUMPY", "a NumPy array, which holds no words"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"BZh", "bzip2-compressed; unpack it, or use .gz or .zip"),
-    (b"\xfd7zXZ", "xz-compressed; unpack it, or use .gz or .zip"),
 )
 
 
@@ -93,7 +92,10 @@ def read_vectors(path: Path, options: FileOptions) -> Iterator[Block]:
 
 @contextmanager
 def _opened(path: Path, member: str) -> Iterator[IO[bytes]]:
-    """Open a file, unpacking .gz and .zip as it is read; which it is, its first bytes tell."""
+    """Open a file, unpacking .gz and .zip as it is read; which it is, its first bytes tell.
+
+    What is unpacked is read through a buffer, as small reads are slow without.
+    """
     with open(path, "rb") as plain:
         beginning = plain.read(4)
         plain.seek(0)
@@ -101,7 +103,7 @@ def _opened(path: Path, member: str) -> Iterator[IO[bytes]]:
             raise EncoderError(f"{path} is not a .zip, so it has no member {member!r}")
         if beginning[:2] == b"\x1f\x8b":
             with gzip.open(plain) as unpacked:
-                yield cast(IO[bytes], unpacked)
+                yield io.BufferedReader(cast(Any, unpacked))
         elif beginning == b"PK\3\4":
             with zipfile.ZipFile(plain) as archive:
                 names = [info.filename for info in archive.infolist() if not info.is_dir()]
@@ -109,7 +111,7 @@ def _opened(path: Path, member: str) -> Iterator[IO[bytes]]:
                     wanted = f"has no member {member!r}" if member else f"holds {len(names)} files; choose one with member=NAME"
                     raise EncoderError(f"{path} {wanted}: {', '.join(names[:20])}")
                 with archive.open(member or names[0]) as unpacked:
-                    yield unpacked
+                    yield io.BufferedReader(cast(Any, unpacked))
         else:
             yield plain
 
@@ -123,21 +125,31 @@ def _is_binary(head: bytes) -> bool:
 
 def _header(line: bytes) -> tuple[int, int] | None:
     fields = line.split()
-    if len(fields) == 2 and all(field.isdigit() and len(field) <= _MOST_DIGITS for field in fields):
-        return int(fields[0]), int(fields[1])
-    return None
+    is_header = len(fields) == 2 and all(field.isdigit() and len(field) <= _MOST_DIGITS for field in fields)
+    return (int(fields[0]), int(fields[1])) if is_header else None
 
 
 def _read_text(path: Path, stream: IO[bytes], header: tuple[int, int] | None) -> Iterator[Block]:
     """Read the lines after a header, if there is one."""
     count = dimension = 0
-    for number, lines in _line_blocks(path, stream, 2 if header else 1):
+    number = 2 if header else 1
+    content = _lines(path, stream, number)
+    while lines := list(islice(content, _LINES_A_BLOCK)):
         dimension = dimension or _measured(path, lines, header)
         words, vectors = _parse(path, lines, number, dimension)
-        count += len(words)
+        number, count = number + len(lines), count + len(words)
         yield words, vectors
     if header and count != header[0]:
         raise EncoderError(f"{path}: its first line promises {header[0]} words, it holds {count}; is the download complete?")
+
+
+def _lines(path: Path, stream: IO[bytes], number: int) -> Iterator[bytes]:
+    """Yield the lines, the first of which has this number; one without an end is refused before it fills the memory."""
+    while line := stream.readline(_LONGEST_LINE):
+        if len(line) >= _LONGEST_LINE:
+            raise EncoderError(f"{path}:{number}: a line of more than {_LONGEST_LINE:,} bytes; {_EXPECTED}")
+        yield line
+        number += 1
 
 
 def _measured(path: Path, lines: list[bytes], header: tuple[int, int] | None) -> int:
@@ -160,20 +172,6 @@ def _measured(path: Path, lines: list[bytes], header: tuple[int, int] | None) ->
 def _n_numbers(fields: list[bytes]) -> int:
     """Return how many numbers stand at the end of a line; its first field is the word, whatever it looks like."""
     return next((n for n, field in enumerate(fields[:0:-1]) if not _NUMBER.fullmatch(field)), len(fields) - 1)
-
-
-def _line_blocks(path: Path, stream: IO[bytes], number: int) -> Iterator[tuple[int, list[bytes]]]:
-    """Yield whole lines, about as many bytes of them at a time, and the first one's number; one without an end is refused."""
-    held = b""
-    while block := stream.read(_BYTES_A_BLOCK):
-        *lines, held = (held + block).split(b"\n")
-        if lines:
-            yield number, lines
-        number += len(lines)
-        if len(held) >= _BYTES_A_BLOCK:
-            raise EncoderError(f"{path}:{number}: a line of more than {_BYTES_A_BLOCK:,} bytes; {_EXPECTED}")
-    if held:
-        yield number, [held]
 
 
 def _parse(path: Path, lines: list[bytes], number: int, dimension: int) -> Block:
@@ -218,29 +216,22 @@ def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: 
     if not 0 < dimension <= _MOST_DIMENSIONS:
         raise EncoderError(f"{path}:1: its first line promises vectors of {dimension} numbers; {_EXPECTED}")
     size = 4 * dimension
-    held, at = b"", 0
-    words: list[bytes] = []
-    rows: list[bytes] = []
-    for number in range(1, count + 1):
-        start = held.find(b" ", at, at + _MAX_WORD_BYTES) + 1
-        if not start or start + size > len(held):
-            held, at = held[at:] + stream.read(max(1 << 22, 2 * size)), 0
-            start = held.find(b" ", 0, _MAX_WORD_BYTES) + 1
-        if not start or start + size > len(held):
-            where = "within the vector of" if start else "or loses its way at"
-            raise EncoderError(f"{path}: ends {where} word {number} of the {count} it promises")
-        words.append(held[at : start - 1].lstrip(b"\n"))
-        rows.append(held[start : start + size])
-        at = start + size
-        if len(words) == _LINES_A_BLOCK or number == count:
-            vectors = np.frombuffer(b"".join(rows), dtype="<f4").reshape(len(rows), dimension).astype(np.float32)
-            finite = np.isfinite(vectors).all(axis=1)
-            if not finite.all():
-                bad = number - len(words) + int(np.argmin(finite)) + 1
-                raise EncoderError(f"{path}: the vector of word {bad} is not finite; is the dimension really {dimension}?")
-            yield words, vectors
-            words, rows = [], []
-    if held[at:].strip() or stream.read(1 << 16).strip():
+    for first in range(1, count + 1, _LINES_A_BLOCK):
+        words: list[bytes] = []
+        rows: list[bytes] = []
+        for number in range(first, min(first + _LINES_A_BLOCK, count + 1)):
+            letters = islice(iter(partial(stream.read, 1), b""), _MAX_WORD_BYTES)
+            words.append(b"".join(takewhile(b" ".__ne__, letters)).lstrip(b"\n"))
+            rows.append(stream.read(size))
+            if len(rows[-1]) < size or len(words[-1]) >= _MAX_WORD_BYTES:
+                raise EncoderError(f"{path}: ends, or loses its way, at word {number} of the {count} it promises")
+        vectors = np.frombuffer(b"".join(rows), dtype="<f4").reshape(len(rows), dimension).astype(np.float32)
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            bad = first + int(np.argmin(finite))
+            raise EncoderError(f"{path}: the vector of word {bad} is not finite; is the dimension really {dimension}?")
+        yield words, vectors
+    if stream.read(1 << 16).strip():
         told = f"promises {count} words of {dimension} numbers, but more bytes follow them"
         raise EncoderError(f"{path}:1: {told}; is this first line right?")
 

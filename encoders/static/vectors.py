@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
-from medsenteval.embedding.pooling import common_directions, pool_rows, sif_weights, without_directions, zipf_probabilities
-from medsenteval.encoders.model_files import check_choices
+from medsenteval.embedding.pooling import pool_rows
+from medsenteval.encoders.model_files import check_choices, number
 from medsenteval.encoders.static.converted_vectors import content_digest, numbered, open_vectors
 from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, look_up, tokenise
 from medsenteval.encoders.static.vector_formats import FileOptions, read_counts
 from medsenteval.errors import EncoderError
 
 POOLINGS: Final = ("mean", "max", "sif", "unit-mean")
-#: Texts that SIF's components are fitted to at once.
+#: Texts that SIF's component is fitted to at once.
 _TEXTS_A_SLICE: Final = 16384
 
 
@@ -40,10 +40,7 @@ class StaticEncoder(ABC):
         self, kind: str, row_of: Mapping[str, int], *, case: str, tokenizer: str, pooling: str, poolings: Sequence[str]
     ) -> None:
         check_choices(kind, case=(case, CASES), tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, poolings))
-        self._case = case
-        self._tokenizer = tokenizer
-        self._pooling = pooling
-        self._row_of = row_of
+        self._case, self._tokenizer, self._pooling, self._row_of = case, tokenizer, pooling, row_of
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row a text; a text without known words gets the zero vector, an empty one stands for a full stop."""
@@ -80,9 +77,9 @@ class StaticEncoder(ABC):
 class WordVectorEncoder(StaticEncoder):
     """Looks words up in a table; the encoder of GloVe, word2vec, fastText .vec, gensim's KeyedVectors and plain dicts.
 
-    With pooling "sif" a word weighs a / (a + p), p from ``frequencies`` (how often words occur; a word's lower-case form counts
-    where the word itself is not listed) or else from the table's order by Zipf's law, and ``prepare`` fits the common
-    components, which ``encode`` then removes; before that nothing is removed.
+    With pooling "sif", smooth inverse frequency (Arora, Liang and Ma, 2017), a word weighs a / (a + p), p from ``frequencies``
+    (how often words occur; a word's lower-case form counts where the word itself is not listed) or else from the table's order
+    by Zipf's law, and ``prepare`` fits the common component, which ``encode`` then removes; before that nothing is removed.
     Pooling "unit-mean" brings every word to length 1 before the mean, as evaluations of analogies do.
     """
 
@@ -94,23 +91,16 @@ class WordVectorEncoder(StaticEncoder):
         source: str,
         frequencies: Mapping[str, float] | None = None,
         sif_a: float = 1e-3,
-        sif_components: int = 1,
         *,
         case: str = "exact-then-lower",
         tokenizer: str = "words",
         pooling: str = "mean",
     ) -> None:
         super().__init__("vectors", row_of, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
-        if not 0 < sif_a < float("inf") or not 0 <= sif_components <= matrix.shape[1]:
-            expected = f"expected a positive number, and at most the dimension {matrix.shape[1]}"
-            raise EncoderError(f"vectors: sif_a is {sif_a} and sif_components {sif_components}; {expected}")
-        self.name = name
-        self.dimension = int(matrix.shape[1])
-        self._source = source
-        self._matrix = matrix
-        self._frequencies = frequencies
-        self._sif_a, self._sif_components = sif_a, sif_components
-        self._directions = np.zeros((0, matrix.shape[1]), dtype=np.float32)
+        self.name, self.dimension = name, int(matrix.shape[1])
+        self._source, self._matrix = source, matrix
+        self._frequencies, self._sif_a = frequencies, sif_a
+        self._common = np.zeros(self.dimension, dtype=np.float32)
 
     @property
     def vocabulary(self) -> Mapping[str, int]:
@@ -124,25 +114,28 @@ class WordVectorEncoder(StaticEncoder):
         if self._pooling == "sif":
             listed = repr(sorted((self._frequencies or {}).items())).encode("utf-8", "surrogatepass")
             probabilities = hashlib.sha256(listed).hexdigest()[:16] if self._frequencies else "zipf"
-            named += f"-{self._sif_a:g}-{probabilities}-{self._sif_components}"
+            named += f"-{self._sif_a:g}-{probabilities}-1"  # one component is removed
         return named
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Fit SIF's common components to a task's texts, each counted as often as it occurs; other poolings need nothing."""
-        if self._pooling != "sif" or not self._sif_components or not texts:
+        """Fit SIF's common component, the first right singular vector of a task's texts; other poolings need nothing."""
+        if self._pooling != "sif" or not texts:
             return
         counted = sorted(Counter(texts).items())  # sorted, so that the order of the texts changes no digit
-        moments = np.zeros((self._matrix.shape[1],) * 2)
+        moments = np.zeros((self.dimension, self.dimension))
         for begin in range(0, len(counted), _TEXTS_A_SLICE):
             part = counted[begin : begin + _TEXTS_A_SLICE]
             vectors = super().encode([text for text, _ in part]).astype(np.float64)
             vectors *= np.sqrt([count for _, count in part])[:, None]
             moments += vectors.T @ vectors
-        self._directions = common_directions(moments, self._sif_components)
+        self._common = np.linalg.eigh(moments)[1][:, -1].astype(np.float32)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         averages = super().encode(texts)
-        return without_directions(averages, self._directions) if self._pooling == "sif" else averages
+        if self._pooling == "sif":
+            # einsum and not @: BLAS may round a row otherwise in another batch.
+            averages -= np.einsum("nd,d->n", averages, self._common)[:, None] * self._common
+        return averages
 
     def _located(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         return self._matrix, look_up(words, self._row_of, self._case)
@@ -150,7 +143,7 @@ class WordVectorEncoder(StaticEncoder):
     def _weights(self, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32] | None:
         # For row -1, an unknown word, any weight will do: it is never used.
         if self._pooling == "sif":
-            return sif_weights(self._probabilities[rows], self._sif_a)
+            return np.asarray(self._sif_a / (self._sif_a + self._probabilities[rows]), dtype=np.float32)
         if self._pooling != "unit-mean":
             return None
         lengths = np.linalg.norm(matrix[rows].astype(np.float64), axis=1)
@@ -160,7 +153,8 @@ class WordVectorEncoder(StaticEncoder):
     def _probabilities(self) -> NDArray[np.float64]:
         """How probable the word of each row is."""
         if self._frequencies is None:
-            return zipf_probabilities(len(self._matrix))
+            ranks = np.arange(1, len(self._matrix) + 1)
+            return np.asarray(1.0 / (ranks * (1.0 / ranks).sum()))
         counts = self._frequencies
         found = [counts.get(word, counts.get(word.lower(), 0.0)) for word in self._row_of]
         probabilities = np.zeros(len(self._matrix))
@@ -175,7 +169,6 @@ def load(
     pooling: str = "mean",
     sif_a: str = "",
     sif_frequencies: str = "",
-    sif_components: str = "",
     member: str = "",
     layout: str = "",
     vocab: str = "",
@@ -187,16 +180,16 @@ def load(
     """
     if not argument:
         raise EncoderError("vectors needs a file: vectors:PATH of GloVe, word2vec or fastText .vec word vectors")
-    if pooling != "sif" and (sif_a or sif_frequencies or sif_components):
-        raise EncoderError(f"vectors: sif_a, sif_frequencies and sif_components need pooling=sif, not {pooling!r}")
+    if pooling != "sif" and (sif_a or sif_frequencies):
+        raise EncoderError(f"vectors: sif_a and sif_frequencies need pooling=sif, not {pooling!r}")
     if not layout and (vocab or rows):
         raise EncoderError("vectors: vocab and rows are for GloVe's own binary, named by layout=blocks or adjacent")
     path = Path(argument).expanduser()
     table = open_vectors(path, FileOptions(member, layout, vocab, rows or "word"))
     frequencies = read_frequencies(Path(sif_frequencies).expanduser()) if sif_frequencies else None
-    sif = _number("sif_a", sif_a or "0.001"), int(_number("sif_components", sif_components or "1"))
-    known = path.stem, table.row_of, table.matrix, table.sha256[:32], frequencies
-    return WordVectorEncoder(*known, *sif, case=case, tokenizer=tokenizer, pooling=pooling)
+    weight = number("vectors", "sif_a", sif_a or "0.001", least=1e-12)
+    known = path.stem, table.row_of, table.matrix, table.sha256[:32], frequencies, weight
+    return WordVectorEncoder(*known, case=case, tokenizer=tokenizer, pooling=pooling)
 
 
 def read_frequencies(path: Path) -> Mapping[str, float]:
@@ -209,13 +202,6 @@ def read_frequencies(path: Path) -> Mapping[str, float]:
             raise EncoderError(f"{path}: not UTF-8 text: {error.reason}; expected lines 'word count'") from error
         frequencies[text] = frequencies.get(text, 0.0) + float(count)
     return frequencies
-
-
-def _number(option: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError as error:
-        raise EncoderError(f"vectors: {option} is {value!r}; it must be a number") from error
 
 
 def from_table(name: str, words: Iterable[str], rows: Any) -> WordVectorEncoder:

@@ -1,4 +1,4 @@
-"""Ragged token vectors into one vector a sentence: mean (MOWE), maximum, and smooth inverse frequency (SIF)."""
+"""Ragged token vectors into one vector a sentence: mean (MOWE) and maximum."""
 
 from __future__ import annotations
 
@@ -89,29 +89,3 @@ def _sums(
     if len(sums) == len(parts):
         return sums
     return np.add.reduceat(sums, first_part, axis=0, dtype=np.float64).astype(np.float32)
-
-
-def zipf_probabilities(n_words: int) -> NDArray[np.float64]:
-    """Return the probability of words whose frequency falls with their rank in a table, as Zipf's law has it."""
-    ranks = np.arange(1, n_words + 1)
-    return np.asarray(1.0 / (ranks * (1.0 / ranks).sum()))
-
-
-def sif_weights(probabilities: NDArray[np.float64], a: float) -> NDArray[np.float32]:
-    """Return the weights a / (a + p) of smooth inverse frequency (Arora, Liang and Ma, 2017)."""
-    return (a / (a + probabilities)).astype(np.float32)
-
-
-def common_directions(second_moments: NDArray[np.float64], count: int) -> NDArray[np.float32]:
-    """Return the first right singular vectors of sentence vectors whose (not centred) X'X this is, one a row."""
-    _, directions = np.linalg.eigh(second_moments)
-    return np.ascontiguousarray(directions[:, ::-1][:, :count].T, dtype=np.float32)
-
-
-def without_directions(vectors: NDArray[np.float32], directions: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the vectors less their projections on orthonormal directions, each row by itself."""
-    projected = np.zeros_like(vectors)
-    for direction in directions:
-        # einsum and not @: BLAS may round a row otherwise in another batch.
-        projected += np.einsum("nd,d->n", vectors, direction)[:, None] * direction
-    return vectors - projected

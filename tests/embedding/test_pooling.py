@@ -1,4 +1,4 @@
-"""Pooling of token vectors and of table rows against plain loops; smooth inverse frequency against scikit-learn."""
+"""Pooling of token vectors and of table rows against plain loops."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenVectors
 from medsenteval.embedding import pooling
-from medsenteval.embedding.pooling import (
-    common_directions,
-    pool,
-    pool_rows,
-    sif_weights,
-    without_directions,
-    zipf_probabilities,
-)
+from medsenteval.embedding.pooling import pool, pool_rows
 from medsenteval.errors import SettingsError
 
 
@@ -108,24 +101,3 @@ def test_an_unknown_pooling_is_refused() -> None:
         pool(empty, "median")
     with pytest.raises(SettingsError, match="pooling is 'median'"):
         pool_rows(np.zeros((1, 2), np.float32), np.zeros(0, np.int32), np.zeros(1, np.int64), "median")
-
-
-def test_zipf_probabilities_sum_to_one_and_fall_with_rank() -> None:
-    probabilities = zipf_probabilities(50)
-    assert probabilities.sum() == pytest.approx(1)
-    assert probabilities[0] == pytest.approx(2 * probabilities[1]) == pytest.approx(50 * probabilities[49])
-    assert sif_weights(np.array([0.0, 0.001, 0.003]), 0.001).tolist() == pytest.approx([1, 0.5, 0.25])
-
-
-@pytest.mark.parametrize("count", [1, 2])
-def test_common_directions_are_those_of_truncated_svd(count: int) -> None:
-    from sklearn.decomposition import TruncatedSVD
-
-    rng = np.random.default_rng(0)
-    vectors = (rng.standard_normal((40, 6)) * [5, 3, 1, 1, 1, 1] + 1).astype(np.float32)
-    expected = TruncatedSVD(count, algorithm="arpack", random_state=0).fit(vectors).components_
-    directions = common_directions(vectors.astype(np.float64).T @ vectors.astype(np.float64), count)
-    assert np.abs(directions @ expected.T) == pytest.approx(np.eye(count), abs=1e-5)
-    removed = without_directions(vectors, directions)
-    assert removed == pytest.approx(vectors - vectors @ expected.T @ expected, abs=1e-4)
-    assert removed @ directions.T == pytest.approx(np.zeros((40, count)), abs=1e-4)
