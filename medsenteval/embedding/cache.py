@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,35 +85,16 @@ class _Block:
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """Where a store has some texts: for each one the number of its block, -1 for a missing one, and its row in the block."""
+    """Where a store has some texts: at which byte the row of each one begins, -1 for a missing one, and its token count."""
 
-    blocks: list[_Block]
-    block_of: NDArray[np.intp]
-    row_of: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, wanted: list[bytes], blocks: list[_Block]) -> Lookup:
-        """Find hashes among those of the blocks; of several with the same one, the first."""
-        where: dict[bytes, tuple[int, int]] = {}
-        for number, block in enumerate(blocks):
-            for row, each in enumerate(np.frombuffer(block.texts, f"V{_HASH_BYTES}").tolist()):
-                where.setdefault(each, (number, row))
-        places = np.array([where.get(each, (-1, -1)) for each in wanted], dtype=np.intp).reshape(-1, 2)
-        return cls(blocks, places[:, 0], places[:, 1])
-
-    @cached_property
-    def missing(self) -> NDArray[np.intp]:
-        """The places of the texts that are not there."""
-        return np.flatnonzero(self.block_of < 0)
-
-    @cached_property
-    def used(self) -> list[tuple[_Block, NDArray[np.intp]]]:
-        """The blocks that have some of the texts, each with the places of these."""
-        return [(self.blocks[n], np.flatnonzero(self.block_of == n)) for n in np.unique(self.block_of) if n >= 0]
+    at: NDArray[np.int64]
+    tokens: NDArray[np.uint32]
+    columns: int | None
 
     @property
-    def columns(self) -> int | None:
-        return next((block.columns for block, _ in self.used), None)
+    def missing(self) -> NDArray[np.intp]:
+        """The places of the texts that are not there."""
+        return np.flatnonzero(self.at < 0)
 
 
 @dataclass(frozen=True)
@@ -181,15 +161,23 @@ class VectorStore:
         wanted, blocks = _hashes(texts), self.blocks()
         checked: set[Path] = set()
         while True:
-            found = Lookup.of(wanted, blocks)
-            used = [block for block, _ in found.used]
+            known = [block.texts[at : at + _HASH_BYTES] for block in blocks for at in range(0, len(block.texts), _HASH_BYTES)]
+            # Of several rows of one text the first counts.
+            row_of = dict(zip(reversed(known), range(len(known) - 1, -1, -1), strict=True))
+            rows = np.array([row_of.get(each, -1) for each in wanted], dtype=np.intp)
+            block_of = np.repeat(np.arange(len(blocks)), [block.rows for block in blocks])
+            used = [blocks[number] for number in np.unique(block_of[rows[rows >= 0]])]
+            if not used:
+                return Lookup(np.full(len(rows), -1), np.zeros(len(rows), np.uint32), None)
             # Vectors of another width than the first are those of an encoder that broke its promise to be the same one.
             wrong = [block for block in used if block.columns != used[0].columns]
             if check and not wrong:
                 wrong = self.damaged([block for block in used if block.path not in checked])
+                checked.update(block.path for block in used)
             if not wrong:
-                return found
-            checked.update(block.path for block in used)
+                begins = np.concatenate([block.at + 4 * block.columns * np.arange(block.rows) for block in blocks])
+                tokens = np.concatenate([block.tokens for block in blocks])
+                return Lookup(np.where(rows < 0, -1, begins[rows]), tokens[rows], used[0].columns)
             if repair:
                 self._forget({block.path for block in wrong})
             blocks = [block for block in blocks if block not in wrong]
@@ -208,20 +196,12 @@ class VectorStore:
         """
         with suppress(OSError):  # a cache may be read where it cannot be written
             os.utime(self.folder / "about.json")
-        columns = found.used[0][0].columns
-        at = np.empty(len(found.block_of), dtype=np.int64)
-        tokens = np.empty(len(at), dtype=np.uint32)
-        for block, places in found.used:
-            at[places] = block.at + 4 * columns * found.row_of[places]
-            tokens[places] = block.tokens[found.row_of[places]]
+        at, columns = found.at, found.columns or 0
         with open(self.path, "rb", opener=_opened_itself) as stream:
             if (np.diff(at) == 4 * columns).all():
-                return np.memmap(stream, dtype="<f4", mode="r", offset=int(at[0]), shape=(len(at), columns)), tokens
-            matrix = np.empty((len(at), columns), dtype=np.float32)
-            for block, places in found.used:
-                stored = np.memmap(stream, dtype="<f4", mode="r", offset=block.at, shape=(block.rows, columns))
-                matrix[places] = stored[found.row_of[places]]
-        return matrix, tokens
+                return np.memmap(stream, dtype="<f4", mode="r", offset=int(at[0]), shape=(len(at), columns)), found.tokens
+            stored = np.asarray(np.memmap(stream, dtype="<f4", mode="r", shape=(int(at.max()) // 4 + columns,)))
+            return np.lib.stride_tricks.sliding_window_view(stored, columns)[at // 4], found.tokens
 
     def append(
         self, texts: Sequence[str], rows: NDArray[np.float32], tokens: NDArray[np.uint32], about: dict[str, str]
@@ -303,13 +283,10 @@ class EmbeddingCache:
     def stores(self) -> list[VectorStore]:
         """Return every store."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
-        return [VectorStore(folder, folder.name) for folder in folders if folder.is_dir()]
+        return [VectorStore(folder, folder.name) for folder in folders if folder.is_dir() and not folder.is_symlink()]
 
     def remove(self, store: VectorStore) -> None:
-        if store.folder.is_symlink():
-            store.folder.unlink()
-        else:
-            shutil.rmtree(store.folder)
+        shutil.rmtree(store.folder)
 
 
 def _hashes(texts: Sequence[str]) -> list[bytes]:

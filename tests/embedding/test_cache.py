@@ -325,6 +325,24 @@ def test_vectors_of_another_width_under_the_same_identity_are_refused(cache: Emb
     assert encoded(mixed) == 20
 
 
+def test_damage_beside_vectors_of_another_width_is_found(cache: EmbeddingCache) -> None:
+    class Wider(CountingEncoder):
+        def encode(self, texts: list[str]) -> object:  # type: ignore[override]
+            return np.repeat(super().encode(texts), 2, axis=1)
+
+    expected = embed(cache, CountingEncoder(), TEXTS[:10]).matrix.copy()
+    embed(cache, Wider(), TEXTS[20:30])
+    (store,) = cache.stores()
+    content = bytearray(store.path.read_bytes())
+    content[0] ^= 1
+    store.path.write_bytes(content)
+    again = CountingEncoder()
+    with pytest.warns(CacheWarning):
+        found = embed(cache, again, TEXTS[:10] + TEXTS[20:30])
+    assert encoded(again) == 20
+    assert np.array_equal(found.matrix[[found.row_of[text] for text in in_order(TEXTS[:10])]], expected)
+
+
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError])
 def test_what_was_encoded_before_a_stop_is_kept(cache: EmbeddingCache, stop: type[BaseException]) -> None:
     class Stops(CountingEncoder):
@@ -427,9 +445,7 @@ def test_links_inside_the_cache_are_not_followed(cache: EmbeddingCache, tmp_path
     store.folder.symlink_to(elsewhere)
     with pytest.raises(CacheError, match="a link"):
         embed(cache, CountingEncoder(), TEXTS[:10])
-    (linked,) = cache.stores()
-    cache.remove(linked)
-    assert (elsewhere / "rows.f32").is_file()
+    assert cache.stores() == []
 
 
 def test_a_link_put_there_while_a_run_works_is_not_followed(cache: EmbeddingCache, tmp_path: Path, in_blocks: None) -> None:
