@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from copy import copy
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
+from medsenteval.embedding.embed import for_use
 from medsenteval.encoders.model_files import check_choices
 from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError
@@ -64,11 +64,9 @@ class DerivedEncoder:
 
     def for_use(self, task: str, role: str) -> Encoder:
         used = for_use(self.source, task, role)
-        return self if used is self.source else self._of(used)
-
-    def _of(self, source: Encoder) -> DerivedEncoder:
-        """Return the same changes of another encoder's vectors."""
-        other = DerivedEncoder(source, self._dimension, self._normalize, self._precision)
+        if used is self.source:
+            return self
+        other = DerivedEncoder(used, self._dimension, self._normalize, self._precision)
         other.name = self.name
         return other
 
@@ -94,16 +92,6 @@ class DerivedEncoder:
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.derive(self.source.encode(texts))
-
-    def __copy__(self) -> DerivedEncoder:
-        return self._of(copy(self.source))
-
-
-def for_use(encoder: Encoder, task: str, role: str) -> Encoder:
-    """Return the encoder of a text of this role in this task: itself, if it treats all texts alike."""
-    choose = getattr(encoder, "for_use", None)
-    found: Encoder = encoder if choose is None else choose(task, role)
-    return found
 
 
 def derived_from_cache(name: str, identity: str) -> DerivedEncoder:

@@ -1,4 +1,4 @@
-"""Recipes: encoders by name, those of the published tables and today's, with their weights and how their authors use them."""
+"""Recipes: encoders by name, with their weights, how their authors use them, and on which tasks they were trained."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.embedding.cache import cache_folder
-from medsenteval.encoders.declarations import declared_tasks
 from medsenteval.errors import EncoderError
-from medsenteval.registry import add_options
-from medsenteval.support.toml_files import packaged_toml
+from medsenteval.registry import add_options, select_tasks
+from medsenteval.support.toml_files import packaged_toml, parse_toml
 
 _UNKNOWN: Final = "unknown"
 
@@ -42,7 +41,7 @@ class Recipe:
     ``shown`` is its name in tables; ``pooling`` and ``limit``, in tokens, are what the model's card says. ``files`` maps a
     placeholder of ``argument`` or ``options`` to the file's path below the models folder; several paths are alternatives, the
     first being what the error asks for. ``dimension`` is None where no source states it. ``trained_on`` says "yes" or "no" of
-    tasks, see ``medsenteval.encoders.declarations``.
+    tasks, see ``declared_tasks``.
     """
 
     name: str
@@ -126,6 +125,34 @@ def _recipe(name: str, **table: Any) -> Recipe:
     table["trained_on"] = declared_tasks(table.get("trained_on", {}), f"recipes.toml: {name}")
     table["limit"] = str(table.get("limit", ""))
     return Recipe(name, **{"shown": name, **table})
+
+
+def declared_tasks(table: Any, where: str) -> dict[str, str]:
+    """Read ``yes = ["SNLI"]`` and ``no = ["sentence"]`` into a word for each task; a task that has both is an error.
+
+    Yes means that the training data held the task's texts, with labels or without. ``no = ["*"]`` is for encoders that were
+    trained on nothing, or on nothing that any task has.
+    """
+    if not isinstance(table, Mapping) or set(table) - {"yes", "no"}:
+        raise EncoderError(f"{where}: trained_on holds lists of tasks called yes and no, and nothing else")
+    declared: dict[str, str] = {}
+    for said, names in table.items():
+        if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+            raise EncoderError(f"{where}: trained_on: {said} is {names!r}; expected a list of names of tasks")
+        for name in names:
+            for task in [name] if name == "*" or ":" in name else [task.name for task in select_tasks(name)]:
+                if declared.setdefault(task, said) != said:
+                    raise EncoderError(f"{where}: trained_on says both yes and no of {task}")
+    return declared
+
+
+def read_declaration(file: str) -> dict[str, str]:
+    """Read a TOML file of an encoder's own: ``yes`` and ``no``, each a list of tasks or groups of tasks."""
+    try:
+        table = parse_toml(Path(file).expanduser().read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise EncoderError(f"{file}: cannot be read: {error}; trained_on names a TOML file with lists yes and no") from error
+    return declared_tasks(table, file)
 
 
 def describe(recipe: Recipe) -> str:

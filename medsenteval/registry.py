@@ -288,9 +288,7 @@ def load_encoder(spec: str) -> Encoder:
     kind, argument, options = parse_encoder_spec(spec)
     name, precision = options.pop("name", ""), options.pop("precision", "float32")
     declaration = options.pop("trained_on", "")
-    declared: Mapping[str, str] = (
-        _import("medsenteval.encoders.declarations:read_declaration")(declaration) if declaration else {}
-    )
+    declared: Mapping[str, str] = _import("medsenteval.encoders.recipes:read_declaration")(declaration) if declaration else {}
     chosen = options
     try:
         kind, recipe = encoder_name(kind)

@@ -11,7 +11,7 @@ import mmap
 import re
 import struct
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.embedding.pooling import POOLINGS, pool_rows
 from medsenteval.encoders.static.converted_vectors import as_words, converted_folder, numbered
-from medsenteval.encoders.static.tokens import look_up, tokenise
+from medsenteval.encoders.static.tokens import look_up
 from medsenteval.encoders.static.vectors import StaticEncoder
 from medsenteval.errors import EncoderError
 
@@ -59,22 +59,12 @@ class FastTextEncoder(StaticEncoder):
         self.identity = f"fasttext-{model.sha256[:32]}-{case}-{tokenizer}-{pooling}"
         self._model = model
 
-    def coverage(self, texts: Iterable[str]) -> dict[str, float]:
-        """Return the shares that have a vector, and of tokens the share that is in the vocabulary itself."""
-        part = tokenise(texts, self._tokenizer)
-        in_vocabulary = look_up(part.words, self._row_of, self._case) >= 0
-        known = self._located(part.words)[1] >= 0
-        return {**part.coverage(known), "tokens_in_vocabulary": part.coverage(in_vocabulary)["tokens"]}
-
     def _located(self, words: list[str]) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
         """Compute the vectors of these words, and return which of them has one."""
-        rows = look_up(words, self._row_of, self._case)
-        if self._case == "lower":
-            words = [word.lower() for word in words]
-        elif self._case == "exact-then-lower":
-            # A word known only in lower case is that word, and has its n-grams.
-            known = zip(words, rows.tolist(), strict=True)
-            words = [word.lower() if row >= 0 and word not in self._row_of else word for word, row in known]
+        rows, always = look_up(words, self._row_of, self._case), self._case == "lower"
+        # A word known only in lower case is that word, and has its n-grams.
+        found = zip(words, rows.tolist(), strict=True)
+        words = [word.lower() if always or (row >= 0 and word not in self._row_of) else word for word, row in found]
         vectors = np.empty((len(words), self.dimension), dtype=np.float32)
         places = np.arange(len(words), dtype=np.int32)
         for begin in range(0, len(words), _WORDS_A_BLOCK):

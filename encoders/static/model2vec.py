@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.embedding.pooling import pool_rows
-from medsenteval.encoders.model_files import check_choices, read_json
+from medsenteval.encoders.model_files import read_json, whole_number
 from medsenteval.errors import EncoderError, import_extra
 
 _EXPECTED: Final = "expected a folder with config.json, tokenizer.json and model.safetensors, as model2vec saves it"
@@ -76,15 +76,12 @@ class Model2VecEncoder:
         return [[token for token in one.ids if token != self._unknown] for one in encoded]
 
 
-def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2VecEncoder:
-    """Load ``model2vec:FOLDER``; ``max_length`` is a number of tokens or "none", ``normalize`` yes, no or the model's own."""
+def load(argument: str, max_length: str = "512") -> Model2VecEncoder:
+    """Load ``model2vec:FOLDER``; ``max_length`` is a number of tokens or "none"."""
     tokenizers = import_extra("tokenizers", "model2vec:", "transformers")
     if not argument:
         raise EncoderError(f"model2vec needs a folder: model2vec:PATH; {_EXPECTED}")
-    check_choices("model2vec", normalize=(normalize, ("", "yes", "no")))
-    if max_length != "none" and not (max_length.isdecimal() and int(max_length)):
-        raise EncoderError(f"model2vec: max_length is {max_length!r}; it must be a whole number above 0, or none")
-    longest = None if max_length == "none" else int(max_length)
+    longest = None if max_length == "none" else whole_number("model2vec", "max_length", max_length, least=1)
     folder = Path(argument).expanduser()
     if not folder.is_dir():
         raise EncoderError(f"{folder} is {'a file' if folder.exists() else 'not there'}; {_EXPECTED}")
@@ -100,9 +97,8 @@ def load(argument: str, max_length: str = "512", normalize: str = "") -> Model2V
     digest = hashlib.sha256(description.encode("utf-8", "surrogatepass"))
     for part in (matrix, weights, mapping):
         digest.update(b"absent" if part is None else f"{part.shape}".encode() + np.ascontiguousarray(part).tobytes())
-    unit = normalize == "yes" if normalize else bool(config.get("normalize", False))
-    name = folder.resolve().name
-    return Model2VecEncoder(name, digest.hexdigest(), tokenizer, matrix, weights, mapping, unit, longest)
+    known = folder.resolve().name, digest.hexdigest(), tokenizer, matrix, weights, mapping
+    return Model2VecEncoder(*known, bool(config.get("normalize", False)), longest)
 
 
 def _read_tensors(path: Path, n_tokens: int) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
@@ -117,18 +113,14 @@ def _read_tensors(path: Path, n_tokens: int) -> tuple[NDArray[Any], NDArray[Any]
     if matrix is None or matrix.ndim != 2:
         raise EncoderError(f"{path}: holds {', '.join(sorted(held)) or 'nothing'}; expected a matrix called embeddings")
     mapping, weights = held.get("mapping"), held.get("weights")
-    if mapping is not None and (mapping.ndim != 1 or mapping.dtype.kind not in "iu" or not mapping.size):
-        raise EncoderError(f"{path}: its mapping is {mapping.dtype} of shape {mapping.shape}; expected a list of whole numbers")
-    if weights is not None and (weights.ndim == 0 or weights.size != len(weights) or not np.isfinite(weights).all()):
-        raise EncoderError(f"{path}: its weights are of shape {weights.shape} or not finite; expected a number for each token")
-    n_rows = len(matrix) if mapping is None else len(mapping)
-    if n_rows < n_tokens or (weights is not None and len(weights) < n_tokens):
-        found = f"{n_rows} rows" if weights is None else f"{n_rows} rows and {len(weights)} weights"
-        raise EncoderError(f"{path}: {found} for the tokeniser's {n_tokens} tokens; do the files belong together?")
-    if mapping is not None and (mapping.min() < 0 or mapping.max() >= len(matrix)):
-        raise EncoderError(f"{path}: its mapping names rows beyond the {len(matrix)} there are")
     matrix = np.ascontiguousarray(matrix, dtype=np.float32)
-    if not np.isfinite(matrix).all():
-        raise EncoderError(f"{path}: its embeddings hold NaN or infinity")
-    weights = None if weights is None else np.asarray(weights, dtype=np.float32).ravel()
-    return matrix, weights, None if mapping is None else np.asarray(mapping, dtype=np.int32)
+    rows = np.arange(len(matrix)) if mapping is None else mapping
+    factors = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float32).ravel()
+    if rows.dtype.kind not in "iu" or rows.ndim != 1 or not ((rows >= 0) & (rows < len(matrix))).all():
+        raise EncoderError(f"{path}: its mapping is no list of rows among the {len(matrix)} there are")
+    if min(len(rows), len(factors)) < n_tokens or (weights is not None and weights.shape[:1] != factors.shape):
+        found = f"{len(rows)} rows and {len(factors)} weights"
+        raise EncoderError(f"{path}: {found} for the tokeniser's {n_tokens} tokens; do the files belong together?")
+    if not (np.isfinite(matrix).all() and np.isfinite(factors).all()):
+        raise EncoderError(f"{path}: its embeddings or weights hold NaN or infinity")
+    return matrix, None if weights is None else factors, None if mapping is None else mapping.astype(np.int32)

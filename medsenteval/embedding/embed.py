@@ -163,8 +163,7 @@ class _Encoding:
             parts = enumerate(encode_batches(self.encoder, texts, self.batch_size, self.task_name))
         else:
             step *= -(-_TEXTS_PER_UNIT // step)
-            units = [texts[start : start + step] for start in range(0, len(texts), step)]
-            parts = self.remote(units, self.batch_size, self.task_name)
+            parts = self.remote([texts[at : at + step] for at in range(0, len(texts), step)], self.batch_size, self.task_name)
         left = set(starts := range(0, len(texts), step))
         for number, found in parts:
             left.remove(number * step)
@@ -311,12 +310,15 @@ def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> 
     return rows
 
 
+def for_use(encoder: Encoder, task: str, role: str) -> Encoder:
+    """Return the encoder of a text of this role in this task: itself, if it treats all texts alike."""
+    choose: Callable[[str, str], Encoder] | None = getattr(encoder, "for_use", None)
+    return encoder if choose is None else choose(task, role)
+
+
 def texts_in_roles(task: Task, dataset: Dataset, encoder: Encoder) -> list[tuple[str, Encoder, list[str]]]:
     """Return (role, encoder to use, texts): of all texts, or of first and second ones where the encoder tells them apart."""
-    choose: Callable[[str, str], Encoder] | None = getattr(encoder, "for_use", None)
-    if choose is None:
-        return [("", encoder, list(dataset.all_texts()))]
-    first, second = (choose(task.name, role) for role in task.roles)
+    first, second = (for_use(encoder, task.name, role) for role in task.roles)
     if task.roles[0] == task.roles[1] or first is second or (first.identity and first.identity == second.identity):
         return [(task.roles[0], first, list(dataset.all_texts()))]
     splits = dataset.splits.values()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from medsenteval import registry
 from medsenteval.contracts import Dataset, Task
 from medsenteval.datasets.locate import data_root, load_dataset
-from medsenteval.embedding.embed import encode_batches
+from medsenteval.embedding.embed import encode_batches, for_use
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.mteb_model import LANGUAGE, NO_IDENTITY, MtebEncoder, import_mteb, mteb_metadata
 from medsenteval.engine import evaluate_task
@@ -51,7 +51,7 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
             # For encoders with prompts for queries, documents or single tasks.
             kind = getattr(options.get("prompt_type"), "value", options.get("prompt_type")) or ""
             task = getattr(options.get("task_metadata"), "name", "")
-            used = ours.for_use(task, kind) if hasattr(ours, "for_use") else ours
+            used = for_use(ours, task, kind)
             return np.concatenate([part.rows for part in encode_batches(used, texts, 128, task or label)])
 
         def similarity(self, first: Any, second: Any) -> torch.Tensor:

@@ -9,8 +9,7 @@ import pytest
 from medsenteval import evaluate, registry
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import TRAINED_NOTE, Result
-from medsenteval.encoders.declarations import declared_tasks, read_declaration
-from medsenteval.encoders.recipes import describe, recipes
+from medsenteval.encoders.recipes import declared_tasks, describe, read_declaration, recipes
 from medsenteval.errors import EncoderError, UnknownNameError
 from medsenteval.report.comparison_table import render_comparison
 from medsenteval.report.page_content import Page

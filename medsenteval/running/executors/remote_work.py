@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from medsenteval import registry
 from medsenteval.contracts import Dataset, Embeddings, Encoder, Scores, Task
-from medsenteval.embedding.embed import Encoded, RemoteEncoding, encode_batches
+from medsenteval.embedding.embed import Encoded, RemoteEncoding, encode_batches, for_use
 from medsenteval.errors import EncoderError, ExecutorError, UnknownNameError
 from medsenteval.probes.backend import FITTED_TOGETHER
 from medsenteval.probes.features import Features
@@ -108,10 +108,9 @@ def encode_unit(used: tuple[str, str, str, str], pickled: Any, texts: Sequence[s
             )
         return encoder
 
-    encoder = remembered(key, load)
-    encoder = encoder.for_use(task, role) if hasattr(encoder, "for_use") else encoder
+    encoder = for_use(remembered(key, load), task, role)
     # What is made of vectors after encoding is made by the coordinator, which has all of them.
-    encoder = encoder.source if hasattr(encoder, "derive") else encoder
+    encoder = getattr(encoder, "source", encoder) if hasattr(encoder, "derive") else encoder
     return Encoded.joined(list(encode_batches(encoder, texts, batch_size, where)))
 
 
