@@ -29,11 +29,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from medsenteval.comparison.published.numbers import read_table
+from medsenteval.support.arrays import Ragged
 from medsenteval.support.cores import available_cores
 from medsenteval.words.analogies import ranks
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import solve
-from medsenteval.words.analogies.questions import Questions, Ragged
+from medsenteval.words.analogies.questions import Questions
 
 #: Noise of the easiest and of the hardest relation.
 PUBLISHED, EASY, RANDOM = (2.0, 20.0), (2.3, 2.3), (1000.0, 1000.0)

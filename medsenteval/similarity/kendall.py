@@ -10,44 +10,20 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from medsenteval.support.arrays import Floats, Rows
+from medsenteval.support.arrays import Counts, Floats, Rows
 
 Words = NDArray[np.uint64]
 
-#: Pairs whose bits fit into a core's own cache together, and vectors whose comparisons do.
+#: Pairs whose bits fit into a core's own cache together, and vectors whose coordinates are compared together.
 _PAIRS_AT_ONCE: Final = 64
-_VECTORS_AT_ONCE: Final = 64
-
-
-def doubled_ranks(values: Floats) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Return twice the mid-rank of each value within its row, whole also for equal values, and which rows have those."""
-    from scipy.stats import rankdata
-
-    n = values.shape[1]
-    order = np.argsort(values, axis=1)
-    ranks = np.empty(values.shape, dtype=np.int32)
-    np.put_along_axis(ranks, order, 2 * np.arange(1, n + 1, dtype=np.int32)[None], axis=1)
-    ascending = np.take_along_axis(values, order, axis=1)
-    tied = (ascending[:, 1:] == ascending[:, :-1]).any(axis=1)
-    if tied.any():
-        ranks[tied] = np.rint(2 * rankdata(values[tied], axis=1)).astype(np.int32)
-    return ranks, tied
+_VECTORS_AT_ONCE: Final = 128
 
 
 def plane_bytes(dimension: int) -> int:
     """Return the bytes that the bits of one vector take."""
-    return 16 * _n_words(dimension)
-
-
-def _n_pairs(dimension: int) -> int:
-    return dimension * (dimension - 1) // 2
-
-
-def _n_words(dimension: int) -> int:
-    return max(1, -(-_n_pairs(dimension) // 64))
+    return 16 * max(1, -(-dimension * (dimension - 1) // 128))
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,21 +35,15 @@ class SignPlanes:
 
     greater: Words
     lesser: Words
-    untied: NDArray[np.int64]
+    untied: Counts
 
     @classmethod
     def of(cls, values: Floats) -> SignPlanes:
         n, dimension = values.shape
-        greater, lesser = np.empty((2, n, _n_words(dimension)), dtype=np.uint64)
-        used: Words = np.packbits(np.arange(64 * _n_words(dimension)) < _n_pairs(dimension)).view(np.uint64)
-        # Ranks fit into 16 bits, which are compared four times as many at once as float64.
-        kind: type[np.int16 | np.int32] = np.int16 if 2 * dimension < np.iinfo(np.int16).max else np.int32
+        greater, lesser = np.empty((2, n, plane_bytes(dimension) // 16), dtype=np.uint64)
         for start in range(0, n, _VECTORS_AT_ONCE):
             block = slice(start, start + _VECTORS_AT_ONCE)
-            found, tied = doubled_ranks(values[block])
-            ranks: NDArray[np.signedinteger] = found.astype(kind)
-            greater[block] = _packed(ranks)
-            lesser[block] = _packed(-ranks) if tied.any() else ~greater[block] & used
+            greater[block], lesser[block] = _signs(values[block], np.greater), _signs(values[block], np.less)
         return cls(greater, lesser, _popcounts(greater) + _popcounts(lesser))
 
     def taus(self, left: Rows, right: Rows) -> Floats:
@@ -90,31 +60,20 @@ class SignPlanes:
         return taus
 
 
-def _packed(ranks: NDArray[np.signedinteger]) -> Words:
-    """Compare every two coordinates once: each with those 1, 2, ... places on, around the end, up to half of the way."""
-    n, dimension = ranks.shape
-    full, half = (dimension - 1) // 2, dimension // 2
-    bits = np.zeros((n, 64 * _n_words(dimension)), dtype=np.bool_)
-    around = np.concatenate([ranks, ranks], axis=1)
-    if full:
-        shifted = sliding_window_view(around, dimension, axis=1)[:, 1 : full + 1]
-        # Splitting the last axis makes a view, so this writes into ``bits``.
-        np.greater(shifted, ranks[:, None, :], out=bits[:, : full * dimension].reshape(n, full, dimension))
-    if half > full:
-        # In an even number of coordinates those half-way round meet twice; the first half of them is enough.
-        bits[:, full * dimension : full * dimension + half] = around[:, half:dimension] > ranks[:, :half]
+def _signs(values: Floats, compare: np.ufunc) -> Words:
+    """Return the bits of comparing every coordinate with the one before it, with that two places before, and so on."""
+    n, dimension = values.shape
+    bits = np.zeros((n, 4 * plane_bytes(dimension)), dtype=np.bool_)
+    begin = 0
+    for step in range(1, dimension):
+        end = begin + dimension - step
+        compare(values[:, step:], values[:, :-step], out=bits[:, begin:end])
+        begin = end
     return np.packbits(bits, axis=1).view(np.uint64)
 
 
-#: Bits set in every number of 16 bits, for NumPy 1, which cannot count bits.
-_BITS: Final = np.unpackbits(np.arange(1 << 16, dtype=np.uint16).view(np.uint8)).reshape(-1, 16).sum(axis=1).astype(np.uint8)
-
-
-def _popcounts(words: Words) -> NDArray[np.int64]:
-    """Count the bits of each row."""
-    if hasattr(np, "bitwise_count"):
-        counted: NDArray[np.uint8] = np.bitwise_count(words)
-    else:
-        counted = _BITS[np.ascontiguousarray(words).view(np.uint16)]
-    total: NDArray[np.int64] = counted.sum(axis=1, dtype=np.int64)
+def _popcounts(words: Words) -> Counts:
+    """Count the bits of each row; NumPy 1 has no quick way."""
+    counted = np.bitwise_count(words) if hasattr(np, "bitwise_count") else np.unpackbits(words.view(np.uint8), axis=1)
+    total: Counts = counted.sum(axis=1, dtype=np.int64)
     return total

@@ -11,18 +11,18 @@ vector, a term without words) are 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError, UnknownNameError
-from medsenteval.similarity.kendall import SignPlanes, doubled_ranks, plane_bytes
-from medsenteval.support.arrays import Floats, Reals, Rows
+from medsenteval.similarity.kendall import SignPlanes, plane_bytes
+from medsenteval.support.arrays import Floats, Ragged, Reals, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
 
 #: Pairs of terms whose mean vectors fit into a core's cache together.
@@ -32,54 +32,27 @@ _LARGEST_PLANES: Final = 1 << 30
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
-    """Terms of several words: term i consists of the rows ``rows[offsets[i]:offsets[i + 1]]`` of a word matrix."""
-
-    rows: Rows
-    offsets: Rows
+class Terms(Ragged):
+    """Terms of several words: each is a list of rows of a word matrix."""
 
     def __post_init__(self) -> None:
-        if self.offsets.ndim != 1 or len(self.offsets) == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.rows):
-            raise SettingsError(f"offsets of terms must start at 0 and end at the number of rows, {len(self.rows)}")
-        if (self.lengths < 0).any() or (self.rows < 0).any():
+        if self.offsets.ndim != 1 or len(self.offsets) == 0 or self.offsets[0] != 0 or self.offsets[-1] != len(self.values):
+            raise SettingsError(f"offsets of terms must start at 0 and end at the number of rows, {len(self.values)}")
+        if (self.lengths < 0).any() or (self.values < 0).any():
             raise SettingsError("offsets of terms must not fall, and rows must not be negative")
-
-    @classmethod
-    def of(cls, terms: Sequence[Sequence[int]]) -> Terms:
-        """Lay lists of rows one after the other."""
-        offsets = np.zeros(len(terms) + 1, dtype=np.intp)
-        np.cumsum([len(term) for term in terms], out=offsets[1:])
-        return cls(np.fromiter((row for term in terms for row in term), dtype=np.intp, count=int(offsets[-1])), offsets)
 
     @classmethod
     def single(cls, n: int) -> Terms:
         """Return n terms of one row each: vectors that already stand for whole terms."""
         return cls(np.arange(n, dtype=np.intp), np.arange(n + 1, dtype=np.intp))
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    @cached_property
-    def lengths(self) -> Rows:
-        return np.diff(self.offsets)
-
     def take(self, terms: Rows) -> Terms:
         """Return these terms, in this order."""
         lengths = self.lengths[terms]
-        offsets = np.zeros(len(terms) + 1, dtype=np.intp)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
         # Each term's first row, repeated, plus the place within the term.
         places = np.repeat(self.offsets[terms] - offsets[:-1], lengths) + np.arange(offsets[-1])
-        return Terms(self.rows[places], offsets)
-
-    def by_length(self) -> list[tuple[Rows, NDArray[np.intp]]]:
-        """Group terms of equally many words: (which terms, their rows as a matrix); terms without words are in no group."""
-        return [
-            (members, self.rows[self.offsets[members][:, None] + np.arange(length)])
-            for length in np.unique(self.lengths)
-            if length > 0
-            for members in [np.flatnonzero(self.lengths == length)]
-        ]
+        return Terms(self.values[places], offsets)
 
     def means(self, matrix: NDArray[np.floating]) -> Floats:
         """Return the mean of each term's rows in float64; a term without words has the zero vector."""
@@ -87,25 +60,19 @@ class Terms:
 
     def positive_maxima(self, matrix: NDArray[np.floating]) -> Floats:
         """Return the largest value of each coordinate over a term's rows, 0 where all are negative."""
-        return np.maximum(self._pooled(matrix, np.maximum), 0.0)
+        return self._pooled(matrix, np.maximum)
 
     def _pooled(self, matrix: NDArray[np.floating], join: np.ufunc) -> Floats:
         pooled = np.zeros((len(self), matrix.shape[1]))
-        for members, rows in self.by_length():
-            # Word by word over all terms of a length: longer loops than within single terms.
-            joined = matrix[rows[:, 0]].astype(np.float64)
-            for column in rows.T[1:]:
-                join(joined, matrix[column], out=joined)
-            pooled[members] = joined
+        # Word by word over all terms: longer loops than within single terms.
+        for place in range(self.lengths.max(initial=0)):
+            longer = np.flatnonzero(self.lengths > place)
+            pooled[longer] = join(pooled[longer], matrix[self.values[self.offsets[longer] + place]])
         return pooled
 
 
 #: From (terms, left terms, right terms) of a block to similarities.
 Score = Callable[[Terms, Rows, Rows], Floats]
-#: From words (rows that occur) to what scores a block of pairs.
-Prepare = Callable[[Reals], Score]
-#: From words to what gives each term a vector; a similarity is the product of two of them.
-Vectors = Callable[[Reals], Callable[[Terms], Floats]]
 
 
 def _unit(rows: Floats) -> Floats:
@@ -113,10 +80,6 @@ def _unit(rows: Floats) -> Floats:
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
     unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
     return unit
-
-
-def _as_is(rows: Floats) -> Floats:
-    return rows
 
 
 def _centred(rows: Floats) -> Floats:
@@ -127,78 +90,81 @@ def _centred(rows: Floats) -> Floats:
 
 
 def _ranks(rows: Floats) -> Floats:
-    centred: Floats = doubled_ranks(rows)[0] - (rows.shape[1] + 1.0)
+    from scipy.stats import rankdata
+
+    centred: Floats = rankdata(rows, axis=1) - (rows.shape[1] + 1) / 2
     return centred
 
 
-def _sides(represent: Callable[[Terms], Floats], terms: Terms, left: Rows, right: Rows) -> tuple[Floats, Floats]:
-    """Represent each term of a block once and lay the two sides of its pairs beside each other."""
-    occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
-    represented = represent(terms.take(occurring))
-    return represented[places[: len(left)]], represented[places[len(left) :]]
+#: What makes a measure of a cosine of vectors.
+_TRANSFORMS: Final[dict[str, Callable[[Floats], Floats]]] = {"cos": lambda rows: rows, "r": _centred, "rho": _ranks}
+#: What makes sense for encoders that give one vector a term.
+CONTEXTUAL_MEASURES: Final = ("avg_cos", "avg_r", "avg_rho", "avg_tau")
+MEASURES: Final = (*CONTEXTUAL_MEASURES, "pair_cos", "pair_r", "pair_rho", "pair_tau", "fuzzy_jaccard", "max_jaccard")
 
 
-def _unit_means(transform: Callable[[Floats], Floats]) -> Vectors:
-    """For the cosine of the transformed mean vectors."""
-    return lambda matrix: lambda terms: _unit(transform(terms.means(matrix)))
+def _term_vectors(measure: str, matrix: Reals) -> Callable[[Terms], Floats] | None:
+    """Return what gives each term the vector whose product with another's is their similarity, if there is one."""
+    how, kind = measure.split("_")
+    transform = _TRANSFORMS.get(kind)
+    if transform is None:
+        return None
+    if how == "avg":
+        return lambda terms: _unit(transform(terms.means(matrix)))
+    # The mean cosine over all pairs of words is the product of the means of unit vectors.
+    units = np.empty(matrix.shape)
+    for start in range(0, len(matrix), _PAIRS_AT_ONCE):
+        block = slice(start, start + _PAIRS_AT_ONCE)
+        units[block] = _unit(transform(matrix[block].astype(np.float64)))
+    return lambda terms: terms.means(units)
 
 
-def _mean_units(transform: Callable[[Floats], Floats]) -> Vectors:
-    """For the mean cosine over all pairs of transformed words: the product of the means of unit vectors."""
-
-    def prepare(matrix: Reals) -> Callable[[Terms], Floats]:
-        units = np.empty(matrix.shape)
-        for start in range(0, len(matrix), _PAIRS_AT_ONCE):
-            block = slice(start, start + _PAIRS_AT_ONCE)
-            units[block] = _unit(transform(matrix[block].astype(np.float64)))
-        return lambda terms: terms.means(units)
-
-    return prepare
+#: From vectors of terms, and the places of left and right ones among them, to similarities.
+Compare = Callable[[Floats, Rows, Rows], Floats]
 
 
-def _product(vectors: Vectors) -> Prepare:
-    def prepare(matrix: Reals) -> Score:
-        represent = vectors(matrix)
-
-        def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-            products: Floats = np.einsum("ij,ij->i", *_sides(represent, terms, left, right))
-            return products
-
-        return score
-
-    return prepare
+def _prepared(measure: str, matrix: Reals) -> Score:
+    """Return what scores a block of pairs of terms, given the vectors of all words that occur."""
+    if (vectors := _term_vectors(measure, matrix)) is not None:
+        return _of_terms(vectors, lambda vectors, left, right: np.einsum("ij,ij->i", vectors[left], vectors[right]))
+    if measure == "avg_tau":
+        return _of_terms(lambda terms: terms.means(matrix), _taus)
+    if measure == "max_jaccard":
+        return _of_terms(lambda terms: terms.positive_maxima(matrix), _max_jaccard)
+    return _mean_taus(matrix) if measure == "pair_tau" else partial(_fuzzy_jaccard, matrix)
 
 
-def _tau_of_means(matrix: Reals) -> Score:
+def _of_terms(represent: Callable[[Terms], Floats], compare: Compare) -> Score:
+    """Represent each term of a block once, and compare the pairs."""
+
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-        return _taus(lambda occurring: terms.take(occurring).means(matrix), left, right)
+        occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+        return compare(represent(terms.take(occurring)), places[: len(left)], places[len(left) :])
 
     return score
 
 
-def _tau_of_word_pairs(matrix: Reals) -> Score:
-    small = len(matrix) * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES
-    kept = SignPlanes.of(matrix.astype(np.float64)) if small else None
+def _taus(vectors: Floats, left: Rows, right: Rows) -> Floats:
+    return SignPlanes.of(vectors).taus(left, right)
+
+
+def _mean_taus(matrix: Reals) -> Score:
+    """Return what averages tau over all pairs of words."""
+    taus: Callable[[Rows, Rows], Floats]
+    if len(matrix) * plane_bytes(matrix.shape[1]) <= _LARGEST_PLANES:
+        taus = SignPlanes.of(matrix.astype(np.float64)).taus
+    else:
+        taus = partial(_of_terms(lambda words: words.means(matrix), _taus), Terms.single(len(matrix)))
 
     def score(terms: Terms, left: Rows, right: Rows) -> Floats:
         means = np.zeros(len(left))
         filled = np.flatnonzero(terms.lengths[left] * terms.lengths[right])
         if len(filled):
             first, second, ends = _word_pairs(terms, left[filled], right[filled])
-            if kept is not None:
-                taus = kept.taus(first, second)
-            else:
-                taus = _taus(lambda occurring: matrix[occurring].astype(np.float64), first, second)
-            means[filled] = np.add.reduceat(taus, ends[:-1]) / np.diff(ends)
+            means[filled] = np.add.reduceat(taus(first, second), ends[:-1]) / np.diff(ends)
         return means
 
     return score
-
-
-def _taus(vectors: Callable[[Rows], Floats], left: Rows, right: Rows) -> Floats:
-    """Compare the signs of each vector that occurs, which are found once, with those of its partners."""
-    occurring, places = np.unique(np.concatenate([left, right]), return_inverse=True)
-    return SignPlanes.of(vectors(occurring)).taus(places[: len(left)], places[len(left) :])
 
 
 def _word_pairs(terms: Terms, left: Rows, right: Rows) -> tuple[Rows, Rows, Rows]:
@@ -207,38 +173,31 @@ def _word_pairs(terms: Terms, left: Rows, right: Rows) -> tuple[Rows, Rows, Rows
     ends = np.concatenate([[0], np.cumsum(m * n)])
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], m * n)
     width = np.repeat(n, m * n)
-    first = terms.rows[np.repeat(terms.offsets[left], m * n) + within // width]
-    second = terms.rows[np.repeat(terms.offsets[right], m * n) + within % width]
+    first = terms.values[np.repeat(terms.offsets[left], m * n) + within // width]
+    second = terms.values[np.repeat(terms.offsets[right], m * n) + within % width]
     return first, second, ends
 
 
-def _max_jaccard(matrix: Reals) -> Score:
-    def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-        first, second = _sides(lambda block: block.positive_maxima(matrix), terms, left, right)
-        joint = np.minimum(first, second).sum(axis=1)
-        # min + max = sum of both.
-        return _share(joint, first.sum(axis=1) + second.sum(axis=1) - joint)
-
-    return score
+def _max_jaccard(maxima: Floats, left: Rows, right: Rows) -> Floats:
+    sums, joint = maxima.sum(axis=1), np.minimum(maxima[left], maxima[right]).sum(axis=1)
+    # min + max = sum of both.
+    return _share(joint, sums[left] + sums[right] - joint)
 
 
-def _fuzzy_jaccard(matrix: Reals) -> Score:
-    def score(terms: Terms, left: Rows, right: Rows) -> Floats:
-        joint, united = np.zeros(len(left)), np.zeros(len(left))
-        lengths = np.stack([terms.lengths[left], terms.lengths[right]])
-        for m, n in np.unique(lengths, axis=1).T:
-            members = np.flatnonzero((lengths[0] == m) & (lengths[1] == n) & (m * n > 0))
-            if len(members):
-                joint[members], united[members] = _fuzzy_sums(matrix, terms, left[members], right[members], int(m), int(n))
-        return _share(joint, united)
-
-    return score
+def _fuzzy_jaccard(matrix: Reals, terms: Terms, left: Rows, right: Rows) -> Floats:
+    joint, united = np.zeros((2, len(left)))
+    lengths = np.stack([terms.lengths[left], terms.lengths[right]])
+    for m, n in np.unique(lengths, axis=1).T:
+        members = np.flatnonzero((lengths[0] == m) & (lengths[1] == n) & (m * n > 0))
+        if len(members):
+            joint[members], united[members] = _fuzzy_sums(matrix, terms, left[members], right[members], int(m), int(n))
+    return _share(joint, united)
 
 
 def _fuzzy_sums(matrix: Reals, terms: Terms, left: Rows, right: Rows, m: int, n: int) -> tuple[Floats, Floats]:
     """Sum the smaller and the larger membership over the universe, which is the words of both terms."""
-    x = matrix[terms.rows[terms.offsets[left][:, None] + np.arange(m)]].astype(np.float64)
-    y = matrix[terms.rows[terms.offsets[right][:, None] + np.arange(n)]].astype(np.float64)
+    x = matrix[terms.values[terms.offsets[left][:, None] + np.arange(m)]].astype(np.float64)
+    y = matrix[terms.values[terms.offsets[right][:, None] + np.arange(n)]].astype(np.float64)
     across = x @ y.transpose(0, 2, 1)
     # Memberships in a term: the largest product of a word of the universe with one of the term's words, at least 0.
     in_own = [np.maximum((side @ side.transpose(0, 2, 1)).max(axis=1), 0.0) for side in (x, y)]
@@ -251,23 +210,6 @@ def _fuzzy_sums(matrix: Reals, terms: Terms, left: Rows, right: Rows, m: int, n:
 def _share(joint: Floats, united: Floats) -> Floats:
     share: Floats = np.divide(joint, united, out=np.zeros_like(joint), where=united > 0)
     return share
-
-
-#: What makes a measure of a cosine of vectors.
-_TRANSFORMS: Final[dict[str, Callable[[Floats], Floats]]] = {"cos": _as_is, "r": _centred, "rho": _ranks}
-_OF_MEANS: Final = {f"avg_{name}": _unit_means(transform) for name, transform in _TRANSFORMS.items()}
-_OF_WORDS: Final = {f"pair_{name}": _mean_units(transform) for name, transform in _TRANSFORMS.items()}
-#: Name of a measure -> how it is computed.
-MEASURES: Final[dict[str, Prepare]] = {
-    **{name: _product(vectors) for name, vectors in _OF_MEANS.items()},
-    "avg_tau": _tau_of_means,
-    **{name: _product(vectors) for name, vectors in _OF_WORDS.items()},
-    "pair_tau": _tau_of_word_pairs,
-    "fuzzy_jaccard": _fuzzy_jaccard,
-    "max_jaccard": _max_jaccard,
-}
-#: What makes sense for encoders that give one vector a term.
-CONTEXTUAL_MEASURES: Final = ("avg_cos", "avg_r", "avg_rho", "avg_tau")
 
 
 def term_similarities(
@@ -289,14 +231,13 @@ def term_similarities(
     if first.shape != second.shape or first.ndim != 1:
         raise SettingsError(f"left terms of shape {first.shape} and right terms of shape {second.shape} are no pairs")
     # Only words that occur are prepared.
-    occurring, rows = np.unique(terms.rows, return_inverse=True)
+    occurring, rows = np.unique(terms.values, return_inverse=True)
     words, own = matrix[occurring], Terms(rows.astype(np.intp), terms.offsets)
-    return {name: _scored(MEASURES[name], words, own, first, second) for name in names}
+    return {name: _scored(_prepared(name, words), own, first, second) for name in names}
 
 
-def _scored(prepare: Prepare, words: Reals, terms: Terms, left: Rows, right: Rows) -> Floats:
+def _scored(score: Score, terms: Terms, left: Rows, right: Rows) -> Floats:
     values = np.empty(len(left))
-    score = prepare(words)
 
     def fill(start: int) -> None:
         block = slice(start, start + _PAIRS_AT_ONCE)
@@ -319,9 +260,8 @@ def cross_similarity(measure: str, matrix: Reals, terms: Terms) -> Callable[[Row
     Six of the measures are dot products of one vector a term, which is computed once; the others go pair by pair.
     """
     _check(measure)
-    product = {**_OF_MEANS, **_OF_WORDS}.get(measure)
-    if product is not None:
-        vectors = product(matrix)(terms)
+    if (represent := _term_vectors(measure, matrix)) is not None:
+        vectors = represent(terms)
         return lambda rows, columns: vectors[rows] @ vectors[columns].T
 
     def pair_by_pair(rows: Rows, columns: Rows) -> Floats:

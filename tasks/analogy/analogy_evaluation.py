@@ -13,6 +13,7 @@ from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Task
 from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import mean_share_interval
+from medsenteval.support.arrays import Ragged
 from medsenteval.tasks.analogy import analogy_sets
 from medsenteval.tasks.analogy.analogy_sets import CANDIDATES, SETTINGS, Analogy, AnalogyDataset, read_analogies
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
@@ -20,7 +21,7 @@ from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import METRICS, Measures, constant_measures, summarise
-from medsenteval.words.analogies.questions import Questions, Ragged
+from medsenteval.words.analogies.questions import Questions
 
 _NO_YES: Final = ("no", "yes")
 #: Options of every analogy task. ``scale`` unit brings whole terms to length 1; legacy flags repeat the released code.

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import SettingsError
-from medsenteval.support.arrays import Floats, Rows
+from medsenteval.support.arrays import Floats, Ragged, Rows
 from medsenteval.words.analogies.candidate_scores import (
     AdditiveScore,
     Candidates,
     DistanceScore,
     LogisticScore,
     RatioScore,
-    Score,
+    directions,
 )
 from medsenteval.words.analogies.metrics import Measures, measure
-from medsenteval.words.analogies.questions import Questions, Ragged, joined_by_query
+from medsenteval.words.analogies.questions import Questions, joined_by_query
 
 METHODS: Final = ("3cosadd", "pairwise-distance", "3cosmul", "3cosavg", "lrcos", "only-b", "only-c")
 
@@ -40,38 +40,33 @@ def solve(
     ``shifted`` False takes the released code's 3CosMul: raw cosines and epsilon 1e-6. 3CosAvg and LRCos ask once for each
     query of a relation and need ``own_rows``, the queries' own candidate rows; LRCos draws its negatives with ``rng``.
     """
-    unchanged = np.arange(len(questions), dtype=np.intp)
+    if method not in METHODS:
+        raise SettingsError(f"no analogy method is called {method!r}; known: {', '.join(METHODS)}")
+    where = np.arange(len(questions), dtype=np.intp)
     a = terms[questions.exemplar_a].astype(np.float64)
     b = mean_vectors(terms, questions.exemplar_b)
     c = terms[questions.query_terms].astype(np.float64)
-    score: Score
-    if method == "3cosadd":
-        score = AdditiveScore(candidates, b - a, c)
-    elif method == "pairwise-distance":
+    asked, nothing = questions, np.zeros((1, candidates.dimension))
+    score = AdditiveScore(candidates, b - a, c)
+    if method == "pairwise-distance":
         score = DistanceScore(candidates, b - a, c)
     elif method == "3cosmul":
-        score = RatioScore(candidates, a, b, c, shifted=shifted, epsilon=1e-3 if shifted else 1e-6)
+        score = RatioScore(candidates, a, b, c, shifted=shifted)
     elif method == "only-b":
-        score = AdditiveScore(candidates, b, np.zeros((1, candidates.dimension)))
-        return questions, measure(score, replace(questions, queries=np.zeros_like(unchanged))), unchanged
+        score, asked = AdditiveScore(candidates, b, nothing), replace(questions, queries=np.zeros_like(where))
     elif method == "only-c":
-        score = AdditiveScore(candidates, np.zeros((1, candidates.dimension)), c)
-        return questions, measure(score, replace(questions, exemplars=np.zeros_like(unchanged))), unchanged
+        score, asked = AdditiveScore(candidates, nothing, c), replace(questions, exemplars=np.zeros_like(where))
     elif method in ("3cosavg", "lrcos"):
-        joined, members, where = joined_by_query(questions, own_rows)
+        asked, members, where = joined_by_query(questions, own_rows)
         if method == "3cosavg":
-            offsets = np.stack([(b[members[i]] - a[members[i]]).mean(axis=0) for i in range(len(members))])
-            score = AdditiveScore(candidates, offsets, c)
+            score = AdditiveScore(candidates, mean_vectors(b - a, members), c)
         else:
             weights, intercepts = _train_logistic(a, b, members, candidates, rng or np.random.default_rng(0))
             score = LogisticScore(candidates, weights, intercepts, c)
-        return joined, measure(score, joined), where
-    else:
-        raise SettingsError(f"no analogy method is called {method!r}; known: {', '.join(METHODS)}")
-    return questions, measure(score, questions), unchanged
+    return asked, measure(score, asked), where
 
 
-def mean_vectors(terms: NDArray[np.float32], lists: Ragged) -> Floats:
+def mean_vectors(terms: NDArray[np.floating], lists: Ragged) -> Floats:
     """Average the vectors of each list; lists are never empty."""
     means: Floats = np.add.reduceat(terms[lists.values].astype(np.float64), lists.offsets[:-1], axis=0)
     return means / lists.lengths[:, None]
@@ -86,17 +81,13 @@ def _train_logistic(
     """
     from sklearn.linear_model import LogisticRegression
 
-    def unit(vectors: Floats) -> Floats:
-        scaled: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return scaled
-
     weights = np.empty((len(members), candidates.dimension))
     intercepts = np.empty(len(members))
     for i in range(len(members)):
         chosen = members[i]
         # In float32 like the encoder's vectors.
-        drawn = candidates.unit(rng.integers(0, len(candidates), len(chosen))).astype(np.float32).astype(np.float64)
-        rows = np.concatenate([unit(b[chosen]), unit(a[chosen]), drawn])
+        drawn = candidates.unit(rng.integers(0, len(candidates), len(chosen))).astype(np.float32)
+        rows = np.concatenate([directions(b[chosen]), directions(a[chosen]), drawn])
         labels = np.repeat([1, 0], [len(chosen), 2 * len(chosen)])
         fitted = LogisticRegression(C=1.0, max_iter=1000).fit(rows, labels)
         weights[i], intercepts[i] = fitted.coef_[0], fitted.intercept_[0]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from medsenteval.support.arrays import Floats, Rows
-from medsenteval.words.analogies.candidate_scores import Score
-from medsenteval.words.analogies.questions import Questions, Ragged
+from medsenteval.support.arrays import Bools, Counts, Floats, Ragged, Rows
+from medsenteval.support.grouping import grouped
+from medsenteval.words.analogies.candidate_scores import AdditiveScore
+from medsenteval.words.analogies.questions import Questions
 from medsenteval.words.analogies.ranks import rank_answers
 
 #: Names of the metrics in the order of the paper's tables.
@@ -24,12 +24,11 @@ METRICS: Final = ("acc", "map", "mrr")
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """The three metrics of each question, and the rank of each of its answers."""
+    """The three metrics of each question."""
 
     acc: Floats
     map: Floats
     mrr: Floats
-    ranks: NDArray[np.int64]
 
     def values(self, metric: str) -> Floats:
         found: Floats = getattr(self, metric)
@@ -44,7 +43,7 @@ class Summary:
     deviation: float
 
 
-def measure(score: Score, questions: Questions) -> Measures:
+def measure(score: AdditiveScore, questions: Questions) -> Measures:
     """Rank every answer of every question and return the metrics; a question without answers is an error."""
     answers, owners = questions.answers, questions.answers.owners
     if (answers.lengths == 0).any():
@@ -55,16 +54,12 @@ def measure(score: Score, questions: Questions) -> Measures:
     _, first, where = np.unique(keys, return_index=True, return_inverse=True)
     ranks = rank_answers(score, exemplars[first], queries[first], answers.values[first])[where]
 
-    def rivals_ahead(best: Rows) -> NDArray[np.int64]:
-        """Count, for each question, excluded candidates that rank before its best answer that may be guessed."""
-        excluded, asking = questions.excluded.values, questions.excluded.owners
-        answered = best[asking]
-        own = score.exact(questions.exemplars, questions.queries, best)[asking]
-        theirs = score.exact(questions.exemplars[asking], questions.queries[asking], excluded)
-        ahead = (theirs > own) | ((theirs == own) & (excluded < answered))
-        return np.bincount(asking[ahead], minlength=len(questions)).astype(np.int64)
+    def ahead(asking: Rows, excluded: Rows, best: Rows) -> Bools:
+        theirs, own = (score.exact(questions.exemplars[asking], questions.queries[asking], rows) for rows in (excluded, best))
+        before: Bools = (theirs > own) | ((theirs == own) & (excluded < best))
+        return before
 
-    return _from_ranks(questions, ranks, rivals_ahead)
+    return _from_ranks(questions, ranks, ahead)
 
 
 def constant_measures(questions: Questions, n_candidates: int) -> Measures:
@@ -72,39 +67,33 @@ def constant_measures(questions: Questions, n_candidates: int) -> Measures:
 
     It has seen the answers and never looks at the question: the share of a score that needs no analogy at all.
     """
-    owners = questions.answers.owners
-    sizes = np.bincount(questions.relations)
-    weights = 1.0 / sizes[questions.relations[owners]]
+    weights = 1.0 / np.bincount(questions.relations)[questions.relations[questions.answers.owners]]
     rightness = np.bincount(questions.answers.values, weights=weights, minlength=n_candidates)
     rank_of = np.empty(n_candidates, dtype=np.int64)
     rank_of[np.argsort(-rightness, kind="stable")] = np.arange(1, n_candidates + 1)
-
-    def rivals_ahead(best: Rows) -> NDArray[np.int64]:
-        asking = questions.excluded.owners
-        ahead = rank_of[questions.excluded.values] < rank_of[best[asking]]
-        return np.bincount(asking[ahead], minlength=len(questions)).astype(np.int64)
-
-    return _from_ranks(questions, rank_of[questions.answers.values], rivals_ahead)
+    return _from_ranks(
+        questions, rank_of[questions.answers.values], lambda asking, excluded, best: rank_of[excluded] < rank_of[best]
+    )
 
 
-def _from_ranks(questions: Questions, ranks: NDArray[np.int64], rivals_ahead: Callable[[Rows], NDArray[np.int64]]) -> Measures:
-    answers = questions.answers
+def _from_ranks(questions: Questions, ranks: Counts, ahead: Callable[[Rows, Rows, Rows], Bools]) -> Measures:
+    """Read the metrics off the ranks of answers; ``ahead`` says which excluded candidates rank before the best one."""
+    answers, excluded = questions.answers, questions.excluded
     owners, starts = answers.owners, answers.offsets[:-1]
     order = np.lexsort((ranks, owners))
     position = np.arange(len(ranks)) - np.repeat(starts, answers.lengths) + 1
     precision = np.add.reduceat(position / ranks[order], starts) / answers.lengths
-    reciprocal = 1.0 / ranks[order][starts]
     # The best answer that may be guessed: excluded ones (an answer that is also a, b or c) cannot be right.
-    barred = _contained(answers, questions.excluded)
-    allowed_rank = np.where(barred, np.iinfo(np.int64).max, ranks)
+    allowed_rank = np.where(_contained(answers, excluded), np.iinfo(np.int64).max, ranks)
     best_at = np.lexsort((allowed_rank, owners))[starts]
-    best_rank = allowed_rank[best_at]
-    guessable = best_rank < np.iinfo(np.int64).max
-    correct = guessable & (best_rank - 1 - rivals_ahead(answers.values[best_at]) == 0)
-    return Measures(correct.astype(np.float64), precision, reciprocal, ranks)
+    best_rank, asking = allowed_rank[best_at], excluded.owners
+    before = asking[ahead(asking, excluded.values, answers.values[best_at][asking])]
+    # Every candidate before it is excluded.
+    correct = best_rank - 1 == np.bincount(before, minlength=len(questions))
+    return Measures(correct.astype(np.float64), precision, 1.0 / ranks[order][starts])
 
 
-def _contained(lists: Ragged, others: Ragged) -> NDArray[np.bool_]:
+def _contained(lists: Ragged, others: Ragged) -> Bools:
     """Say of each value whether the other list of the same number holds it too."""
     span = int(max(lists.values.max(initial=0), others.values.max(initial=0))) + 1
     return np.isin(lists.owners * span + lists.values, others.owners * span + others.values)
@@ -115,21 +104,18 @@ def summarise(
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, Summary]], dict[str, Summary]]:
     """Return means of each relation, then mean and deviation over the relations of each category, then over all relations."""
     counts = np.bincount(relations, minlength=len(names))
-    present = [number for number in range(len(names)) if counts[number]]
-    means = {
-        metric: np.bincount(relations, weights=measures.values(metric), minlength=len(names)) / np.maximum(counts, 1)
-        for metric in METRICS
-    }
+    present = np.flatnonzero(counts).tolist()
+    sums = {each: np.bincount(relations, weights=measures.values(each), minlength=len(names)) for each in METRICS}
     by_relation = {
-        names[number]: {"n": float(counts[number]), **{metric: float(means[metric][number]) for metric in METRICS}}
-        for number in present
+        names[i]: {"n": float(counts[i]), **{metric: float(sums[metric][i] / counts[i]) for metric in METRICS}} for i in present
     }
-    by_category: dict[str, dict[str, Summary]] = {}
-    for category in dict.fromkeys(categories.get(names[number], "") for number in present):
-        members = [number for number in present if categories.get(names[number], "") == category]
-        by_category[category] = {metric: _spread(means[metric][members]) for metric in METRICS}
-    return by_relation, by_category, {metric: _spread(means[metric][present]) for metric in METRICS}
+    by_category = grouped((categories.get(name, ""), name) for name in by_relation)
+    summaries = {
+        category: {metric: _spread([by_relation[name][metric] for name in members]) for metric in METRICS}
+        for category, members in by_category.items()
+    }
+    return by_relation, summaries, {metric: _spread([each[metric] for each in by_relation.values()]) for metric in METRICS}
 
 
-def _spread(values: Floats) -> Summary:
+def _spread(values: Sequence[float]) -> Summary:
     return Summary(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)

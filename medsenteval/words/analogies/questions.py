@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from medsenteval.support.arrays import Rows
-
-
-@dataclass(frozen=True, eq=False)
-class Ragged:
-    """Lists of different lengths in one array: list i is ``values[offsets[i]:offsets[i + 1]]``."""
-
-    values: Rows
-    offsets: Rows
-
-    @classmethod
-    def of(cls, lists: Iterable[Sequence[int]]) -> Ragged:
-        kept = list(lists)
-        offsets = np.concatenate([[0], np.cumsum([len(each) for each in kept], dtype=np.intp)]).astype(np.intp)
-        values = np.fromiter((value for each in kept for value in each), dtype=np.intp, count=int(offsets[-1]))
-        return cls(values, offsets)
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, row: int) -> Rows:
-        return self.values[self.offsets[row] : self.offsets[row + 1]]
-
-    @property
-    def lengths(self) -> Rows:
-        return np.diff(self.offsets)
-
-    @property
-    def owners(self) -> Rows:
-        """The number of the list that each value belongs to."""
-        return np.repeat(np.arange(len(self), dtype=np.intp), self.lengths)
+from medsenteval.support.arrays import Ragged, Rows
+from medsenteval.support.grouping import grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,28 +39,20 @@ def joined_by_query(questions: Questions, own_rows: Sequence[int]) -> tuple[Ques
     question the new one. Only the query itself is excluded (``own_rows`` gives its candidate row, -1 where it is none):
     another exemplar's object may well be right here.
     """
-    numbers: dict[tuple[int, int, bytes], int] = {}
-    members: list[dict[int, None]] = []
-    first: list[int] = []
+    answers = [questions.answers[i].tolist() for i in range(len(questions))]
+    keys = zip(questions.relations.tolist(), questions.queries.tolist(), map(frozenset, answers), strict=True)
+    alike = list(grouped((key, i) for i, key in enumerate(keys)).values())
     joined = np.empty(len(questions), dtype=np.intp)
-    for i in range(len(questions)):
-        key = (int(questions.relations[i]), int(questions.queries[i]), np.sort(questions.answers[i]).tobytes())
-        number = numbers.setdefault(key, len(numbers))
-        if number == len(members):
-            members.append({})
-            first.append(i)
-        members[number][int(questions.exemplars[i])] = None
-        joined[i] = number
-    rows = np.array(first, dtype=np.intp)
+    for number, members in enumerate(alike):
+        joined[members] = number
+    rows = np.array([members[0] for members in alike], dtype=np.intp)
     own = [own_rows[query] for query in questions.queries[rows]]
-    new = Questions(
+    new = replace(
+        questions,
         relations=questions.relations[rows],
         exemplars=np.arange(len(rows), dtype=np.intp),
         queries=questions.queries[rows],
-        answers=Ragged.of([questions.answers[i].tolist() for i in first]),
+        answers=Ragged.of([answers[i] for i in rows]),
         excluded=Ragged.of([[row] if row >= 0 else [] for row in own]),
-        exemplar_a=questions.exemplar_a,
-        exemplar_b=questions.exemplar_b,
-        query_terms=questions.query_terms,
     )
-    return new, Ragged.of([list(each) for each in members]), joined
+    return new, Ragged.of([list(dict.fromkeys(questions.exemplars[members].tolist())) for members in alike]), joined

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from medsenteval.support.arrays import Counts, Rows
+from medsenteval.support.arrays import Counts, Floats, Rows
 from medsenteval.support.compiling import compiled_loop
 from medsenteval.support.cores import available_cores, one_thread_per_product
-from medsenteval.words.analogies.candidate_scores import Comparison, Factors, Score
+from medsenteval.words.analogies.candidate_scores import AdditiveScore, Comparison
 
 #: Products of a block with all exemplars and queries, and the candidates of a block at the least and at the most.
 _PRODUCTS: Final = 1 << 21
@@ -34,17 +34,15 @@ _ANSWERS: Final = 64
 _WORTH_COMPILING: Final = 1_000_000_000
 
 
-def rank_answers(score: Score, exemplars: Rows, queries: Rows, answers: Rows) -> Counts:
-    """Return the rank of candidate ``answers[i]`` under exemplar ``exemplars[i]`` and query ``queries[i]``, 1 for the best."""
-    if not len(answers):
-        return np.zeros(0, dtype=np.int64)
-    # Answers with the same exemplars and queries stand together, whose products are then in the cache.
-    order = np.lexsort((exemplars, queries))
-    exemplars, queries, answers = exemplars[order], queries[order], answers[order]
+def rank_answers(score: AdditiveScore, exemplars: Rows, queries: Rows, answers: Rows) -> Counts:
+    """Return the rank of candidate ``answers[i]`` under exemplar ``exemplars[i]`` and query ``queries[i]``, 1 for the best.
+
+    It is quicker where answers with the same exemplars and queries stand together: their products are then in the cache.
+    """
     exact = score.exact(exemplars, queries, answers)
     comparison = score.comparison(exemplars, queries, exact)
     n_candidates = len(score.candidates)
-    width = int(np.clip(_PRODUCTS // (exemplars.max() + queries.max() + 2), _FEWEST, _MOST))
+    width = int(np.clip(_PRODUCTS // (exemplars.max(initial=0) + queries.max(initial=0) + 2), _FEWEST, _MOST))
     compiled = len(answers) * n_candidates >= _WORTH_COMPILING and find_spec("numba") is not None
 
     def count(start: int) -> Counts:
@@ -55,18 +53,16 @@ def rank_answers(score: Score, exemplars: Rows, queries: Rows, answers: Rows) ->
         ahead = (rivals > exact[rows]) | ((rivals == exact[rows]) & (places < answers[rows]))
         return better + np.bincount(rows[ahead], minlength=len(answers))
 
-    better = np.zeros(len(answers), dtype=np.int64)
+    ranks = np.ones(len(answers), dtype=np.int64)
     # Threads work on different candidates; the matrix products of each must not start threads of their own.
     with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
         for counts in pool.map(count, range(0, n_candidates, width)):
-            better += counts
-    ranks = np.empty(len(answers), dtype=np.int64)
-    ranks[order] = better + 1
+            ranks += counts
     return ranks
 
 
 def count_block(
-    factors: Factors, exemplars: Rows, queries: Rows, comparison: Comparison, *, compiled: bool
+    factors: tuple[Floats, Floats], exemplars: Rows, queries: Rows, comparison: Comparison, *, compiled: bool
 ) -> tuple[Counts, Rows, Rows]:
     """Compare all candidates of a block with answers, given by the rows of their exemplars and queries among the factors.
 
@@ -77,11 +73,11 @@ def count_block(
         # Only answers with a rival that is unclear are looked at again.
         surely_worse = np.zeros_like(better)
         _compiled_count()(*factors, exemplars, queries, *comparison, better, surely_worse)
-        asked = np.flatnonzero(better + surely_worse < factors.first.shape[1])
+        asked = np.flatnonzero(better + surely_worse < factors[0].shape[1])
     unclear = [np.zeros((2, 0), dtype=np.intp)]
     for begin in range(0, len(asked), _ANSWERS):
         part = asked[begin : begin + _ANSWERS]
-        x, y = factors.first[exemplars[part]], factors.second[queries[part]]
+        x, y = factors[0][exemplars[part]], factors[1][queries[part]]
         weight, offset, margin = (values[part, None] for values in comparison[1:])
         z = x * y - offset if comparison.product else x + weight * y - offset
         better[part] = np.count_nonzero(z > margin, axis=1)

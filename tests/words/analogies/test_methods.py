@@ -12,11 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from medsenteval.errors import SettingsError
+from medsenteval.support.arrays import Ragged
 from medsenteval.words.analogies import ranks
-from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore, Score
+from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore
 from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import _contained, constant_measures
-from medsenteval.words.analogies.questions import Questions, Ragged
+from medsenteval.words.analogies.questions import Questions
 from medsenteval.words.analogies.ranks import count_block, rank_answers
 from tests.conftest import REPOSITORY, examples
 from tests.words.analogies import twin
@@ -85,7 +86,7 @@ def test_metrics_equal_the_full_sort(method: str, shifted: bool, compiled: bool,
     vectors = make_vectors(rng, 2100, 6, 400, 0.3)  # more than one block, many exact ties
     questions = make_questions(rng, 2100, 3, 2, 3)
     asked, measures, where = solve(method, questions, Candidates.of(vectors), vectors, shifted=shifted)
-    assert asked is questions
+    assert len(asked) == len(questions)
     assert where.tolist() == list(range(len(questions)))
     ours = np.stack([measures.acc, measures.map, measures.mrr], axis=1)
     np.testing.assert_allclose(ours, expected(method, shifted, questions, vectors), rtol=1e-13, atol=0)
@@ -141,7 +142,7 @@ def test_metrics_equal_the_full_sort_on_any_data(
 Counted = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def count_all(score: Score, n_rows: int, compiled: bool) -> tuple[Counted, np.ndarray, np.ndarray, np.ndarray]:
+def count_all(score: AdditiveScore, n_rows: int, compiled: bool) -> tuple[Counted, np.ndarray, np.ndarray, np.ndarray]:
     """Count for every exemplar with every query, each asking for a candidate of the same number as the query."""
     exemplars, queries = (each.ravel() for each in np.meshgrid(np.arange(n_rows), np.arange(n_rows), indexing="ij"))
     exact = score.exact(exemplars, queries, queries)
@@ -218,7 +219,7 @@ def test_what_is_called_surely_better_or_worse_is_so_in_float64(
     # Terms near the candidates or opposite to them: ratios from tiny to huge, denominators near epsilon.
     a, b, c = rng.choice([-1.0, 1.0], (3, 5, 1)) * vectors[:5] + 10.0**term_closeness * rng.standard_normal((3, 5, dimension))
     candidates = Candidates.of(vectors)
-    score: Score
+    score: AdditiveScore
     if method == "3cosmul":
         score = RatioScore(candidates, a, b, c)
     else:
@@ -320,7 +321,7 @@ def test_a_denominator_that_float32_takes_for_zero_is_computed_exactly() -> None
     a = np.array([[1.0, 0.0, 0.0, 0.0]])
     lengths = np.linalg.norm(vectors[:, 1:].astype(np.float64), axis=1)
     # Cosines with a of -epsilon and a few parts in ten million around it.
-    vectors[:, 0] = (-1e-3 + rng.uniform(-3e-7, 3e-7, 300)) * lengths
+    vectors[:, 0] = (-1e-6 + rng.uniform(-3e-7, 3e-7, 300)) * lengths
     b, c = rng.standard_normal((2, 1, 4))
     score = RatioScore(Candidates.of(vectors), a, b, c, shifted=False)
     zeros, every = np.zeros(300, dtype=np.intp), np.arange(300)
