@@ -23,8 +23,8 @@ from medsenteval.support.text_table import text_table
 from medsenteval.tasks.analogy.analogy_errors import KINDS, count_kinds, wrong_answers
 from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
 from medsenteval.words.analogies import sources
-from medsenteval.words.analogies.generation import Construction, write_bmass
 from medsenteval.words.analogies.generation import generate as generate_analogies
+from medsenteval.words.analogies.generation import write_bmass
 
 
 @click.group()
@@ -33,7 +33,7 @@ def analogies() -> None:
 
 
 @analogies.command()
-@click.option("--table", type=PATH, metavar="FILE", help="Columns subject, relation, object (.tsv or .csv).")
+@click.option("--table", type=PATH, metavar="FILE", help="A table with the columns subject, relation and object.")
 @click.option("--obo", type=PATH, metavar="FILE", help="An ontology in OBO format.")
 @click.option("--umls", type=PATH, metavar="FOLDER", help="UMLS with MRCONSO.RRF and MRREL.RRF.")
 @click.option("--relation", "relations", multiple=True, metavar="NAME", help="Only this relation of the ontology; repeatable.")
@@ -62,7 +62,7 @@ def generate(
         source = sources.read_obo_facts(place, relations)
     else:
         source = sources.read_relation_table(place) if kind == "table" else sources.read_umls_facts(place)
-    generated = generate_analogies(*source, Construction(**construction), counts)
+    generated = generate_analogies(*source, counts, **construction)
     written = write_bmass(generated, output / "BMASS")
     rows = []
     for each in generated.summaries:

@@ -100,9 +100,9 @@ def names_of_umls(folder: Path) -> Terminology:
     """Read the English names of MRCONSO.RRF; it holds no hierarchy, so there are no depths."""
     path = find_mrconso(folder)
     names = (
-        ConceptName(concept.cui, number, clean_text(name), "exact" if number else "preferred")
-        for concept in read_mrconso(path)
-        for number, name in enumerate((concept.preferred, *concept.others))
+        ConceptName(cui, number, clean_text(name), "exact" if number else "preferred")
+        for cui, concept_names in read_mrconso(path)
+        for number, name in enumerate(concept_names)
     )
     return Terminology((path,), "", tuple(names))
 

@@ -18,30 +18,10 @@ import numpy as np
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.support.atomic_files import write_atomically
 
-
-@dataclass(frozen=True)
-class Concept:
-    """A concept by its identifier with its terms, the preferred one first."""
-
-    identifier: str
-    terms: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Construction:
-    """The paper's numbers: 1:1 instances that a relation needs, pairs sampled from it, how often a term must occur."""
-
-    one_to_one: int = 50
-    pairs: int = 50
-    frequency_floor: float = 25
-    seed: int = 1111
-
-    def __post_init__(self) -> None:
-        if self.pairs < 2 or self.one_to_one < 0 or self.frequency_floor < 0:
-            raise SettingsError(
-                f"pairs is {self.pairs}, one_to_one {self.one_to_one}, frequency_floor {self.frequency_floor}; "
-                "an analogy needs two pairs, and no number may be negative"
-            )
+#: A concept's identifier and its terms, the preferred one first.
+Concept = tuple[str, Sequence[str]]
+#: Subject, relation and object.
+Fact = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -72,52 +52,54 @@ class Generated:
 
 def generate(
     concepts: Iterable[Concept],
-    facts: Iterable[tuple[str, str, str]],
-    construction: Construction,
+    facts: Iterable[Fact],
     frequencies: Mapping[str, float] | None = None,
+    *,
+    one_to_one: int = 50,
+    pairs: int = 50,
+    frequency_floor: float = 25,
+    seed: int = 1111,
 ) -> Generated:
-    """Choose relations and pairs; facts are (subject, relation, object) identifiers and may come as a stream.
+    """Choose relations and pairs; facts are between identifiers of concepts and may come as a stream.
 
     With ``frequencies`` (by lower-case term) a concept is represented by its most frequent term and left out where none reaches
-    the floor, and every frequent term is a candidate; without them the preferred term stands for it.
+    the floor, and every frequent term is a candidate; without them the preferred term stands for it. The defaults are the
+    paper's: 1:1 instances that a relation needs, pairs sampled from it, how often a term must occur.
     """
+    if pairs < 2 or one_to_one < 0 or frequency_floor < 0:
+        raise SettingsError(
+            f"pairs is {pairs}, one_to_one {one_to_one}, frequency_floor {frequency_floor}; an analogy needs two pairs, and no "
+            "number may be negative"
+        )
     term_of: dict[str, str] = {}
     candidates: dict[str, None] = {}
-    for concept in concepts:
-        frequent = _frequent_terms(concept, construction, frequencies)
-        if frequent:
-            term_of[concept.identifier] = frequent[0]
-            candidates.update(dict.fromkeys(frequent if frequencies is not None else frequent[:1]))
+    for identifier, names in concepts:
+        # Tabs and line ends would break the files.
+        terms = list(dict.fromkeys(" ".join(term.split()) for term in names if term.split()))
+        if frequencies is not None:
+            counted = [(frequencies.get(term.casefold(), 0.0), term) for term in terms]
+            # Sorting is stable: of equally frequent terms the preferred one stays first.
+            terms = [term for n, term in sorted(counted, key=lambda pair: -pair[0]) if n >= frequency_floor]
+        if terms:
+            term_of[identifier] = terms[0]
+            candidates.update(dict.fromkeys(terms if frequencies is not None else terms[:1]))
     objects_of: dict[str, dict[str, dict[str, None]]] = {}
     for subject, relation, object_ in facts:
         if subject in term_of and object_ in term_of and term_of[subject].casefold() != term_of[object_].casefold():
             objects_of.setdefault(relation, {}).setdefault(subject, {})[object_] = None
-    rng = np.random.default_rng(construction.seed)
+    rng = np.random.default_rng(seed)
     chosen: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     summaries = []
     for relation in sorted(objects_of):
         found = objects_of[relation]
         subjects_of = Counter(object_ for objects in found.values() for object_ in objects)
-        one_to_one = sum(len(objects) == 1 and subjects_of[next(iter(objects))] == 1 for objects in found.values())
-        kept = one_to_one >= construction.one_to_one and len(found) >= construction.pairs
+        singles = sum(len(objects) == 1 and subjects_of[next(iter(objects))] == 1 for objects in found.values())
+        kept = singles >= one_to_one and len(found) >= pairs
         if kept:
-            chosen[relation] = _sample(found, construction.pairs, rng)
-        sampled = chosen.get(relation, [])
-        ambiguity = float(np.mean([len(objects) for _, objects in sampled])) if sampled else 0.0
-        n_facts = sum(map(len, found.values()))
-        summaries.append(RelationSummary(relation, n_facts, len(found), one_to_one, ambiguity, kept))
+            chosen[relation] = _sample(found, pairs, rng)
+        ambiguity = float(np.mean([len(objects) for _, objects in chosen[relation]])) if kept else 0.0
+        summaries.append(RelationSummary(relation, sum(map(len, found.values())), len(found), singles, ambiguity, kept))
     return Generated(chosen, term_of, tuple(candidates), tuple(summaries))
-
-
-def _frequent_terms(concept: Concept, construction: Construction, frequencies: Mapping[str, float] | None) -> list[str]:
-    """Return the concept's usable terms, the one that represents it first; tabs and line ends would break the files."""
-    terms = list(dict.fromkeys(" ".join(term.split()) for term in concept.terms if term.split()))
-    if frequencies is None:
-        return terms
-    counted = [(frequencies.get(term.casefold(), 0.0), term) for term in terms]
-    # Sorting is stable: of equally frequent terms the preferred one stays first.
-    ranked = sorted((pair for pair in counted if pair[0] >= construction.frequency_floor), key=lambda pair: -pair[0])
-    return [term for _, term in ranked]
 
 
 def _sample(

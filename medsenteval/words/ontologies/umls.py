@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -12,15 +12,6 @@ from medsenteval.errors import DataError, DataMissingError
 
 #: Columns of each file; each row also ends in a bar.
 _FIELDS: Final = {"MRCONSO": 18, "MRREL": 16}
-
-
-@dataclass(frozen=True)
-class UmlsConcept:
-    """A concept's preferred name and its other names, each once, in the order of the file."""
-
-    cui: str
-    preferred: str
-    others: tuple[str, ...]
 
 
 def find_umls_file(folder: Path, name: str) -> Path:
@@ -52,31 +43,25 @@ def umls_rows(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:
         raise DataError(f"{path}: cannot be read as UTF-8 text: {error}; fetch it again") from error
 
 
-def read_mrconso(path: Path, *, language: str = "ENG", sources: frozenset[str] = frozenset()) -> Iterator[UmlsConcept]:
-    """Yield the concepts with their names in one language, of all sources or of those given by their abbreviation (SAB).
+def read_mrconso(
+    path: Path, *, language: str = "ENG", sources: frozenset[str] = frozenset()
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield concepts with their names in one language, of all sources or of those given by their abbreviation (SAB).
 
-    Suppressed and obsolete names are left out. The preferred name is the one with TS = P, STT = PF and ISPREF = Y, or the
-    first name where the chosen sources do not have it.
+    Names come once each, the preferred one (TS = P, STT = PF and ISPREF = Y) first where the chosen sources have it;
+    suppressed and obsolete ones are left out.
     """
-    cui, names, preferred = "", dict[str, None](), ""
+    wanted = (
+        (number, row)
+        for number, row in umls_rows(path, "MRCONSO")
+        if row[1] == language and row[16] == "N" and (not sources or row[11] in sources)
+    )
     finished: set[str] = set()
-    for number, row in umls_rows(path, "MRCONSO"):
-        if row[1] != language or row[16] != "N" or (sources and row[11] not in sources):
-            continue
-        if row[0] != cui:
-            if names:
-                yield _concept(cui, names, preferred)
-            if row[0] in finished:
-                raise DataError(f"{path}:{number}: the rows of {row[0]} do not stand together; sort the file by CUI")
-            finished.add(row[0])
-            cui, names, preferred = row[0], {}, ""
-        names.setdefault(row[14])
-        if not preferred and (row[2], row[4], row[6]) == ("P", "PF", "Y"):
-            preferred = row[14]
-    if names:
-        yield _concept(cui, names, preferred)
-
-
-def _concept(cui: str, names: dict[str, None], preferred: str) -> UmlsConcept:
-    chosen = preferred or next(iter(names))
-    return UmlsConcept(cui, chosen, tuple(name for name in names if name != chosen))
+    for cui, numbered in groupby(wanted, key=lambda each: each[1][0]):
+        (number, first), *others = numbered
+        if cui in finished:
+            raise DataError(f"{path}:{number}: the rows of {cui} do not stand together; sort the file by CUI")
+        finished.add(cui)
+        rows = [first, *(row for _, row in others)]
+        preferred = [row[14] for row in rows if (row[2], row[4], row[6]) == ("P", "PF", "Y")]
+        yield cui, tuple(dict.fromkeys([*preferred[:1], *(row[14] for row in rows)]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
@@ -13,7 +13,6 @@ from medsenteval.errors import DataError, import_extra
 from medsenteval.support.files import clean_text
 from medsenteval.words.ontologies.obo import Ontology, OntologyTerm
 from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME, MODEL_COMPONENT_MODULE, SYNONYM, Association, Release
-from medsenteval.words.ontologies.umls import UmlsConcept
 
 Pair = tuple[str, str]
 #: In the order in which negatives are made, which matters: a negative is not made twice.
@@ -169,11 +168,11 @@ def positives_from_obo(ontology: Ontology) -> Positives:
     return positives
 
 
-def positives_from_umls(concepts: Iterable[UmlsConcept], source: str) -> Positives:
-    """Return the two kinds of pairs that names alone give."""
+def positives_from_umls(concepts: Iterable[tuple[str, Sequence[str]]], source: str) -> Positives:
+    """Return the two kinds of pairs that names alone give; the preferred name of a concept is its first."""
     positives = Positives(source)
-    for concept in concepts:
-        positives.add_names([clean_text(name) for name in (concept.preferred, *concept.others)])
+    for _, names in concepts:
+        positives.add_names([clean_text(name) for name in names])
     return positives
 
 

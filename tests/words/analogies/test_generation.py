@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -14,15 +15,15 @@ from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.settings import Settings
 from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
-from medsenteval.words.analogies.generation import Concept, Construction, generate, write_bmass
+from medsenteval.words.analogies.generation import Concept, generate, write_bmass
 from medsenteval.words.analogies.sources import read_frequencies, read_obo_facts, read_relation_table, read_umls_facts
 
 Write = Callable[..., Path]
-SMALL = Construction(one_to_one=2, pairs=3, frequency_floor=5)
+SMALL: dict[str, Any] = {"one_to_one": 2, "pairs": 3, "frequency_floor": 5}
 
 
 def concepts(*names: str) -> list[Concept]:
-    return [Concept(name, (name,)) for name in names]
+    return [(name, (name,)) for name in names]
 
 
 def read_back(root: Path, setting: str) -> AnalogyDataset:
@@ -37,7 +38,7 @@ def test_relations_need_one_to_one_instances_and_subjects(tmp_path: Path) -> Non
     facts = [("s1", "r", "o1"), ("s2", "r", "o2"), ("s3", "r", "o3"), ("s3", "r", "o4"), ("s1", "r", "unknown"),
              ("s1", "many", "o1"), ("s2", "many", "o1"), ("s3", "many", "o1"),
              ("s1", "few", "o1"), ("s2", "few", "o2")]  # fmt: skip
-    made = generate(known, facts, SMALL)
+    made = generate(known, facts, **SMALL)
     assert {each.relation: (each.facts, each.subjects, each.one_to_one, each.kept) for each in made.summaries} == {
         "r": (4, 3, 2, True), "many": (3, 3, 0, False), "few": (2, 2, 2, False)}  # fmt: skip
     assert dict(made.pairs["r"]).keys() == {"s1", "s2", "s3"}
@@ -52,41 +53,43 @@ def test_relations_need_one_to_one_instances_and_subjects(tmp_path: Path) -> Non
 
 def test_by_default_a_relation_needs_what_the_paper_asks() -> None:
     """Newman-Griffis et al. 2017: 50 1:1 instances, 50 pairs sampled, terms that occur 25 times."""
-    known = [Concept(f"{kind}{i}", (f"{kind}{i}",)) for kind in "so" for i in range(52)]
+    known = [(f"{kind}{i}", (f"{kind}{i}",)) for kind in "so" for i in range(52)]
     for n, kept in ((49, False), (50, True), (52, True)):
-        made = generate(known, [(f"s{i}", "r", f"o{i}") for i in range(n)], Construction())
+        made = generate(known, [(f"s{i}", "r", f"o{i}") for i in range(n)])
         assert made.summaries[0].kept == kept
         assert made.n_analogies == (50 * 49 if kept else 0)
-    common = generate(concepts("a", "b"), [("a", "r", "b")], Construction(), {"a": 25, "b": 24})
+    common = generate(concepts("a", "b"), [("a", "r", "b")], {"a": 25, "b": 24})
     assert common.term_of == {"a": "a"}
+    wrong: dict[str, Any]
     for wrong in ({"pairs": 1}, {"one_to_one": -1}, {"frequency_floor": -1}):
         with pytest.raises(SettingsError, match="an analogy needs two pairs, and no number may be negative"):
-            Construction(**wrong)
-    assert Construction(pairs=2, one_to_one=0, frequency_floor=0).seed == 1111
+            generate([], [], **wrong)
+    facts = [(f"s{i}", "r", f"o{i}") for i in range(9)]
+    fewest = generate(known, facts, pairs=2, one_to_one=0, frequency_floor=0).pairs
+    assert len(fewest["r"]) == 2
+    assert generate(known, facts, pairs=2, one_to_one=0, seed=1111).pairs == fewest
     ambiguous = generate(
         concepts(*"abcdef"), [("a", "r", "b"), ("c", "r", "d"), ("c", "r", "e"), ("a", "r", "A")],
-        Construction(one_to_one=1, pairs=2),
+        one_to_one=1, pairs=2,
     )  # fmt: skip
     assert [(each.facts, each.one_to_one, each.ambiguity) for each in ambiguous.summaries] == [(3, 1, 1.5)]
 
 
 def test_frequent_terms_stand_for_their_concepts() -> None:
-    known = [Concept("C1", ("rare", "Common", "usual")), Concept("C2", ("seldom",)), Concept("C3", ("other\tterm",))]
+    known = [("C1", ("rare", "Common", "usual")), ("C2", ("seldom",)), ("C3", ("other\tterm",))]
     counts = {"common": 9.0, "usual": 8.0, "rare": 1.0, "seldom": 4.0, "other term": 5.0}
-    made = generate(known, [("C1", "r", "C3"), ("C1", "r", "C2")], SMALL, counts)
+    made = generate(known, [("C1", "r", "C3"), ("C1", "r", "C2")], counts, **SMALL)
     assert made.term_of == {"C1": "Common", "C3": "other term"}
     assert made.candidates == ("Common", "usual", "other term")
     assert made.summaries[0].facts == 1
     with pytest.raises(DataError, match="no relation has enough 1:1 instances"):
         write_bmass(made, Path("unused"))
-    with pytest.raises(SettingsError, match="an analogy needs two pairs"):
-        Construction(pairs=1)
 
 
 def test_the_same_seed_draws_the_same_pairs() -> None:
     known = concepts(*(f"{kind}{i}" for kind in "so" for i in range(40)))
     facts = [(f"s{i}", "r", f"o{i}") for i in range(40)]
-    first, again, other = (generate(known, facts, Construction(10, 10, seed=seed)).pairs for seed in (1, 1, 2))
+    first, again, other = (generate(known, facts, one_to_one=10, pairs=10, seed=seed).pairs for seed in (1, 1, 2))
     assert first == again
     assert first != other
 
@@ -94,19 +97,31 @@ def test_the_same_seed_draws_the_same_pairs() -> None:
 def test_tables(write: Write) -> None:
     root = write({
         "header.csv": 'object,subject,relation\n"heart, left",valve,part_of\n', "plain.tsv": "valve\tpart_of\theart\n\n",
-        "short.tsv": "valve\tpart_of\n", "empty.tsv": "", "counts.tsv": "Heart\t20\nheart\t5\n", "bad.tsv": "heart\tmany\n",
+        "named.tsv": "subject\trelation\tobject\tnote\n valve \tpart_of\theart\t\n\n",
+        "short.tsv": "subject\trelation\tobject\nvalve\tpart_of\t\n",
+        "ragged.tsv": "subject\trelation\tobject\nvalve\tpart_of\n",
+        "empty.tsv": "", "counts.tsv": "Heart\t20\n\nheart\t5\nlung\t0\n", "bad.tsv": "heart\t3\nheart\tmany\n",
+        "nan.tsv": "heart\tnan\n", "less.tsv": "heart\t-1\n", "most.tsv": "heart\tinf\n",
     })  # fmt: skip
     assert list(read_relation_table(root / "header.csv")[1]) == [("valve", "part_of", "heart, left")]
-    assert list(read_relation_table(root / "plain.tsv")[1]) == [("valve", "part_of", "heart")]
-    with pytest.raises(DataError, match=r"short.tsv:1: expected subject, relation and object"):
-        read_relation_table(root / "short.tsv")
-    with pytest.raises(DataError, match="no row"):
+    terms, facts = read_relation_table(root / "named.tsv")
+    assert (list(terms), list(facts)) == ([("valve", ("valve",)), ("heart", ("heart",))], [("valve", "part_of", "heart")])
+    for name in ("short", "ragged"):
+        with pytest.raises(DataError, match=rf"{name}.tsv:2: expected subject, relation and object, got"):
+            read_relation_table(root / f"{name}.tsv")
+    with pytest.raises(DataError, match=r"plain\.tsv: no column subject, relation, object; the first row must name"):
+        read_relation_table(root / "plain.tsv")
+    with pytest.raises(DataError, match=r"empty.tsv:1: no header row"):
         read_relation_table(root / "empty.tsv")
     with pytest.raises(DataMissingError, match="no such file"):
         read_relation_table(root / "absent.tsv")
-    assert read_frequencies(root / "counts.tsv") == {"heart": 25.0}
-    with pytest.raises(DataError, match=r"bad.tsv:1: expected 'term TAB count'"):
-        read_frequencies(root / "bad.tsv")
+    assert read_frequencies(root / "counts.tsv") == {"heart": 25.0, "lung": 0.0}
+    for name, line in (("bad", 2), ("nan", 1), ("less", 1), ("most", 1)):
+        with pytest.raises(DataError, match=rf"{name}.tsv:{line}: expected 'term TAB count', got 'heart"):
+            read_frequencies(root / f"{name}.tsv")
+    (root / "latin.tsv").write_bytes("fièvre\t3\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"latin.tsv: not UTF-8"):
+        read_frequencies(root / "latin.tsv")
     with pytest.raises(DataError, match="no counts"):
         read_frequencies(root / "empty.tsv")
 
@@ -127,7 +142,7 @@ def umls(n: int) -> dict[str, str]:
 
 def test_umls_relations_run_from_the_second_concept_to_the_first(write: Write) -> None:
     found, facts = read_umls_facts(write(umls(2)))
-    assert [(each.identifier, each.terms) for each in found][:2] == [("C0000000", ("drug 0",)), ("C0000001", ("Brand0",))]
+    assert list(found)[:2] == [("C0000000", ("drug 0",)), ("C0000001", ("Brand0",))]
     assert list(facts) == [("C0000000", "RO: has_tradename", "C0000001"), ("C0000002", "RO: has_tradename", "C0000003")]
     broken = write({**umls(1), "META/MRREL.RRF": "C1|C2|\n"}, "broken")
     with pytest.raises(DataError, match=r"MRREL.RRF:1: 2 fields where MRREL has 16"):
@@ -215,7 +230,7 @@ def test_the_command_refuses_what_it_cannot_do(tmp_path: Path) -> None:
 def test_the_human_phenotype_ontology_makes_analogies(realdata: Path, tmp_path: Path) -> None:
     pytest.importorskip("fastobo")
     known, facts = read_obo_facts(realdata / "hpo" / "hp.obo", ["is_a"])
-    made = generate(known, facts, Construction())
+    made = generate(known, facts)
     (summary,) = made.summaries
     assert summary.facts > 20_000
     assert summary.one_to_one > 500

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from medsenteval.errors import DataError, DataMissingError
-from medsenteval.words.ontologies.umls import UmlsConcept, find_mrconso, read_mrconso
+from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
 
 
 def row(cui: str, text: str, *, lat: str = "ENG", ts: str = "S", sab: str = "MSH", off: str = "N") -> str:
@@ -33,12 +33,12 @@ def test_names_of_concepts(tmp_path: Path) -> None:
     (folder / "MRCONSO.RRF").write_text(TEXT, "utf-8")
     path = find_mrconso(tmp_path)
     assert list(read_mrconso(path)) == [
-        UmlsConcept("C1", "Skin cancer", ("Carcinoma of skin",)),
-        UmlsConcept("C3", "Fever", ('Raised "temperature"',)),
+        ("C1", ("Skin cancer", "Carcinoma of skin")),
+        ("C3", ("Fever", 'Raised "temperature"')),
     ]
     # Without its preferred row a concept is called by its first name.
-    assert next(read_mrconso(path, sources=frozenset({"NCI"}))) == UmlsConcept("C1", "Carcinoma of skin", ())
-    assert list(read_mrconso(path, language="GER")) == [UmlsConcept("C1", "Hautkrebs", ()), UmlsConcept("C2", "Fieber", ())]
+    assert next(read_mrconso(path, sources=frozenset({"NCI"}))) == ("C1", ("Carcinoma of skin",))
+    assert list(read_mrconso(path, language="GER")) == [("C1", ("Hautkrebs",)), ("C2", ("Fieber",))]
     assert list(read_mrconso(path, language="FRE")) == []
 
 

@@ -9,7 +9,6 @@ import pytest
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.ontologies.rf2 import read_release
-from medsenteval.words.ontologies.umls import UmlsConcept
 from medsenteval.words.terms.positives import (
     clean_name,
     positives_from_obo,
@@ -94,9 +93,9 @@ def test_category_suffix_rules() -> None:
 def test_easy_and_hard_split_and_duplicates(tmp_path: Path) -> None:
     positives = positives_from_umls(
         [
-            UmlsConcept("C1", "Sacrum sprain", ("Sacral sprain", "Vwxyzq sprain")),
-            UmlsConcept("C2", "Sacral sprain", ("Sacrum sprain", "sacral SPRAIN")),
-            UmlsConcept("C3", "aaaaa", ("bbbbb", "cccccc")),
+            ("C1", ("Sacrum sprain", "Sacral sprain", "Vwxyzq sprain")),
+            ("C2", ("Sacral sprain", "Sacrum sprain", "sacral SPRAIN")),
+            ("C3", ("aaaaa", "bbbbb", "cccccc")),
         ],
         "test",
     )
