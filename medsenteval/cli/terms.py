@@ -266,7 +266,7 @@ def separate(
 @terms.command()
 @_FOLDER
 @_SETS
-@click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The sheet, .xlsx or .csv.")
+@click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The sheet, .xlsx.")
 @click.option("--pairs", type=click.IntRange(min=1), default=30, show_default=True, help="Pairs of each label and set.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
 def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -> None:

@@ -249,7 +249,7 @@ OUTPUTS: Final[dict[str, tuple[Callable[[], None], str, str]]] = {
     "run-parts": (nothing, "run --quiet -t TREC -e lexical,dimension=16 --shots 2,4 --folds 3 --limit 60", ""),
     "run-plan-stored": (stored_in_part, f"run -t BIOSSES,RQE,MedNLI -d data {TWO} --plan", ""),
     "cache-pruned": (stored, "cache prune --encoder small", ""),
-    "terms-sheet": (terms, "terms sheet sets -s FSN_SYN,hard --pairs 2 -o sheet.csv", ""),
+    "terms-sheet": (terms, "terms sheet sets -s FSN_SYN,hard --pairs 2 -o sheet.xlsx", ""),
     "gap-drawn": (gaps, "gap results --figure gap.svg", ""),
     "curve-drawn": (curves, "curve results --figure curve.svg", ""),
     "frontier-drawn": (own_copy, "frontier results -d data --dimensions 8 --figure frontier.svg", ""),
@@ -325,7 +325,7 @@ def said(name: str) -> str:
     parts += [f"--- exit code {outcome.exit_code}\n"] if outcome.exit_code else []
     if name in WRITTEN:
         written = [path for path in sorted(Path().glob(WRITTEN[name])) if path.is_file()]
-        parts += [f"--- {path}\n" + (path.read_text("utf-8") if path.suffix != ".docx" else "") for path in written]
+        parts += [f"--- {path}\n" + ("" if path.suffix in (".docx", ".xlsx") else path.read_text("utf-8")) for path in written]
     whole = "".join(parts).replace(str(REPOSITORY), "REPOSITORY")
     # Where these lines break depends on how long the path of the clone is.
     whole = re.sub(r"(?m)^Data: in(?:.+\n)+", lambda found: " ".join(found[0].split()) + "\n", whole)

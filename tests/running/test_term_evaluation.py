@@ -176,7 +176,7 @@ def test_the_command_scores_separates_and_samples(tmp_path: Path) -> None:
     assert (len(rows), [row[2] for row in rows[-2:]]) == (10 + 4 + 2, ["/", "/"])
     run = CliRunner().invoke(main, ["terms", "separate", *both, "--measure", "fuzzy_jaccard"])
     assert (run.exit_code, "no measure 'fuzzy_jaccard' for an encoder with one vector" in run.output) == (2, True)
-    run = CliRunner().invoke(main, ["terms", "sheet", str(folder), "-o", str(tmp_path / "s.csv"), "--pairs", "2"])
+    run = CliRunner().invoke(main, ["terms", "sheet", str(folder), "-o", str(tmp_path / "s.xlsx"), "--pairs", "2"])
     assert run.exit_code == 0, run.output
     run = CliRunner().invoke(main, ["terms", "evaluate", str(folder), "-e", "lexical", "-s", "nonsense"])
     assert run.exit_code == 2

@@ -7,8 +7,6 @@ of their own, so that annotators do not see them.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -20,11 +18,11 @@ import numpy as np
 
 from medsenteval.errors import DataError, SettingsError, import_extra
 from medsenteval.statistics import krippendorff_alpha
-from medsenteval.support.atomic_files import write_atomically
-from medsenteval.support.escaping import for_csv, for_terminal
+from medsenteval.support.atomic_files import write_atomically, writing
+from medsenteval.support.escaping import for_terminal
 from medsenteval.support.files import clean_text, read_json
 from medsenteval.support.tables import BLANK, read_table
-from medsenteval.words.terms.sets import SetName, TermSet
+from medsenteval.words.terms.sets import TermSet
 
 #: What an annotator may write, in any case -> similar, dissimilar, or no answer.
 ANSWERS: Final[dict[str, bool | None]] = {"same": True, "not same": False, "don't know": None}
@@ -51,53 +49,40 @@ class SheetScore:
 
 
 def write_sheet(sets: Sequence[TermSet], path: Path, *, per_label: int = 30, seed: int = 0) -> Path:
-    """Write a sheet (.xlsx or .csv) of ``per_label`` pairs of each label and set, and return the key file beside it."""
-    if path.suffix not in (".xlsx", ".csv"):
-        raise SettingsError(f"{path}: a sheet is written as .xlsx or .csv")
+    """Write a sheet of ``per_label`` pairs of each label and set, and return the key file beside it."""
+    if path.suffix != ".xlsx":
+        raise SettingsError(f"{path}: a sheet is written as .xlsx")
     rng = np.random.default_rng(seed)
-    drawn: list[tuple[SetName, bool, tuple[str, str]]] = []
+    drawn: list[dict[str, Any]] = []
     for term_set in sets:
         for label in (True, False):
             pairs = term_set.of(similar=label)
-            chosen = rng.permutation(len(pairs))[:per_label]
-            drawn.extend((term_set.name, label, pairs[i]) for i in sorted(chosen))
-    order = rng.permutation(len(drawn))
-    rows = [[str(number), *map(for_terminal, drawn[i][2]), ""] for number, i in enumerate(order, start=1)]
-    key = [{"set": str(drawn[i][0]), "similar": drawn[i][1], "term 1": drawn[i][2][0], "term 2": drawn[i][2][1]} for i in order]
+            for first, second in (pairs[i] for i in sorted(rng.permutation(len(pairs))[:per_label])):
+                drawn.append({"set": str(term_set.name), "similar": label, "term 1": first, "term 2": second})
+    key = [drawn[i] for i in rng.permutation(len(drawn))]
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".xlsx":
-        _write_workbook(path, rows)
-    else:
-        text = io.StringIO()
-        csv.writer(text).writerows([_COLUMNS, *(map(for_csv, row) for row in rows)])
-        write_atomically(path, text.getvalue())
-    key_path = path.with_suffix(".key.json")
-    write_atomically(key_path, json.dumps({"seed": seed, "pairs": key}, ensure_ascii=False, indent=1))
-    return key_path
-
-
-def _write_workbook(path: Path, rows: Sequence[Sequence[str]]) -> None:
     openpyxl = import_extra("openpyxl", "writing an .xlsx sheet", "terms")
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = _SHEET
     sheet.append(list(_COLUMNS))
-    for row in rows:
-        sheet.append(list(row))
+    for number, pair in enumerate(key, start=1):
+        sheet.append([str(number), for_terminal(pair["term 1"]), for_terminal(pair["term 2"]), ""])
         for cell in sheet[sheet.max_row]:
             # A term such as "=..." is a term, not a formula.
             cell.data_type = "s"
-    validation = openpyxl.worksheet.datavalidation
-    choice = validation.DataValidation(type="list", formula1=f'"{",".join(ANSWERS)}"', allow_blank=True)
+    choice = openpyxl.worksheet.datavalidation.DataValidation(type="list", formula1=f'"{",".join(ANSWERS)}"')
     sheet.add_data_validation(choice)
-    choice.add(f"D2:D{len(rows) + 1}")
+    choice.add(f"D2:D{len(key) + 1}")
     for column, width in zip("ABCD", (8, 60, 60, 14), strict=True):
         sheet.column_dimensions[column].width = width
     sheet.freeze_panes = "A2"
     book.create_sheet("question").append([_QUESTION])
-    scratch = path.with_name(f".writing-{path.name}")
-    book.save(scratch)
-    scratch.replace(path)
+    with writing(path) as stream:
+        book.save(stream)
+    key_path = path.with_suffix(".key.json")
+    write_atomically(key_path, json.dumps({"seed": seed, "pairs": key}, ensure_ascii=False, indent=1))
+    return key_path
 
 
 def read_sheet(path: Path, key: Sequence[dict[str, Any]]) -> list[bool | None]:
@@ -116,7 +101,7 @@ def read_sheet(path: Path, key: Sequence[dict[str, Any]]) -> list[bool | None]:
             raise DataError(f"{path}:{line}: {number!r} is not the number of a pair of this sheet, or stands there twice")
         expected = key[int(number) - 1]
         terms = (expected["term 1"], expected["term 2"])
-        written = [{clean_text(form) for form in (term, for_terminal(term), for_csv(term))} for term in terms]
+        written = [{clean_text(term), clean_text(for_terminal(term))} for term in terms]
         if clean_text(first) not in written[0] or clean_text(second) not in written[1]:
             raise DataError(f"{path}:{line}: pair {number} is {first!r}, {second!r}; the key has {expected['term 1']!r}, "
                             f"{expected['term 2']!r}; is it the key of another sheet?")  # fmt: skip

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+pytest.importorskip("openpyxl")
+
+from openpyxl import load_workbook
+
 from medsenteval.cli.main import main
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.words.terms.annotation import majority, read_sheet, score_sheets, write_sheet
@@ -24,21 +28,22 @@ SETS = [
 ]
 
 
+def lines_of(sheet: Path) -> list[list[str]]:
+    book = load_workbook(sheet)
+    return [[str(cell or "") for cell in row] for row in book["pairs"].iter_rows(values_only=True)]
+
+
 def fill(path: Path, answers: dict[int, str]) -> Path:
-    """Write a copy of a sheet with answers by number."""
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.reader(stream))
+    """Write a copy of a sheet with answers by number, as a spreadsheet program would save it as CSV."""
+    rows = lines_of(path)
     filled = path.with_name(f"{path.stem}-{len(list(path.parent.iterdir()))}.csv")
     with filled.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([rows[0], *([*row[:3], answers.get(int(row[0]), "")] for row in rows[1:])])
     return filled
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
-def test_a_sheet_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / "new" / "place" / f"sheet{suffix}"
-    if suffix == ".xlsx":
-        pytest.importorskip("openpyxl")
+def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "place" / "sheet.xlsx"
     key_path = write_sheet(SETS, path, per_label=5, seed=1)
     key = json.loads(key_path.read_text("utf-8"))["pairs"]
     assert len(key) == 20
@@ -47,20 +52,34 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path, suffix: str) -> None:
     assert read_sheet(path, key) == [None] * 20
     # The order says nothing about set or label.
     assert [pair["set"] for pair in key] != sorted(pair["set"] for pair in key)
-    if suffix == ".xlsx":
-        from openpyxl import load_workbook
-
-        book = load_workbook(path)
-        book.worksheets[0]["D2"] = "Not same"
-        book.save(path)
-        book.worksheets[0]["E1"] = "remarks"
-        book.worksheets[0]["E2"] = "a column that an annotator adds is left alone"
-        book.save(path)
-        assert read_sheet(path, key)[:2] == [False, None]
+    assert lines_of(path) == [
+        ["number", "term 1", "term 2", "answer"],
+        *([str(number), pair["term 1"], pair["term 2"], ""] for number, pair in enumerate(key, start=1)),
+    ]
+    for name, terms, labels in ((str(each.name), each.pairs, each.similar) for each in SETS):
+        for pair in (pair for pair in key if pair["set"] == name):
+            assert labels[terms.index((pair["term 1"], pair["term 2"]))] == pair["similar"]
+    book = load_workbook(path)
+    sheet, question = book.worksheets
+    assert sheet["C2"].data_type == "s", "a term is no formula"
+    assert [(str(each.sqref), each.formula1) for each in sheet.data_validations.dataValidation] == [
+        ("D2:D21", '"same,not same,don\'t know"')
+    ]
+    assert str(question["A1"].value).startswith("Could these terms be used interchangeably")
+    sheet["D2"] = "Not same"
+    sheet["E1"] = "remarks"
+    sheet["E2"] = "a column that an annotator adds is left alone"
+    book.save(path)
+    assert read_sheet(path, key)[:2] == [False, None]
+    again = write_sheet(SETS, tmp_path / "again.xlsx", per_label=5, seed=1)
+    assert again.read_text("utf-8") == key_path.read_text("utf-8")
+    assert write_sheet(SETS, tmp_path / "other.xlsx", per_label=5).read_text("utf-8") != key_path.read_text("utf-8")
+    assert json.loads(write_sheet(SETS, tmp_path / "all.xlsx").read_text("utf-8"))["seed"] == 0
+    assert len(lines_of(tmp_path / "all.xlsx")) == 1 + 2 * 2 * 20, "30 of each label are asked for, and all 20 taken"
 
 
 def test_scores_worked_out_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "sheet.csv"
+    path = tmp_path / "sheet.xlsx"
     key_path = write_sheet(SETS[:1], path, per_label=2, seed=0)
     key = json.loads(key_path.read_text("utf-8"))["pairs"]
     similar = [i for i, pair in enumerate(key, start=1) if pair["similar"]]
@@ -94,16 +113,19 @@ def test_majority_needs_more_than_half() -> None:
 
 
 def test_sheets_that_cannot_be_trusted(tmp_path: Path) -> None:
-    path = tmp_path / "sheet.csv"
-    key_path = write_sheet(SETS, path, per_label=2)
+    key_path = write_sheet(SETS, tmp_path / "sheet.xlsx", per_label=2)
     key = json.loads(key_path.read_text("utf-8"))["pairs"]
+    path = fill(tmp_path / "sheet.xlsx", {})
     whole = path.read_text("utf-8")
     lines = whole.splitlines()
     for text, message in [
         (whole.replace("number", "n"), ":1: the columns are"),
         ("\n".join(lines[:-1]), "1 of 8 pairs are missing"),
         (whole + lines[1] + "\n", "stands there twice"),
-        (whole.replace(",'=", ",'=other ", 1), "key of another sheet"),
+        (whole + lines[1].replace("1,", "9,", 1) + "\n", ":10: '9' is not the number of a pair"),
+        (whole.replace("\n1,", "\n0,"), ":2: '0' is not the number of a pair"),
+        (whole.replace(",=", ",=other ", 1), "key of another sheet"),
+        (whole.replace(" térm ", " ", 1), "key of another sheet"),
         (whole.replace("\n", "\n\n", 1) + "9,a\n", r":11: 2 cell\(s\) where the header names 4"),
         ("\n".join([lines[0], lines[1] + "perhaps", *lines[2:]]), ":2: the answer is 'perhaps'"),
     ]:
@@ -115,9 +137,8 @@ def test_sheets_that_cannot_be_trusted(tmp_path: Path) -> None:
         score_sheets(tmp_path / "wrong.json", [path])
     with pytest.raises(SettingsError, match="no sheet"):
         score_sheets(key_path, [])
-    with pytest.raises(SettingsError, match=r"\.xlsx or \.csv"):
-        write_sheet(SETS, tmp_path / "sheet.ods")
-    pytest.importorskip("openpyxl")
+    with pytest.raises(SettingsError, match=r"sheet\.csv: a sheet is written as \.xlsx"):
+        write_sheet(SETS, tmp_path / "sheet.csv")
     (tmp_path / "bad.xlsx").write_bytes(b"nothing")
     with pytest.raises(DataError, match=r"bad\.xlsx: cannot be read"):
         read_sheet(tmp_path / "bad.xlsx", key)
