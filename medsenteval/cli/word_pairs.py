@@ -16,11 +16,11 @@ from medsenteval.errors import DataError
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.line_chart import subset_curves
 from medsenteval.running.result_store import ResultStore
-from medsenteval.statistics import Correlation
+from medsenteval.statistics import Correlation, agreement_with_others, pairwise_agreement
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
-from medsenteval.words.ratings import Ratings, agreement, outliers, read_ratings
+from medsenteval.words.ratings import Ratings, outliers, read_ratings
 
 _LIMITS = click.option("--limits", metavar="A,B,...", callback=shared.numbers,
                        help="Where subsets end; default: groups of equally many words.")  # fmt: skip
@@ -106,20 +106,18 @@ def ratings(
     FILE has a row for each pair: two words and one rating by each annotator, empty or -1 where there is none.
     """
     found = read_ratings(file, shared.names_in(words), shared.names_in(raters))
-    measured = agreement(found, common)
-    odd = outliers(measured, deviations)
+    odd = outliers(found, common, deviations)
     fewest, most = found.counts.min(), found.counts.max()
-    echo(f"{len(found.pairs):,} pairs, {len(found.raters):,} annotators, {fewest:.0f} to {most:.0f} a pair")
-    for name in odd:
-        echo(f"Outlier: {name}, mean correlation with the others {measured.by_rater[name]:.3f}")
+    echo(f"{len(found.pairs):,} pairs, {len(found.raters):,} annotators, {fewest} to {most} a pair")
+    for name, value in odd.items():
+        echo(f"Outlier: {name}, mean correlation with the others {value:.3f}")
     if not odd:
         echo(f"No annotator agrees with the others by {deviations:g} standard deviations less than they do among themselves.")
     if drop_outliers and odd:
-        found = found.without(odd)
-        measured = agreement(found, common)
+        found = found.without(list(odd))
         echo(f"Without {'it' if len(odd) == 1 else 'them'}: {len(found.pairs):,} pairs, {len(found.raters):,} annotators")
-    echo(f"IAA-1 (two annotators)               {measured.pairwise:.3f}")
-    echo(f"IAA-2 (one and the mean of the rest) {measured.with_others:.3f}")
+    echo(f"IAA-1 (two annotators)               {pairwise_agreement(found.values, common=common):.3f}")
+    echo(f"IAA-2 (one and the mean of the rest) {agreement_with_others(found.values, common=common):.3f}")
     if len(scale) != 4:
         raise click.UsageError(f"--scale has {len(scale)} number(s); expected four numbers, as in 0,6,0,10")
     scores = found.scaled((scale[0], scale[1]), (scale[2], scale[3]))

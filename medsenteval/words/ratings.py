@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.statistics import agreement_with_others, pairwise_agreement, rater_agreement
-from medsenteval.support.arrays import Floats
+from medsenteval.statistics import rater_agreement
+from medsenteval.support.arrays import Counts, Floats
 from medsenteval.support.files import clean_text, read_text
 
 #: What stands for "not rated" besides an empty field.
@@ -40,9 +40,9 @@ class Ratings:
         return Ratings(tuple(self.pairs[number] for number in rated), names, self.values[kept][:, rated])
 
     @property
-    def counts(self) -> Floats:
+    def counts(self) -> Counts:
         """How many annotators rated each pair."""
-        counts: Floats = (~np.isnan(self.values)).sum(axis=0).astype(np.float64)
+        counts: Counts = np.count_nonzero(~np.isnan(self.values), axis=0)
         return counts
 
     @property
@@ -70,15 +70,6 @@ class Ratings:
                 f"scale from {low:g} to {high:g}"
             )
         return target[0] + (self.means - low) * (target[1] - target[0]) / (high - low)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """IAA-1, the mean correlation of two annotators, and IAA-2, that of an annotator with the mean of the others."""
-
-    pairwise: float
-    with_others: float
-    by_rater: dict[str, float]
 
 
 def read_ratings(path: Path, words: Sequence[str] = (), raters: Sequence[str] = ()) -> Ratings:
@@ -143,22 +134,16 @@ def _rating(field: str) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def agreement(ratings: Ratings, common: int = 3) -> Agreement:
-    """Return both averages of Spearman's correlation, over annotators who share ``common`` pairs or more."""
-    by_rater = rater_agreement(ratings.values, "spearman", common)
-    return Agreement(
-        pairwise_agreement(ratings.values, "spearman", common),
-        agreement_with_others(ratings.values, "spearman", common),
-        dict(zip(ratings.raters, by_rater.tolist(), strict=True)),
-    )
+def outliers(ratings: Ratings, common: int = 3, deviations: float = 2.0) -> dict[str, float]:
+    """Return annotators whose mean correlation is so many standard deviations below the mean of all the others', and theirs.
 
-
-def outliers(found: Agreement, deviations: float = 2.0) -> list[str]:
-    """Name annotators whose mean correlation is so many standard deviations below the mean of all the others'."""
-    named = []
-    measured = {name: value for name, value in found.by_rater.items() if not np.isnan(value)}
-    for name, value in measured.items():
-        others = np.array([each for other, each in measured.items() if other != name])
-        if len(others) > 1 and value < others.mean() - deviations * others.std(ddof=1):
-            named.append(name)
-    return named
+    Correlations are Spearman's with every other annotator who rated ``common`` of the same pairs or more.
+    """
+    measured = rater_agreement(ratings.values, common=common)
+    found = {}
+    for number, name in enumerate(ratings.raters):
+        others = np.delete(measured, number)
+        others = others[~np.isnan(others)]
+        if len(others) > 1 and measured[number] < others.mean() - deviations * others.std(ddof=1):
+            found[name] = float(measured[number])
+    return found

@@ -20,15 +20,7 @@ from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.tasks.ner.corpus import OPTIONS, TaggedDataset, TaggedSentences, digits_as_zero, read_corpus
 from medsenteval.tasks.reading.task_facts import file_task, group_facts
 from medsenteval.tasks.similarity import concatenate_splits
-from medsenteval.words.tagging.entity_spans import (
-    Entities,
-    Rate,
-    count_matches,
-    find_entities,
-    precision_from_counts,
-    rate_interval,
-    recall_from_counts,
-)
+from medsenteval.words.tagging.entity_spans import RATES, Entities, count_matches, find_entities, rate_interval, rate_of
 from medsenteval.words.tagging.tag_schemes import Tags, allowed_transitions, as_iob, seen_transitions
 from medsenteval.words.tagging.viterbi import decode
 from medsenteval.words.tagging.window_tagger import CAPITALS, PRESETS, TaggerSettings, Windows, WindowTagger, windows_of
@@ -41,11 +33,6 @@ RUNS: Final = 3
 PADDING: Final = 0
 UNKNOWN: Final = 1
 _FIRST_KNOWN: Final = 2
-_RATES: Final[dict[Rate, Callable[[Counts], NDArray[np.float64]]]] = {
-    "f1": f1_from_counts,
-    "precision": precision_from_counts,
-    "recall": recall_from_counts,
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +114,16 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     guessed = find_entities(dictionary_tags(training.tokens, training.tags, test.tokens), test.offsets)
     details: dict[str, Any] = {
         "tagger": asdict(tagger_settings),
-        "runs": {name: (100 * rate(counts.sum(axis=1))).tolist() for name, rate in _RATES.items()},
+        "runs": {rate: (100 * rate_of(counts.sum(axis=1), rate)).tolist() for rate in RATES},
         "by_type": {kind: _mean_f1(test, predicted, number) for number, kind in enumerate(types)},
         "dictionary_f1": _mean_f1(test, [guessed]),
         "unknown_words": table.report(test.tokens),
     }
     metrics = []
-    for name, rate in _RATES.items():
-        value, (low, high) = float(rate(counts.sum(axis=1)).mean()), rate_interval(counts, name, confidence=CONFIDENCE)
+    for rate in RATES:
+        value, (low, high) = float(rate_of(counts.sum(axis=1), rate).mean()), rate_interval(counts, rate, confidence=CONFIDENCE)
         # The best constant answer is O for every word: no entity, F1 0.
-        metrics.append(Metric(name, 100 * value, 100 * low, 100 * high, 0.0, "percent", counts.shape[1]))
+        metrics.append(Metric(rate, 100 * value, 100 * low, 100 * high, 0.0, "percent", counts.shape[1]))
     return Scores(
         metrics=tuple(metrics),
         n_train=len(training),

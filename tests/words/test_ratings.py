@@ -12,7 +12,9 @@ from scipy import stats
 
 from medsenteval.cli.main import main
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.words.ratings import Agreement, agreement, outliers, read_ratings
+from medsenteval.statistics import agreement_with_others, pairwise_agreement
+from medsenteval.words import ratings as ratings_module
+from medsenteval.words.ratings import Ratings, outliers, read_ratings
 
 HEADED = "word1\tword2\tada\tbea\tcy\tdee\tnote\n"
 ROWS = "".join(
@@ -38,13 +40,24 @@ def test_agreement_is_that_of_scipy(file: Path) -> None:
     assert found.raters == ("ada", "bea", "cy", "dee")
     values = found.values
     pairs = {(i, j): stats.spearmanr(values[i], values[j])[0] for i in range(4) for j in range(4) if i != j}
-    measured = agreement(found)
-    assert measured.pairwise == pytest.approx(np.mean(list(pairs.values())))
+    assert pairwise_agreement(found.values) == pytest.approx(np.mean(list(pairs.values())))
     others = [stats.spearmanr(values[i], np.delete(values, i, 0).mean(axis=0))[0] for i in range(4)]
-    assert measured.with_others == pytest.approx(np.mean(others))
-    assert measured.by_rater["dee"] == pytest.approx(np.mean([pairs[3, j] for j in range(3)]))
-    assert outliers(measured) == ["dee"]
-    assert agreement(found.without(["dee"])).pairwise > measured.pairwise
+    assert agreement_with_others(found.values) == pytest.approx(np.mean(others))
+    mean = np.mean([pairs[3, j] for j in range(3)])
+    assert outliers(found) == pytest.approx({"dee": mean})
+    agreeing = found.without(["dee"])
+    shown = run(str(file), "--raters", "ada,bea,cy,dee")
+    assert f"24 pairs, 4 annotators, 4 to 4 a pair\nOutlier: dee, mean correlation with the others {mean:.3f}\n" in shown
+    assert f"IAA-1 (two annotators)               {np.mean(list(pairs.values())):.3f}\n" in shown
+    assert f"IAA-2 (one and the mean of the rest) {np.mean(others):.3f}\n" in shown
+    assert pairwise_agreement(agreeing.values) > pairwise_agreement(found.values)
+    dropped = run(str(file), "--raters", "ada,bea,cy,dee", "--drop-outliers")
+    assert "Without it: 24 pairs, 3 annotators\n" in dropped
+    assert f"IAA-1 (two annotators)               {pairwise_agreement(agreeing.values):.3f}\n" in dropped
+    assert f"IAA-2 (one and the mean of the rest) {agreement_with_others(agreeing.values):.3f}\n" in dropped
+    assert "No annotator agrees with the others by 99 standard deviations less" in run(
+        str(file), "--raters", "ada,bea,cy,dee", "--outliers", "99", "--drop-outliers"
+    )
 
 
 def test_groups_that_share_few_pairs_stay_apart(tmp_path: Path) -> None:
@@ -57,11 +70,13 @@ def test_groups_that_share_few_pairs_stay_apart(tmp_path: Path) -> None:
     path.write_text("".join(f"a{i},b{i},{','.join(f'{v:g}' for v in values[:, i])}\n" for i in range(45)), "utf-8")
     whole = read_ratings(path)
     assert whole.counts.tolist() == [3.0] * 20 + [6.0] * 5 + [3.0] * 20
-    first, second = (agreement(whole.without(whole.raters[part])) for part in (slice(3, 6), slice(0, 3)))
-    both = agreement(whole, common=6)
-    assert both.pairwise == pytest.approx((first.pairwise + second.pairwise) / 2)
-    assert both.with_others == pytest.approx((first.with_others + second.with_others) / 2)
-    assert agreement(whole, common=3).pairwise != pytest.approx(both.pairwise)
+    for measure in (pairwise_agreement, agreement_with_others):
+        first, second = (measure(whole.without(whole.raters[part]).values) for part in (slice(3, 6), slice(0, 3)))
+        assert measure(whole.values, common=6) == pytest.approx((first + second) / 2)
+        assert measure(whole.values, common=3) != pytest.approx((first + second) / 2)
+    apart = run(str(path), "--common", "6")
+    assert f"IAA-1 (two annotators)               {pairwise_agreement(whole.values, common=6):.3f}\n" in apart
+    assert f"IAA-2 (one and the mean of the rest) {agreement_with_others(whole.values, common=6):.3f}\n" in apart
 
 
 def test_scores_and_spread(file: Path, tmp_path: Path) -> None:
@@ -145,11 +160,15 @@ def test_columns_are_found_by_their_names_and_by_their_places(tmp_path: Path) ->
         read_ratings(path)
 
 
-def test_an_outlier_is_two_deviations_below_the_others() -> None:
-    def named(*values: float) -> list[str]:
-        return outliers(Agreement(0.0, 0.0, dict(zip("abcdef", values, strict=False))))
+def test_an_outlier_is_two_deviations_below_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def named(*values: float, deviations: float = 2.0) -> list[str]:
+        monkeypatch.setattr(ratings_module, "rater_agreement", lambda ratings, *, common: np.array(values))
+        raters = tuple("abcdef"[: len(values)])
+        return list(outliers(Ratings((), raters, np.zeros((len(values), 0))), deviations=deviations))
 
     # The others' mean is 0.7, their deviation 0.1.
     assert named(0.6, 0.7, 0.8, 0.501, float("nan")) == []
     assert named(0.6, 0.7, 0.8, 0.499) == ["d"]
+    assert list(outliers(Ratings((), tuple("abcd"), np.zeros((4, 0))))) == ["d"], "two deviations are the default"
+    assert named(0.6, 0.7, 0.8, 0.599, deviations=1.0) == ["d"]
     assert named(0.1, 0.9) == []

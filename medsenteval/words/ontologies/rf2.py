@@ -130,15 +130,10 @@ def _latest(rows: Iterable[list[str]]) -> Iterable[list[str]]:
 
 
 def _candidates(folder: Path, what: str, form: str, language: str = "") -> list[Path]:
-    found = []
-    for path in sorted(folder.rglob("*.txt")):
-        match = re.fullmatch(_FILES[what][0], path.name)
-        if match is None or match["form"] != form:
-            continue
-        if language and (match["language"] or language).casefold() != language.casefold():
-            continue
-        found.append(path)
-    return found
+    named = ((path, re.fullmatch(_FILES[what][0], path.name)) for path in sorted(folder.rglob("*.txt")))
+    of_form = [(path, match) for path, match in named if match is not None and match["form"] == form]
+    wanted = ("", language.casefold())
+    return [path for path, match in of_form if not language or (match["language"] or "").casefold() in wanted]
 
 
 def _find(folder: Path, what: str, form: str, language: str = "") -> Path:

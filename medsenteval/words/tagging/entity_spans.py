@@ -7,16 +7,18 @@ sentence, which intervals and paired tests need; here all sentences are counted 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.statistics import f1_share_interval, share_interval
-from medsenteval.support.arrays import Counts, Rows
+from medsenteval.support.arrays import Counts, Floats, Rows
 from medsenteval.words.tagging.tag_schemes import BEGIN, END, OUTSIDE, SINGLE, Tags
 
 Rate = Literal["f1", "precision", "recall"]
+#: How often each rate counts entities found, wrong and missed; it is the share of the found ones.
+RATES: Final[dict[Rate, tuple[int, int, int]]] = {"f1": (2, 1, 1), "precision": (1, 1, 0), "recall": (1, 0, 1)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,19 +69,15 @@ def count_matches(gold: Entities, predicted: Entities, n_sentences: int) -> Coun
     return np.column_stack([found, n_predicted - found, n_gold - found]).astype(np.int64)
 
 
-def precision_from_counts(counts: Counts) -> NDArray[np.float64]:
-    """Return the share of predicted entities that are right; 0 where nothing was predicted."""
-    return _share(counts[..., 0], counts[..., 1])
+def rate_of(counts: Counts, rate: Rate) -> Floats:
+    """Return a rate given counts of found, wrong and missed along the last axis; 0 where there is nothing to count."""
+    above, below = _parts(counts, rate)
+    return np.divide(above, below, out=np.zeros_like(below), where=below > 0)
 
 
-def recall_from_counts(counts: Counts) -> NDArray[np.float64]:
-    """Return the share of gold entities that were found; 0 where there are none."""
-    return _share(counts[..., 0], counts[..., 2])
-
-
-def _share(found: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
-    total = (found + other).astype(np.float64)
-    return np.divide(found, total, out=np.zeros_like(total), where=total > 0)
+def _parts(counts: Counts, rate: Rate) -> tuple[Floats, Floats]:
+    weights = np.array(RATES[rate], dtype=np.float64)
+    return weights[0] * counts[..., 0], counts @ weights
 
 
 def rate_interval(counts: Counts, rate: Rate, *, confidence: float) -> tuple[float, float]:
@@ -88,17 +86,14 @@ def rate_interval(counts: Counts, rate: Rate, *, confidence: float) -> tuple[flo
     Entities of a sentence are not independent, so the variance is that of a ratio of sums over sentences. A rate of 0 or 1 has
     none: every sentence with an entity is then one trial.
     """
-    found, wrong, missed = np.moveaxis(counts.astype(np.float64), 2, 0)
-    others = {"f1": wrong + missed, "precision": wrong, "recall": missed}[rate]
-    above = 2 * found if rate == "f1" else found
-    below = above + others
-    totals = below.sum(axis=1, keepdims=True)
-    rates = np.divide(above.sum(axis=1, keepdims=True), totals, out=np.zeros_like(totals), where=totals > 0)
+    above, below = _parts(counts, rate)
+    totals, rates = below.sum(axis=1, keepdims=True), rate_of(counts.sum(axis=1, keepdims=True), rate)
     influence = np.divide(above - rates * below, totals, out=np.zeros_like(above), where=totals > 0).mean(axis=0)
     value, n = float(rates.mean()), len(influence)
     if value in (0.0, 1.0):
         trials, variance = float(below.any(axis=0).sum()), 0.0
     else:
-        trials, variance = float((found + others).sum(axis=1).mean()), float(np.sum(influence**2)) * n / max(n - 1, 1)
+        n_entities = below - above + counts[..., 0]
+        trials, variance = float(n_entities.sum(axis=1).mean()), float(np.sum(influence**2)) * n / max(n - 1, 1)
     interval = f1_share_interval if rate == "f1" else share_interval
     return interval(value, trials, confidence=confidence, variance=variance)

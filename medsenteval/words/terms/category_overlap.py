@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Final
 
@@ -59,15 +60,13 @@ def separate(similarity: Similarity, categories: dict[str, NDArray[np.intp]], *,
     for name, members in categories.items():
         if len(members) < 2:
             raise DataError(f"the category {name!r} has {len(members)} term(s) that can be encoded; it needs two at least")
-    near, close, distant = categories
     first, second, third = categories.values()
     n_errors = 0
     for begin in range(0, len(first), rows_at_once):
         rows = first[begin : begin + rows_at_once]
         n_errors += count_overlaps(similarity(rows, second), similarity(rows, third))
     means = {}
-    pairs = ((near, close), (near, distant), (close, distant), (near, near), (close, close), (distant, distant))
-    for one, other in pairs:
+    for one, other in (*combinations(categories, 2), *((name, name) for name in categories)):
         left, right, total = categories[one], categories[other], 0.0
         for begin in range(0, len(left), rows_at_once):
             rows = left[begin : begin + rows_at_once]
@@ -95,17 +94,12 @@ def read_categories(snomed: Path | None, obo: Path | None, roots: Sequence[str],
             members = [ontology.terms[identifier].name for identifier in (root, *ontology.descendants(root))]
             categories[f"{ontology.terms[root].name} ({root})"] = members
     else:
-        categories = {path.stem: _from_list(path) for path in lists}
+        categories = {path.stem: [clean_text(line) for line in read_lines(path)[0]] for path in lists}
     if len(categories) != 3:
         raise SettingsError(
             f"category separation takes three different categories, near, close and distant; got {len(categories)}"
         )
     return {name: list(dict.fromkeys(filter(None, members))) for name, members in categories.items()}
-
-
-def _from_list(path: Path) -> list[str]:
-    lines, _ = read_lines(path)
-    return [clean_text(line) for line in lines]
 
 
 def _from_snomed(folder: Path, roots: Sequence[str]) -> dict[str, list[str]]:

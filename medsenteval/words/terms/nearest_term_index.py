@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -55,21 +54,17 @@ class NearestTermIndex:
         self._kernels = import_extra("medsenteval.words.terms.search_kernels", "the nearest-term search", "terms", "numba")
         if len(set(texts)) != len(texts) or not all(texts):
             raise ValueError("the index needs texts that differ and are not empty")
-        self._texts = texts
         #: Place in the index -> the caller's number, and back. Terms of one length that end alike stand together.
         self._number_of = np.array(sorted(range(len(texts)), key=lambda i: (len(texts[i]), texts[i][::-1])), dtype=np.int64)
         self._place_of = np.argsort(self._number_of)
-
-    @cached_property
-    def _tables(self) -> tuple[Any, ...]:
-        texts = [self._texts[number] for number in self._number_of]
-        codes, n_characters = _encode(texts)
-        lengths = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+        ordered = [texts[number] for number in self._number_of]
+        codes, n_characters = _encode(ordered)
+        lengths = np.fromiter(map(len, ordered), dtype=np.int64, count=len(ordered))
         starts = np.concatenate([[0], np.cumsum(lengths)])
-        return (
+        self._tables = (
             codes, n_characters, starts, np.searchsorted(lengths, np.arange(lengths[-1] + 2)),
             self._kernels.count_characters(codes, starts), self._kernels.mark_pairs(codes, starts),
-            *self._kernels.sort_in_many_ways(texts, codes, starts),
+            *self._kernels.sort_in_many_ways(ordered, codes, starts),
         )  # fmt: skip
 
     def search(
@@ -84,14 +79,13 @@ class NearestTermIndex:
 
         A query itself and the texts excluded for it neither count nor appear. Fewer come back only when there are no more.
         """
-        tables = self._tables
         places = self._place_of[np.asarray(queries, dtype=np.int64)]
         enough = np.asarray(wanted, dtype=np.int64)
         # Terms that are neighbours in the index look at the same part of it: one after the other, they find it in the cache.
         # The longest, which take longest, come first, so that all cores finish together.
         turns = np.argsort(-places)
 
-        def search_chunk(begin: int) -> tuple[Counts, list[NearTerms]]:
+        def search_chunk(begin: int) -> list[NearTerms]:
             chunk = turns[begin : begin + _CHUNK]
             hidden = [[queries[turn], *(excluded[turn] if excluded is not None else ())] for turn in chunk]
             hits = self._kernels.search_terms(
@@ -99,16 +93,16 @@ class NearestTermIndex:
                 enough[chunk],
                 np.cumsum([0, *map(len, hidden)]),
                 self._place_of[np.array([number for numbers in hidden for number in numbers], dtype=np.int64)],
-                *tables,
+                *self._tables,
             ).astype(np.int64)
             hits[:, 2] = self._number_of[hits[:, 2]]
             hits = hits[np.lexsort((hits[:, 2], hits[:, 1], hits[:, 0]))]
             parts = np.split(hits, np.searchsorted(hits[:, 0], np.arange(1, len(chunk))))
-            return chunk, [NearTerms(part[:, 2], part[:, 1]) for part in parts]
+            return [NearTerms(part[:, 2], part[:, 1]) for part in parts]
 
-        found: dict[int, NearTerms] = {}
+        found: list[NearTerms] = []
         with ThreadPoolExecutor(available_cores()) as pool:
-            for chunk, part in pool.map(search_chunk, range(0, len(turns), _CHUNK)):
-                found.update(zip(chunk.tolist(), part, strict=True))
+            for part in pool.map(search_chunk, range(0, len(turns), _CHUNK)):
+                found += part
                 progress(len(part))
-        return [found[turn] for turn in range(len(turns))]
+        return [found[place] for place in np.argsort(turns)]

@@ -124,11 +124,8 @@ class _Neighbourhood:
                 barred.add(term)
         return barred, moved
 
-    def place(self, term: str, moved: dict[str, tuple[int, int]]) -> tuple[int, int]:
-        """Return where a term stands in the list of candidates: first terms by row, then second terms by row."""
-        return moved[term] if term in moved else self._first_place(term, self.rows_of[term])
-
     def _first_place(self, term: str, rows: Sequence[int]) -> tuple[int, int]:
+        """Return where a term stands in the list of candidates: first terms by row, then second terms by row."""
         return min((0 if self.positives[row][0] == term else 1, row) for row in rows)
 
     def draw(
@@ -152,7 +149,7 @@ class _Neighbourhood:
                 for term in self.by_text[self.texts[number]]
                 if term not in away
             ]
-            tier.sort(key=lambda term: self.place(term, moved))
+            tier.sort(key=lambda term: moved.get(term) or self._first_place(term, self.rows_of[term]))
             while tier and len(chosen) < wanted:
                 term = tier.pop(rng.randint(0, len(tier) - 1))
                 if (source, term) not in forbidden:

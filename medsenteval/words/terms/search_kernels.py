@@ -178,15 +178,6 @@ def _set_masks(masks, windows, codes, begin, end):  # type: ignore[no-untyped-de
 
 
 @compiled_loop
-def _clear_masks(masks, windows, codes, begin, end):  # type: ignore[no-untyped-def]
-    for place in range(end - begin):
-        character = codes[begin + place]
-        masks[place >> 6, character] = 0
-        for back in range(_BAND):
-            windows[place + back, character] = 0
-
-
-@compiled_loop
 def _measure(masks, length, codes, begin, end, limit, horizontal):  # type: ignore[no-untyped-def]
     """Return the distance of the query to a term, or a number above ``limit`` if it is above.
 
@@ -345,5 +336,6 @@ def search_terms(  # type: ignore[no-untyped-def]
             hits[kept, 0], hits[kept, 1], hits[kept, 2] = hits[i, 0], hits[i, 1], hits[i, 2]
             kept += np.int64(hits[i, 1] <= limit)
         n_hits = kept
-        _clear_masks(masks, windows, codes, starts[query], starts[query + 1])
+        masks[: (length + 63) >> 6] = 0
+        windows[: length + _BAND] = 0
     return hits[:n_hits]

@@ -196,24 +196,21 @@ def statistics_of(folder: Path) -> dict[str, Any]:
     """Return sizes and Levenshtein distances (ignoring case) of the sets in a folder, like the paper's Table 2."""
     from rapidfuzz.distance import Levenshtein
 
-    rows: dict[str, dict[str, Any]] = {}
     terms: set[str] = set()
-    collected: dict[tuple[str, str, str], list[int]] = {}
+    measured: dict[tuple[str, str, str], list[int]] = {}
     for term_set in read_sets(folder):
         name = term_set.name
-        for label, column in ((True, "positive"), (False, name.strategy)):
-            pairs = term_set.of(similar=label)
-            if not pairs:
-                continue
-            distances = [Levenshtein.distance(first.lower(), second.lower()) for first, second in pairs]
-            for level in (name.difficulty, "all"):
-                if column == "positive" and (name.kind, name.difficulty, column) in collected and level == name.difficulty:
-                    break  # the other strategy's file has the same positives
-                collected.setdefault((name.kind, level, column), []).extend(distances)
-            terms.update(term for pair in pairs for term in pair)
-    for (kind, level, column), distances in sorted(collected.items()):
-        row = rows.setdefault(f"{kind} {level}", {"kind": kind, "difficulty": level})
-        measured = {"mean": fmean(distances), "median": median(distances), "min": min(distances), "max": max(distances)}
-        row[column] = {"n": len(distances), **measured}
+        # Both strategies' files have the same positives.
+        for similar, column in ((True, "positive"), (False, name.strategy)):
+            if pairs := term_set.of(similar):
+                distances = [Levenshtein.distance(first.lower(), second.lower()) for first, second in pairs]
+                measured[name.kind, name.difficulty, column] = distances
+                terms.update(term for pair in pairs for term in pair)
+    for (kind, _, column), distances in list(measured.items()):
+        measured.setdefault((kind, "all", column), []).extend(distances)
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for (kind, level, column), found in sorted(measured.items()):
+        row = rows.setdefault((kind, level), {"kind": kind, "difficulty": level})
+        row[column] = {"n": len(found), "mean": fmean(found), "median": median(found), "min": min(found), "max": max(found)}
     multiword = sum(len(term.split()) > 1 for term in terms) / len(terms)
     return {"sets": list(rows.values()), "terms": len(terms), "multiword_terms": multiword}

@@ -9,15 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medsenteval.statistics import f1_from_counts
-from medsenteval.words.tagging.entity_spans import (
-    Rate,
-    count_matches,
-    find_entities,
-    precision_from_counts,
-    rate_interval,
-    recall_from_counts,
-)
+from medsenteval.words.tagging.entity_spans import RATES, Rate, count_matches, find_entities, rate_interval, rate_of
 from medsenteval.words.tagging.tag_schemes import tag_names
 from tests.words.tagging.conll import conlleval_chunks, conlleval_counts
 
@@ -59,12 +51,8 @@ def test_counts_are_those_of_conlleval_and_of_seqeval(corpus: list[list[tuple[in
     counts = count_matches(find_entities(gold_tags, offsets), find_entities(predicted_tags, offsets), len(corpus))
     assert counts.tolist() == list(map(list, conlleval_counts(named(gold), named(predicted))))
     total = counts.sum(axis=0)
-    for ours, theirs in (
-        (f1_from_counts, f1_score),
-        (precision_from_counts, precision_score),
-        (recall_from_counts, recall_score),
-    ):
-        assert float(ours(total)) == pytest.approx(theirs(named(gold), named(predicted), zero_division=0), abs=1e-12)
+    for rate, theirs in zip(RATES, (f1_score, precision_score, recall_score), strict=True):
+        assert float(rate_of(total, rate)) == pytest.approx(theirs(named(gold), named(predicted), zero_division=0), abs=1e-12)
 
 
 def test_entities_of_one_kind() -> None:
@@ -76,9 +64,8 @@ def test_entities_of_one_kind() -> None:
 
 def test_rates_without_anything_to_count_are_zero() -> None:
     nothing = np.zeros(3, dtype=np.int64)
-    assert precision_from_counts(nothing) == recall_from_counts(nothing) == 0
-    assert precision_from_counts(np.array([3, 1, 5])) == 0.75
-    assert recall_from_counts(np.array([3, 1, 5])) == 0.375
+    assert [float(rate_of(nothing, rate)) for rate in RATES] == [0, 0, 0]
+    assert [float(rate_of(np.array([3, 1, 5]), rate)) for rate in RATES] == [0.5, 0.75, 0.375]
 
 
 @pytest.mark.parametrize("rate", ["f1", "precision", "recall"])
@@ -90,11 +77,10 @@ def test_the_interval_is_that_of_resampled_sentences(rate: Rate) -> None:
     one = np.stack([found, sizes - found, np.maximum(sizes - found - 1, 0)], axis=1)
     counts = np.stack([one, one, np.roll(one, 1, axis=0)])
     low, high = rate_interval(counts, rate, confidence=0.9)
-    function = {"f1": f1_from_counts, "precision": precision_from_counts, "recall": recall_from_counts}[rate]
     drawn = rng.integers(0, 300, size=(3000, 300))
-    means = function(counts[:, drawn].sum(axis=2)).mean(axis=0)
+    means = rate_of(counts[:, drawn].sum(axis=2), rate).mean(axis=0)
     assert (low, high) == pytest.approx(np.quantile(means, [0.05, 0.95]), abs=0.006)
-    assert low < function(counts.sum(axis=1)).mean() < high
+    assert low < rate_of(counts.sum(axis=1), rate).mean() < high
 
 
 @pytest.mark.parametrize("rate", ["f1", "precision", "recall"])
