@@ -60,9 +60,9 @@ def test_by_default_a_relation_needs_what_the_paper_asks() -> None:
         assert made.n_analogies == (50 * 49 if kept else 0)
     common = generate(concepts("a", "b"), [("a", "r", "b")], {"a": 25, "b": 24})
     assert common.term_of == {"a": "a"}
-    wrong: dict[str, Any]
-    for wrong in ({"pairs": 1}, {"one_to_one": -1}, {"frequency_floor": -1}):
-        with pytest.raises(SettingsError, match="an analogy needs two pairs, and no number may be negative"):
+    for name, number in {"pairs": 1, "one_to_one": -1, "frequency_floor": -1}.items():
+        wrong: dict[str, Any] = {name: number}
+        with pytest.raises(SettingsError, match=rf"{name}.* {number}.*; an analogy needs two pairs, and no number may be neg"):
             generate([], [], **wrong)
     facts = [(f"s{i}", "r", f"o{i}") for i in range(9)]
     fewest = generate(known, facts, pairs=2, one_to_one=0, frequency_floor=0).pairs
