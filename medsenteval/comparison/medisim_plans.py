@@ -1,8 +1,7 @@
 """The tables of Schulz and Juric 2020 as plans: existing word sets (4, B), term sets (5, C), categories (6, D.1).
 
 Where the paper counts encoders that a row is significantly better and worse than, so do we: BCa intervals for correlations,
-McNemar's test for accuracies, both with Bonferroni's correction. Tables B.2 to B.5 and C.4 to C.8 count so the measures of one
-row.
+McNemar's test for accuracies, both with Bonferroni's correction.
 """
 
 from __future__ import annotations
@@ -40,17 +39,11 @@ from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
 from medsenteval.words.terms.sets import SetName, is_synthetic, read_set, source_of
 
-WORD_TABLES: Final = ("medisim-4", *(f"medisim-b.{number}" for number in range(1, 6)))
-SET_TABLES: Final = ("medisim-5", *(f"medisim-c.{number}" for number in range(1, 9)))
+WORD_TABLES: Final = ("medisim-4", "medisim-b.1")
+SET_TABLES: Final = ("medisim-5", "medisim-c.1", "medisim-c.2", "medisim-c.3")
 CATEGORY_TABLES: Final = ("medisim-6", "medisim-d.1")
 TABLES: Final = (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)
 
-#: Printed names of measures that are not ours; those without a prefix are of encoders that give one vector a term.
-_MEASURES: Final = {
-    "fJ": "fuzzy_jaccard", "mJ": "max_jaccard", "cos": "avg_cos", "r": "avg_r", "rho": "avg_rho", "tau": "avg_tau",
-}  # fmt: skip
-#: Printed counts of measures -> what ours are called.
-_COUNTED: Final = {"measures_outperformed": "better", "measures_that_outperform": "worse"}
 _SNOMED: Final = "SNOMED-CT"
 #: What the paper calls the categories, in the order near, close, distant.
 _CATEGORIES: Final = ("DP", "TP", "Org")
@@ -66,18 +59,18 @@ _OWN_PAIRS: Final = "published on the pairs that all 23 embeddings know, ours on
 def medisim_cell(number: PublishedNumber) -> Cell:
     """Say which task, options and metric a printed number corresponds to."""
     if number.table in WORD_TABLES:
-        # Only whole terms count, under the measure that the paper chose for the row, or under all.
-        options = {"multiword": "complete", "measure": _measure(number) if number.metric == "spearman" else "best"}
+        # Only whole terms count, under the measure that the paper chose for the row (B.1: that was best).
+        measure = "avg_tau" if number.setting == "tau" else number.setting
+        options = {"multiword": "complete", "measure": measure if number.table == "medisim-4" else "best"}
         task = number.task
         if match := re.fullmatch(r"MiniMayoSRS-(avg|coders|physicians)", task):
             task = "MiniMayoSRS"
             options["raters"] = "mean" if match[1] == "avg" else match[1]
-        swapped = number.metric != "spearman_best_metric" and number.setting in ("avg_r", "avg_rho")
-        remark = f"{_OWN_PAIRS}; {_SWAPPED}" if swapped else _OWN_PAIRS
-        return Cell(number, task, _COUNTED.get(number.metric, "spearman"), options, remark=remark)
+        remark = f"{_OWN_PAIRS}; {_SWAPPED}" if options["measure"] == "avg_r" else _OWN_PAIRS
+        return Cell(number, task, "spearman", options, remark=remark)
     if number.table in SET_TABLES:
         # One of the 20 sets, which the user builds from SNOMED CT into the folder terms/ of the data folder.
-        metric = {"accuracy": "acc", **_COUNTED}.get(number.metric, number.metric)
+        metric = "acc" if number.metric == "accuracy" else number.metric
         return Cell(number, task_for(_set_name(number)).name, metric, remark=_OWN_PAIRS)
     remark = "which terms of a category the paper took it does not say; ours are all fully specified names, or --limit N"
     if number.metric.startswith("mean_sim"):
@@ -85,26 +78,14 @@ def medisim_cell(number: PublishedNumber) -> Cell:
     return Cell(number, _SNOMED, number.metric, remark=remark)
 
 
-def _measure(number: PublishedNumber) -> str:
-    printed = number.setting.rsplit(", ", 1)[-1]
-    return _MEASURES.get(printed, printed)
-
-
 def _filled(cell: Cell, result: Result, made: str, source: str = "") -> Cell:
-    """Add our number to a cell: a score, or how many of the row's other measures one is better or worse than."""
-    cell = replace(cell, made=made, remark=f"{cell.remark}; ours built from {source}" if source else cell.remark)
-    if cell.metric not in _COUNTED.values():
-        return filled(cell, result)
-    found = result.details["measures"].get(_measure(cell.number))
-    if found is None:
-        return replace(cell, missing=(f"{cell.specification} has no measure {_measure(cell.number)}",))
-    return replace(cell, ours=float(found[cell.metric]), n=result.n_test)
+    remark = f"{cell.remark}; ours built from {source}" if source else cell.remark
+    return filled(replace(cell, made=f"{result.details['measure']}, {made}", remark=remark), result)
 
 
 def share_pairs(plan: Reproduction, found: Mapping[Key, Result], failures: Sequence[str]) -> Reproduction:
     """Score word similarity results again on the pairs that all rows know, and compare the rows of each task."""
     groups = grouped(((key[1], tuple(option for option in key[2] if option[0] != "measure")), key) for key in found)
-    counted = any(cell.metric in _COUNTED.values() for cell in plan.cells)
     made: dict[Key, Callable[[Cell], Cell]] = {}
     failed = list(failures)
     for (task, _), keys in groups.items():
@@ -113,38 +94,24 @@ def share_pairs(plan: Reproduction, found: Mapping[Key, Result], failures: Seque
         except MedSentEvalError as error:
             failed.append(f"{task}: {error}")
             continue
-        for key, result, compared in zip(keys, rescored, _superscripts(rescored, counted), strict=True):
-            said = f"{result.details['pairs_scored']:,} of {result.details['pairs']:,} pairs"
-            said = said if counted else f"{result.details['measure']}, {said}{compared}"
-            made[key] = partial(_filled, result=_with_counts(result) if counted else result, made=said)
+        for key, result, compared in zip(keys, rescored, _superscripts(rescored), strict=True):
+            said = f"{result.details['pairs_scored']:,} of {result.details['pairs']:,} pairs{compared}"
+            made[key] = partial(_filled, result=result, made=said)
     return plan.with_made(made, failed, any(found[key].synthetic for key in made))
 
 
-def _superscripts(results: Sequence[Result], counted: bool) -> list[str]:
-    """Say of how many others each result is significantly better and worse, where encoders are compared and not measures."""
+def _superscripts(results: Sequence[Result]) -> list[str]:
+    """Say of how many others each result is significantly better and worse: BCa intervals, Bonferroni's correction."""
     n = len(results)
-    if counted or n < 2 or any(result.synthetic for result in results):
+    if n < 2 or any(result.synthetic for result in results):
         return [""] * n
-    predicted = [result.items["predicted"] for result in results]
-    return [_compared(*counts, n) for counts in _wins(predicted, results[0].items["gold"], results[0].seed)]
-
-
-def _with_counts(result: Result) -> Result:
-    """Compare a result's measures with each other."""
-    measures = result.details["measures"]
-    counts = _wins([result.items[name] for name in measures], result.items["gold"], result.seed)
-    counted = [{**found, "better": n[0], "worse": n[1]} for found, n in zip(measures.values(), counts, strict=True)]
-    return replace(result, details={**result.details, "measures": dict(zip(measures, counted, strict=True))})
-
-
-def _wins(predicted: Sequence[Sequence[float]], gold: Sequence[float], seed: int) -> list[tuple[int, int]]:
-    """Count of how many other rows each is significantly better and worse: BCa intervals, Bonferroni's correction."""
+    predicted, gold = [result.items["predicted"] for result in results], results[0].items["gold"]
     score = correlations("spearman", np.array(predicted, dtype=np.float64), np.array(gold, dtype=np.float64))
-    resamples = max(_RESAMPLES, round(4 * math.comb(len(predicted), 2) / ALPHA))
-    drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(seed))
+    resamples = max(_RESAMPLES, round(4 * math.comb(n, 2) / ALPHA))
+    drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(results[0].seed))
     significant = correct_pairs(drawn.p_values("bca"), "bonferroni") < ALPHA
     better = significant & (drawn.observed[:, None] > drawn.observed)
-    return list(zip(better.sum(axis=1).tolist(), better.sum(axis=0).tolist(), strict=True))
+    return [_compared(*counts, n) for counts in zip(better.sum(axis=1).tolist(), better.sum(axis=0).tolist(), strict=True)]
 
 
 def _compared(better: int, worse: int, n: int) -> str:
@@ -161,7 +128,7 @@ def run_sets(
         return replace(plan, failures=tuple(failures))
     folder = locate(task_for(_set_name(ready[0].number)), root)
     synthetic = is_synthetic(folder) or is_synthetic(root)
-    source, counted = source_of(folder), any(cell.metric in _COUNTED.values() for cell in ready)
+    source = source_of(folder) or "an unnamed source"
     made: dict[Key, Callable[[Cell], Cell]] = {}
     for name in dict.fromkeys(_set_name(cell.number) for cell in ready):
         task = task_for(name).name
@@ -172,17 +139,16 @@ def run_sets(
             continue
         try:
             [outcome] = evaluate_sets(
-                [term_set], list(encoders.values()), plan.settings, measure=PAPER_MEASURE, all_measures=counted,
-                synthetic=synthetic, source=source, store=store, cache=cache, announce=announce,
+                [term_set], list(encoders.values()), plan.settings, measure=PAPER_MEASURE, synthetic=synthetic,
+                source=source_of(folder), store=store, cache=cache, announce=announce,
             )  # fmt: skip
         except MedSentEvalError as error:
             failures.append(f"{task}: {error}")
             continue
         for specification, result, found in zip(encoders, outcome.results, outcome.comparisons, strict=True):
-            said = f"{outcome.n_common:,} of {outcome.n_pairs:,} pairs"
             compared = "" if synthetic else _compared(found.better, found.worse, len(encoders))
-            said = said if counted else f"{result.details['measure']}, {said}{compared}"
-            made[specification, task, ()] = partial(_filled, result=result, made=said, source=source or "an unnamed source")
+            said = f"{outcome.n_common:,} of {outcome.n_pairs:,} pairs{compared}"
+            made[specification, task, ()] = partial(_filled, result=result, made=said, source=source)
     return plan.with_made(made, failures, synthetic)
 
 

@@ -19,15 +19,18 @@ from sklearn.metrics import roc_auc_score
 pytest.importorskip("numba")
 pytest.importorskip("rapidfuzz")
 
+from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.medisim_plans import CATEGORY_TABLES, SET_TABLES, WORD_TABLES
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.comparison.published.numbers import published_numbers
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.report.answer_tables import render_reproduction
+from medsenteval.running.term_evaluation import evaluate_sets
+from medsenteval.settings import Settings
 from medsenteval.similarity import MEASURES
-from medsenteval.statistics import bootstrap, correlations
-from medsenteval.words.terms.sets import SetName
+from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
+from medsenteval.words.terms.sets import SetName, read_set
 from tests.similarity.test_measures import pair_by_pair
 from tests.words.terms.snomed_categories import NAMES, write_categories
 
@@ -100,7 +103,6 @@ def known_to_both(terms: tuple[str, ...]) -> bool:
 
 def test_every_table_has_a_plan() -> None:
     assert {*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES} <= set(TABLES)
-    assert [*WORD_TABLES[::5], *SET_TABLES[::8]] == ["medisim-4", "medisim-b.5", "medisim-5", "medisim-c.8"]
 
 
 def test_measures_are_the_papers() -> None:
@@ -194,37 +196,14 @@ def test_term_sets_are_scored_as_terms_evaluate_does(data: Path, table: str, str
     assert all("terms build" in cell.missing[0] for cell in absent)
 
 
-def test_measures_of_one_row_are_counted_on_word_sets(data: Path) -> None:
-    """Table B.4: the BCa interval of each difference, which is scipy's, excludes 0 at 0.05 / 45 or does not."""
-    plan = plan_table("medisim-b.4", data, {"Fastt Wiki": encoders(data)["MeSH intr"]})
-    cells = [cell for cell in plan.cells if cell.number.encoder == "Fastt Wiki" and cell.task == "MayoSRS"]
-    outcome = run_plan(replace(plan, cells=tuple(cells)), data)
-    assert {cell.metric for cell in outcome.cells} == {"better", "worse"}
-    rows = word_rows(data)
-    gold = np.array([score for *_, score in rows])
-    values = np.array([[similarity(measure, a, b) for a, b, _ in rows] for measure in MEASURES])
-    better, worse = dict.fromkeys(MEASURES, 0), dict.fromkeys(MEASURES, 0)
-    drawn = bootstrap(correlations("spearman", values, gold), resamples=10_000, rng=np.random.default_rng(1111))
-    for (i, one), (j, two) in combinations(enumerate(MEASURES), 2):
-        interval = drawn.difference(i, j, confidence=1 - 0.05 / 45, method="bca")
-        if interval.low > 0 or interval.high < 0:
-            winner, loser = (one, two) if interval.estimate > 0 else (two, one)
-            better[winner] += 1
-            worse[loser] += 1
-    assert sum(better.values()) > 0
-    names = {"fJ": "fuzzy_jaccard", "mJ": "max_jaccard"}
-    for cell in outcome.cells:
-        counts = better if cell.metric == "better" else worse
-        assert cell.ours == counts[names.get(cell.number.setting, cell.number.setting)], cell.number
-        assert cell.made == f"{len(rows)} of {len(rows)} pairs"
-
-
 def test_measures_of_one_row_are_counted_on_term_sets(data: Path) -> None:
-    """Table C.4 through ``terms evaluate --all-measures``: McNemar's test by scipy, exact or by chi-square, 45 tests."""
-    plan = plan_table("medisim-c.4", data, {"BioNLP PM": encoders(data)["MeSH intr"]})
-    kept = [cell for cell in plan.cells if cell.number.encoder == "BioNLP PM" and cell.task == "terms-same_as-hard-levenshtein"]
-    outcome = run_plan(replace(plan, cells=tuple(kept)), data)
-    lines = (data / "terms" / SetName("same_as", "hard", "levenshtein").file).read_text("utf-8").splitlines()
+    """Tables C.4 to C.8, ``terms evaluate --all-measures``: McNemar's test by scipy, exact or by chi-square, 45 tests."""
+    name = SetName("same_as", "hard", "levenshtein")
+    term_set = read_set(data / "terms", name)
+    assert term_set is not None
+    encoder = registry.load_encoder(encoders(data)["MeSH intr"])
+    [outcome] = evaluate_sets([term_set], [encoder], Settings(), measure=PAPER_MEASURE, all_measures=True)
+    lines = (data / "terms" / name.file).read_text("utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
     similar = np.array([label == "1" for *_, label in rows])
     right = {}
@@ -244,12 +223,11 @@ def test_measures_of_one_row_are_counted_on_term_sets(data: Path) -> None:
             winner, loser = (one, two) if only[0] > only[1] else (two, one)
             better[winner] += 1
             worse[loser] += 1
-    names = {"fJ": "fuzzy_jaccard", "mJ": "max_jaccard"}
-    assert len(outcome.cells) == len(kept) > 0
     assert sum(better.values()) > 0
-    for cell in outcome.cells:
-        counts = better if cell.metric == "better" else worse
-        assert cell.ours == counts[names.get(cell.number.setting.split(", ")[-1], cell.number.setting.split(", ")[-1])]
+    found = outcome.results[0].details["measures"]
+    assert {measure: (found[measure]["better"], found[measure]["worse"]) for measure in MEASURES} == {
+        measure: (better[measure], worse[measure]) for measure in MEASURES
+    }
 
 
 def overlap(measure: str, known: Callable[[str], bool]) -> float:
