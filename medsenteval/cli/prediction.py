@@ -8,16 +8,8 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared import PATH, echo, names_in, say_cautions, settled
-from medsenteval.comparison.prediction import (
-    Cell,
-    Columns,
-    columns_of_results,
-    correlate_columns,
-    read_published_columns,
-    read_score_table,
-)
-from medsenteval.contracts import Result
+from medsenteval.cli.shared import echo, names_in, say_cautions, settled
+from medsenteval.comparison.prediction import Cell, columns_of_results, correlate_columns, read_published_columns
 from medsenteval.errors import SettingsError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.score_table import SYNTHETIC_WARNING
@@ -31,7 +23,6 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
 @click.command()
 @click.argument("results", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--published", metavar="TABLE", help="A published table instead of RESULTS: biosim_tables:5, medsenteval_table3")
-@click.option("--table", metavar="FILE", type=PATH, help="Your own table: encoders by columns of scores.")
 @click.option("-x", "first", metavar="COLUMNS", help="Columns, separated by commas: Bio-SimLex,MayoSRS or Bio-SimLex.pearson")
 @click.option("-y", "second", metavar="COLUMNS", help="Columns to correlate them with: AnatEM,BC2GM")
 @click.option("--kind", type=click.Choice(["pearson", "spearman"]), default="pearson", show_default=True)
@@ -42,7 +33,6 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
 def correlate(
     results: Path | None,
     published: str | None,
-    table: Path | None,
     first: str | None,
     second: str | None,
     kind: Correlation,
@@ -53,8 +43,10 @@ def correlate(
 
     Every correlation is shown with n, its exact p values, interval, and the one encoder without which it changes most.
     """
-    stored = None if results is None else settled(ResultStore(results).results())
-    columns = _columns(stored, published, table)
+    if (results is None) == (published is None):
+        raise SettingsError("name one source of scores: a folder of RESULTS or --published TABLE")
+    stored = [] if results is None else settled(ResultStore(results).results())
+    columns = columns_of_results(stored) if published is None else read_published_columns(published)
     extrinsic = [name for name in columns.shown if name in _EXTRINSIC]
     left = names_in(first) or [name for name in columns.shown if name not in extrinsic]
     right = names_in(second) or extrinsic or list(columns.shown)
@@ -69,15 +61,7 @@ def correlate(
     echo()
     echo(_details(cells, corrected, correction, level))
     used = {name.split(".")[0].lower() for cell in cells for name in (cell.first, cell.second)}
-    say_cautions([result for result in stored or () if result.task.lower() in used])
-
-
-def _columns(results: Sequence[Result] | None, published: str | None, table: Path | None) -> Columns:
-    if sum(source is not None for source in (results, published, table)) != 1:
-        raise SettingsError("name one source of scores: a folder of RESULTS, --published TABLE or --table FILE")
-    if published is not None:
-        return read_published_columns(published)
-    return columns_of_results(results or []) if table is None else read_score_table(table)
+    say_cautions([result for result in stored if result.task.lower() in used])
 
 
 def _matrix(cells: Sequence[Cell], p_values: Sequence[float], kind: str, correction: str, level: float) -> str:

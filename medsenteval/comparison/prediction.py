@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from statistics import fmean
 
 from medsenteval.comparison.published.numbers import read_table
 from medsenteval.comparison.significance import NOISE_DECIMALS
-from medsenteval.comparison.word_subsets import filled_lines
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.registry import same_names
 from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.statistics import Association, Correlation, associate
-from medsenteval.tasks.reading.row_acceptance import finite_number
 
 
 @dataclass(frozen=True)
@@ -72,30 +68,6 @@ def read_published_columns(name: str) -> Columns:
         known = sorted({row["table"].rpartition("-")[2] for row in rows}, key=lambda text: (len(text), text))
         raise UnknownNameError(f"{file} has no table {number!r}; it has {', '.join(known)}")
     return Columns(values, tuple(column for column in values if "." not in column))
-
-
-def read_score_table(path: Path) -> Columns:
-    """Read a CSV or tab-separated table: encoders in the first column, a column of scores under each other heading."""
-    lines = filled_lines(path)
-    if len(lines) < 2:
-        raise DataError(f"{path}: a line of column names and at least one encoder are expected")
-    separator = "\t" if "\t" in lines[0][1] else ","
-    _, *names = (name.strip() for name in next(csv.reader([lines[0][1]], delimiter=separator)))
-    values: dict[str, dict[str, float]] = {name: {} for name in names}
-    for number, line in lines[1:]:
-        encoder, *cells = (cell.strip() for cell in next(csv.reader([line], delimiter=separator)))
-        if len(cells) != len(names):
-            raise DataError(f"{path}:{number}: {len(cells)} score(s) where {len(names)} are expected")
-        for name, cell in zip(names, cells, strict=True):
-            if not cell:
-                continue
-            if encoder in values[name]:
-                raise DataError(f"{path}:{number}: {encoder!r} is there twice")
-            if (value := finite_number(cell)) is None:
-                said = f"{cell!r} under {name!r} is no finite number; leave the cell empty if there is none"
-                raise DataError(f"{path}:{number}: {said}")
-            values[name][encoder] = value
-    return Columns(values, tuple(names))
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,8 +73,14 @@ class Subsets(PairSubsets):
 
 def read_word_values(path: Path) -> dict[str, float]:
     """Read a table of words and numbers, separated by a tab or a comma; a first line that holds no number is a header."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
     values: dict[str, float] = {}
-    for number, line in filled_lines(path):
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
         fields = line.split("\t") if "\t" in line else next(csv.reader([line]))
         if len(fields) < 2:
             raise DataError(f"{path}:{number}: one column where a word and its value are expected, separated by a tab or comma")
@@ -88,15 +94,6 @@ def read_word_values(path: Path) -> dict[str, float]:
     if not values:
         raise DataError(f"{path}: no word with a value in it")
     return values
-
-
-def filled_lines(path: Path) -> list[tuple[int, str]]:
-    """Return the numbers and texts of a file's lines that are not blank."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
-    return [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
 
 
 def subset_scores(

@@ -11,13 +11,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from medsenteval.cli.main import main
-from medsenteval.comparison.prediction import (
-    Cell,
-    columns_of_results,
-    correlate_columns,
-    read_published_columns,
-    read_score_table,
-)
+from medsenteval.comparison.prediction import Columns, columns_of_results, correlate_columns, read_published_columns
 from medsenteval.comparison.published.numbers import read_table
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
@@ -111,28 +105,11 @@ def test_results_become_columns() -> None:
         correlate_columns(columns, ["A"], ["B"])
 
 
-def test_a_table_of_ones_own(tmp_path: Path) -> None:
-    path = tmp_path / "scores.csv"
-    path.write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,3,5\nd,4,4\ne,5,\n", "utf-8")
-    (cell,) = correlate_columns(read_score_table(path), ["intrinsic"], ["extrinsic"], "spearman")
-    assert isinstance(cell, Cell)
-    assert cell.encoders == ("a", "b", "c", "d")
-    assert cell.association.coefficient == pytest.approx(stats.spearmanr([1, 2, 3, 4], [2, 3, 5, 4])[0])
-    path.write_text("encoder,x,y\na,1,1\nb,2,2.0000001\nc,3,2\nd,4,3\n", "utf-8")
-    (noisy,) = correlate_columns(read_score_table(path), ["x"], ["y"], "spearman")
+def test_ranks_are_of_scores_that_differ_by_more_than_rounding() -> None:
+    columns = Columns({"x": {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}, "y": {"a": 1, "b": 2.0000001, "c": 2, "d": 3}})
+    (noisy,) = correlate_columns(columns, ["x"], ["y"], "spearman")
+    assert noisy.encoders == ("a", "b", "c", "d")
     assert noisy.association.coefficient == pytest.approx(stats.spearmanr([1, 2, 3, 4], [1, 2, 2, 3])[0], abs=1e-12)
-    for text, message in {
-        "encoder,x\n": "a line of column names and at least one encoder",
-        "encoder,x\na,1,2\n": r"scores\.csv:2: 2 score\(s\) where 1",
-        "encoder,x\na,high\n": r"scores\.csv:2: 'high' under 'x' is no finite number",
-        "encoder,x\na,0_9\n": r"scores\.csv:2: '0_9' under 'x' is no finite number",
-        "encoder\tx\na\t1\na\t2\n": r"scores\.csv:3: 'a' is there twice",
-    }.items():
-        path.write_text(text, "utf-8")
-        with pytest.raises(DataError, match=message):
-            read_score_table(path)
-    with pytest.raises(DataError, match="cannot be read"):
-        read_score_table(tmp_path / "absent")
 
 
 def test_the_command_prints_the_papers_table() -> None:
@@ -167,7 +144,14 @@ def test_the_command_on_results(tmp_path: Path) -> None:
     neither = CliRunner().invoke(main, ["correlate"])
     assert neither.exit_code == 2
     assert "name one source of scores" in neither.output
-    table = tmp_path / "few.csv"
-    table.write_text("encoder,x,y\na,1,2\nb,2,3\nc,4,3\n", "utf-8")
-    small = CliRunner().invoke(main, ["correlate", "--table", str(table), "-x", "x", "-y", "y"])
+    both = CliRunner().invoke(main, ["correlate", str(tmp_path), "--published", "biosim_tables:7"])
+    assert (both.exit_code, "name one source of scores" in both.output) == (2, True)
+    few = ResultStore(tmp_path / "few")
+    for name, first, second in (("a", 0.1, 0.2), ("b", 0.2, 0.3), ("c", 0.4, 0.3)):
+        few.save(word_result("Bio-SimLex", name, [], value=first))
+        few.save(word_result("MEN", name, [], value=second))
+    small = CliRunner().invoke(main, ["correlate", str(few.folder), "-x", "Bio-SimLex", "-y", "MEN"])
     assert small.exit_code == 0, small.output
+    (row,) = [line.split() for line in small.output.splitlines() if line.startswith("Bio-SimLex  MEN")]
+    assert row[2:4] == ["0.7559", "3"]
+    assert row[6:8] == ["-", "-"]
