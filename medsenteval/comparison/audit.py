@@ -7,9 +7,9 @@ Mu and Viswanath 2018 (ICLR) remove one direction for each hundred dimensions; S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -29,64 +29,6 @@ from medsenteval.tasks.classification import evaluate_neighbours
 TEXTS_PER_DIMENSION: Final = 5
 #: Directions with a smaller share of the largest variance are rounding.
 _LEAST: Final = 1e-10
-
-
-@dataclass(frozen=True, eq=False)
-class Spectrum:
-    """A matrix of vectors with its principal directions, the largest first."""
-
-    vectors: Singles
-
-    @cached_property
-    def _directions(self) -> tuple[Floats, Floats]:
-        centred = self._centred()
-        values, directions = np.linalg.eigh((centred.T @ centred) / len(centred))
-        return np.maximum(values[::-1], 0.0), directions[:, ::-1]
-
-    def _centred(self) -> Floats:
-        """Vectors in double precision, which are made anew each time: they fill twice the memory of those in single."""
-        centred: Floats = self.vectors - self.vectors.mean(axis=0, dtype=np.float64)
-        return centred
-
-    @property
-    def first_share(self) -> float:
-        """The share of the variance that lies in the first direction: 1 / dimension where all are equal, 1 where it is all."""
-        values, _ = self._directions
-        return float(values[0] / values.sum()) if values.sum() > 0 else 0.0
-
-    def unit_length(self) -> Singles:
-        """Return vectors of length 1; those that have it but for rounding as they are."""
-        norms = np.linalg.norm(self.vectors, axis=1, keepdims=True)
-        if np.abs(norms - 1).max() < 1e-6:
-            return self.vectors
-        return _single(self.vectors / np.where(norms > 0, norms, 1))
-
-    def centred(self) -> Singles:
-        return _single(self._centred())
-
-    def whitened(self) -> Singles | None:
-        """Return vectors whose directions all have variance 1; None with too few texts for that."""
-        values, directions = self._directions
-        if len(self.vectors) < TEXTS_PER_DIMENSION * len(values):
-            return None
-        kept = values > _LEAST * values[0]
-        return _single(self._centred() @ (directions[:, kept] / np.sqrt(values[kept])))
-
-    def without_top(self) -> Singles:
-        """Return centred vectors without one principal direction for each hundred dimensions, one at least."""
-        top = self._directions[1][:, : max(1, round(self.vectors.shape[1] / 100))]
-        centred = self._centred()
-        return _single(centred - (centred @ top) @ top.T)
-
-    def projected(self, dimension: int) -> Singles:
-        """Return the first principal components of the centred vectors; all vectors as they are if they are no wider."""
-        if dimension >= self.vectors.shape[1]:
-            return self.vectors
-        return _single(self._centred() @ self._directions[1][:, :dimension])
-
-
-def _single(rows: Floats) -> Singles:
-    return np.ascontiguousarray(rows, dtype=np.float32)
 
 
 Outcome = Literal["holds", "open", "gone", ""]
@@ -124,25 +66,16 @@ class Conclusion:
 
 
 @dataclass(frozen=True)
-class AuditedEncoder:
-    """An encoder with the share of its vectors' variance in the first direction, the mean over its tasks."""
-
-    name: str
-    dimension: int
-    first_share: float
-
-
-@dataclass(frozen=True)
 class Audit:
-    """All conclusions with what became of them, the encoders, and what could not be audited."""
+    """All conclusions with what became of them, the encoders, and what could not be audited.
 
-    encoders: tuple[AuditedEncoder, ...]
+    ``encoders`` have their sizes and the share of their vectors' variance in the first direction, the mean over their tasks.
+    """
+
+    encoders: Mapping[str, tuple[int, float]]
     conclusions: tuple[Conclusion, ...]
     left_out: tuple[str, ...]
     projected_to: int
-
-    def led_by(self, encoder: str) -> list[Conclusion]:
-        return [each for each in self.conclusions if each.winner == encoder]
 
 
 def audit_results(
@@ -168,9 +101,10 @@ def audit_results(
     shares: dict[str, list[float]] = {}
     for number, job in enumerate(jobs, start=1):
         announce(f"{number} of {len(jobs)}: {job.result.task}, {job.result.encoder}")
-        spectrum = Spectrum(np.asarray(job.embeddings.matrix))
-        shares.setdefault(job.result.encoder, []).append(spectrum.first_share)
-        for check, scores in check_job(job, spectrum, dimension):
+        _, variances, _ = axes = principal_axes(np.asarray(job.embeddings.matrix))
+        # 1 / dimension where all directions have the same variance, 1 where one has all, 0 where there is none.
+        shares.setdefault(job.result.encoder, []).append(variances[0] / max(variances.sum(), np.finfo(float).tiny))
+        for check, scores in check_job(job, axes, dimension):
             scored[check].append(replace(job.result, notes=()) if scores is None else job.scored_again(scores))
     plain = compare([job.result for job in jobs])
     compared = {check: compare(found).headline_columns() for check, found in scored.items() if found}
@@ -181,29 +115,47 @@ def audit_results(
         for winner in column.tested
         for loser in column.beaten_by(winner, level)
     ]
-    encoders = [AuditedEncoder(name, plain.sizes[name], float(np.mean(found))) for name, found in shares.items()]
-    return Audit(tuple(encoders), tuple(conclusions), (*notes, *left_out), dimension)
+    encoders = {name: (plain.sizes[name], float(np.mean(found))) for name, found in shares.items()}
+    return Audit(encoders, tuple(conclusions), (*notes, *left_out), dimension)
 
 
-def check_job(job: StoredJob, spectrum: Spectrum, dimension: int) -> list[tuple[str, Scores | None]]:
+def principal_axes(vectors: Singles) -> tuple[Floats, Floats, Floats]:
+    """Return the centred vectors, the variances along their principal directions, the largest first, and the directions."""
+    centred: Floats = vectors - vectors.mean(axis=0, dtype=np.float64)
+    variances, directions = np.linalg.eigh((centred.T @ centred) / len(centred))
+    return centred, np.maximum(variances[::-1], 0.0), directions[:, ::-1]
+
+
+def changed_vectors(
+    vectors: Singles, axes: tuple[Floats, Floats, Floats], dimension: int
+) -> Iterator[tuple[str, Floats | Singles]]:
+    """Yield what the first five checks make of vectors: the very same ones where there is nothing to change."""
+    centred, variances, directions = axes
+    width = vectors.shape[1]
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    yield "unit length", vectors if np.abs(norms - 1).max() < 1e-6 else vectors / np.where(norms > 0, norms, 1)
+    yield "centred", centred
+    if len(vectors) >= TEXTS_PER_DIMENSION * width:
+        kept = variances > _LEAST * variances[0]
+        yield "whitened", centred @ (directions[:, kept] / np.sqrt(variances[kept]))
+    top = directions[:, : max(1, round(width / 100))]
+    yield "no top directions", centred - (centred @ top) @ top.T
+    yield "projected", vectors if dimension >= width else centred @ directions[:, :dimension]
+
+
+def check_job(job: StoredJob, axes: tuple[Floats, Floats, Floats], dimension: int) -> list[tuple[str, Scores | None]]:
     """Return the scores under every check that can be made of a job; None for those that it has already."""
-    task, settings = job.task, job.settings
+    task, settings, vectors = job.task, job.settings, np.asarray(job.embeddings.matrix)
     if settings.probe == "exact":
         settings = settings.with_changes(tolerance=_TOLERANCE)
     # The cosine does not see lengths; the intercept of a probe, which has no penalty, makes up for any mean.
     pairs = any(split.texts2 for split in job.dataset.splits.values())
-    made = {
-        "unit length": spectrum.unit_length() if task.uses_probe else None,
-        "centred": spectrum.centred() if pairs or not task.uses_probe or settings.probe != "exact" else None,
-        "whitened": spectrum.whitened(),
-        "no top directions": spectrum.without_top(),
-        "projected": spectrum.projected(dimension),
-    }
-    found = [
-        (check, None if vectors is spectrum.vectors else job.score(replace(job.embeddings, matrix=vectors), settings))
-        for check, vectors in made.items()
-        if vectors is not None
-    ]
+    unseen = "unit length" if not task.uses_probe else "" if pairs or settings.probe != "exact" else "centred"
+    found: list[tuple[str, Scores | None]] = []
+    for check, changed in changed_vectors(vectors, axes, dimension):
+        if check != unseen:
+            matrix = np.ascontiguousarray(changed, dtype=np.float32)
+            found.append((check, None if changed is vectors else job.score(replace(job.embeddings, matrix=matrix), settings)))
     if task.uses_probe and task.protocol in ("split", "kfold", "nested"):
         found.append(("nearest neighbours", evaluate_neighbours(task, job.dataset, job.embeddings, settings)))
     groups = [split.groups for split in job.dataset.splits.values()]

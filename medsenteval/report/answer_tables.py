@@ -58,11 +58,12 @@ _WHAT_MARKS_SAY = (
 def render_audit(audit: Audit, style: str = "text", every: bool = False) -> str:
     """Return a row for each encoder, then one for each conclusion that is gone under a check, or for every one of them."""
     rows = []
-    for encoder in sorted(audit.encoders, key=lambda each: -len(audit.led_by(each.name))):
-        led = audit.led_by(encoder.name)
+    led_by = grouped((each.winner, each) for each in audit.conclusions)
+    for name, (size, first_share) in sorted(audit.encoders.items(), key=lambda each: -len(led_by.get(each[0], ()))):
+        led = led_by.get(name, [])
         counts = [str(count) for count in (len(led), *_tally(led))]
         under = ", ".join(check for check in CHECKS if any(check in each.gone for each in led)) or "-"
-        rows.append([encoder.name, str(encoder.dimension), f"{100 * encoder.first_share:.1f} %", *counts, under])
+        rows.append([name, str(size), f"{100 * first_share:.1f} %", *counts, under])
     header = ["Encoder", "Size", "First direction", "Leads", "Hold", "Open", "Gone", "Gone under"]
     parts = [render_table(header, rows, [False, *[True] * 6, False], style)]
     shown = [each for each in audit.conclusions if every or each.gone]

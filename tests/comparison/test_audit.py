@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from medsenteval import evaluate
 from medsenteval.cli.main import main
-from medsenteval.comparison.audit import Spectrum, audit_results
+from medsenteval.comparison.audit import audit_results, changed_vectors, principal_axes
 from medsenteval.comparison.frontier import FrontierPoint, _beats, compression_frontier, halved
 from medsenteval.contracts import Result
 from medsenteval.embedding.cache import EmbeddingCache
@@ -86,9 +86,9 @@ def test_a_lead_of_one_direction_is_flagged_and_a_real_one_is_not(
     assert "whitened" in leads["planted", "middling"].gone
     assert leads["good", "middling"].holds
     assert set(leads["good", "middling"].outcomes.values()) == {"holds"}
-    shares = {each.name: each.first_share for each in found.encoders}
-    assert shares["planted"] > 0.9
-    assert shares["good"] < 3 / DIMENSION
+    assert found.encoders["planted"][0] == DIMENSION
+    assert found.encoders["planted"][1] > 0.9
+    assert 1 / DIMENSION < found.encoders["good"][1] < 3 / DIMENSION
     assert not found.left_out
     assert [each.calls for each in encoders] == calls
 
@@ -138,19 +138,19 @@ def test_vectors_are_changed_as_scikit_learn_changes_them() -> None:
 
     rng = np.random.default_rng(0)
     rows = (rng.standard_normal((200, 12)) @ rng.standard_normal((12, 12)) + 3).astype(np.float32)
-    spectrum, reference = Spectrum(rows), PCA().fit(rows.astype(np.float64))
-    assert spectrum.first_share == pytest.approx(reference.explained_variance_ratio_[0], rel=1e-5)
-    whitened = spectrum.whitened()
-    assert whitened is not None
-    assert np.cov(whitened.T, bias=True) == pytest.approx(np.eye(12), abs=1e-4)
-    assert np.abs(spectrum.projected(3)) == pytest.approx(np.abs(reference.transform(rows)[:, :3]), abs=1e-3)
-    assert spectrum.projected(12) is rows
-    without = spectrum.without_top()
+    axes, reference = principal_axes(rows), PCA().fit(rows.astype(np.float64))
+    assert axes[1] / axes[1].sum() == pytest.approx(reference.explained_variance_ratio_, rel=1e-5)
+    changed, whole = (dict(changed_vectors(rows, axes, dimension)) for dimension in (3, 12))
+    assert np.cov(changed["whitened"].T, bias=True) == pytest.approx(np.eye(12), abs=1e-4)
+    assert np.abs(changed["projected"]) == pytest.approx(np.abs(reference.transform(rows)[:, :3]), abs=1e-3)
+    assert whole["projected"] is rows
+    assert changed["centred"] == pytest.approx(rows - rows.mean(axis=0), abs=1e-5)
+    without = changed["no top directions"]
     assert without @ reference.components_[0] == pytest.approx(np.zeros(200), abs=1e-3)
     assert np.var(without, axis=0).sum() == pytest.approx(reference.explained_variance_[1:].sum() * 199 / 200, rel=1e-4)
-    assert np.linalg.norm(spectrum.unit_length(), axis=1) == pytest.approx(np.ones(200), abs=1e-6)
-    assert Spectrum(rows[:50]).whitened() is None
-    assert Spectrum(np.ones((5, 3), dtype=np.float32)).first_share == 0
+    assert np.linalg.norm(changed["unit length"], axis=1) == pytest.approx(np.ones(200), abs=1e-6)
+    for few, enough in ((59, False), (60, True)):
+        assert ("whitened" in dict(changed_vectors(rows[:few], principal_axes(rows[:few]), 3))) == enough
 
 
 def test_the_frontier_begins_at_the_stored_score_bit_for_bit_and_calls_no_encoder(
@@ -213,7 +213,11 @@ def test_an_encoder_that_stands_for_the_cache_refuses_to_encode() -> None:
 def test_vectors_of_length_one_stay_as_they_are_and_others_get_it() -> None:
     rows = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
     unit = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    assert Spectrum(unit).unit_length() is unit
+    assert of_unit_length(unit) is unit
     for scale in (0.5, 1.001, 1.9):
-        assert Spectrum(unit * np.float32(scale)).unit_length() == pytest.approx(unit, abs=1e-6)
-    assert Spectrum(np.zeros((2, 3), dtype=np.float32)).unit_length().tolist() == [[0.0] * 3] * 2
+        assert of_unit_length(unit * np.float32(scale)) == pytest.approx(unit, abs=1e-6)
+    assert of_unit_length(np.zeros((2, 3), dtype=np.float32)).tolist() == [[0.0] * 3] * 2
+
+
+def of_unit_length(rows: NDArray[np.float32]) -> NDArray[np.floating]:
+    return dict(changed_vectors(rows, principal_axes(rows), 1))["unit length"]

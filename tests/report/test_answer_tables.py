@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from medsenteval.comparison.audit import Audit, AuditedEncoder, Conclusion
+from medsenteval.comparison.audit import Audit, Conclusion
 from medsenteval.comparison.frontier import Frontier, FrontierPoint, _beats
 from medsenteval.report.answer_tables import render_audit, render_frontier
 from medsenteval.report.comparison_table import _p
@@ -17,7 +17,7 @@ LED = (
         "MR", "acc", "percent", "one", "two", 2.0, {"centred": "open", "whitened": "gone"}, {"centred": 1, "whitened": 0}
     ),
 )
-AUDIT = Audit((AuditedEncoder("one", 8, 0.126), AuditedEncoder("two", 16, 0.5)), LED, ("MR, one: no vectors",), 8)
+AUDIT = Audit({"one": (8, 0.126), "two": (16, 0.5)}, LED, ("MR, one: no vectors",), 8)
 
 
 def test_an_audit_counts_what_holds_is_open_and_is_gone() -> None:
