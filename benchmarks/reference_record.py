@@ -120,8 +120,9 @@ def pack(folder: Path) -> None:
         items = {name: column for name, column in result.items.items() if name != "probability"}
         newest[result.encoder, result.task] = replace(result, items=items)
     path = pack_results(list(newest.values()), folder / RECORD.name)
-    found = verify_bundle(path)
-    print(f"{path}: {path.stat().st_size:,} bytes, {len(found.results)} results, {found.recomputed} scores computed again")
+    found, beyond = verify_bundle(path)
+    recomputed = sum(len(result.metrics) for result in found) - len(beyond)
+    print(f"{path}: {path.stat().st_size:,} bytes, {len(found)} results, {recomputed} scores computed again")
     seconds: defaultdict[str, float] = defaultdict(float)
     for line in read_lines(folder / "seconds.tsv")[0]:
         encoder, spent, _ = line.split("\t", 2)

@@ -9,7 +9,7 @@ import click
 from medsenteval.cli import shared
 from medsenteval.cli.shared import echo
 from medsenteval.comparison.audit import audit_results
-from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
+from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import compression_frontier
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import SettingsError
@@ -93,7 +93,7 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
         general, comma, in_domain = pair.partition(",")
         if not comma:
             raise SettingsError(f"--pair is {pair!r}; expected GENERAL,INDOMAIN")
-        echo(f"\n{render_paired_gaps(paired_gaps(gaps, general.strip(), in_domain.strip()), style)}")
+        echo(f"\n{render_paired_gaps(gaps, general.strip(), in_domain.strip(), style)}")
     shared.say_synthetic(results, err=style == "csv")
     shared.draw(figure, gap_panels, gaps)
 

@@ -64,9 +64,10 @@ def pack(what: tuple[str, ...], folder: Path, tasks: str | None, output: Path) -
 def verify(bundles: tuple[Path, ...]) -> None:
     """Check every hash of bundles and compute every score again from the items; a changed byte is refused."""
     for path in bundles:
-        found = verify_bundle(path)
-        echo(f"{path}: unchanged; {len(found.results)} result(s), {found.recomputed} score(s) computed again from the items")
-        for place in found.beyond_items:
+        found, beyond = verify_bundle(path)
+        recomputed = sum(len(result.metrics) for result in found) - len(beyond)
+        echo(f"{path}: unchanged; {len(found)} result(s), {recomputed} score(s) computed again from the items")
+        for place in beyond:
             echo(f"  not computed again, the items do not give it: {place}")
 
 
@@ -75,13 +76,13 @@ def verify(bundles: tuple[Path, ...]) -> None:
 @click.argument("folder", type=PATH)
 def add(bundle: Path, folder: Path) -> None:
     """Verify BUNDLE and copy it into FOLDER, which `compare` and `report` then read whole."""
-    found = verify_bundle(bundle)
+    found, _ = verify_bundle(bundle)
     folder.mkdir(parents=True, exist_ok=True)
-    if different := conflicts(found.results, ResultStore(folder).results()):
+    if different := conflicts(found, ResultStore(folder).results()):
         raise DataError(f"{bundle}: {folder} has other scores of the same job: {'; '.join(different)}; find out which is right")
     target = folder / (bundle.name if bundle.name.endswith(SUFFIX) else bundle.name + SUFFIX)
     if target.exists() and target.read_bytes() != bundle.read_bytes():
         raise DataError(f"{target}: another bundle of this name is there; rename one of them")
     if not target.exists():
         shutil.copyfile(bundle, target)
-    echo(f"{target}: {len(found.results)} result(s) added; `medsenteval compare {folder}` reads them")
+    echo(f"{target}: {len(found)} result(s) added; `medsenteval compare {folder}` reads them")

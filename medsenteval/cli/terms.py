@@ -259,8 +259,6 @@ def separate(
         cache=None if no_cache else EmbeddingCache(),
     )
     echo(term_tables.separation_table(rows, list(found)))
-    if all_measures:
-        echo(f"\n{term_tables.extremes_table(rows)}")
 
 
 @terms.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -18,15 +17,6 @@ from medsenteval.statistics import correlation
 
 #: Sums in another order differ by less.
 _TOLERANCE: Final = 1e-9
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What a bundle holds, how many scores were computed again, and those that items alone do not give."""
-
-    results: tuple[Result, ...]
-    recomputed: int
-    beyond_items: tuple[str, ...]
 
 
 def recomputed_score(result: Result, metric: Metric) -> float | None:
@@ -62,12 +52,14 @@ def _entity_rate(items: Mapping[str, Sequence[Any]], name: str) -> float | None:
     return fmean(rates)
 
 
-def verify_bundle(path: Path) -> Verification:
-    """Check every hash of a bundle and compute every score again; a difference is an error that names the score."""
+def verify_bundle(path: Path) -> tuple[list[Result], list[str]]:
+    """Check every hash of a bundle and compute every score again; a difference is an error that names the score.
+
+    Return the results, and the scores that items alone do not give.
+    """
     results = read_bundle(path)
-    scores = [(result, metric) for result in results for metric in result.metrics]
     beyond = []
-    for result, metric in scores:
+    for result, metric in [(each, metric) for each in results for metric in each.metrics]:
         value = recomputed_score(result, metric)
         if value is None:
             beyond.append(f"{result.encoder}, {result.task}, {metric.name}")
@@ -76,7 +68,7 @@ def verify_bundle(path: Path) -> Verification:
                 f"{path}: {result.encoder}, {result.task}: {metric.name} is {metric.value!r}, but the items give {value!r}; "
                 "do not trust this bundle"
             )
-    return Verification(tuple(results), len(scores) - len(beyond), tuple(beyond))
+    return results, beyond
 
 
 def conflicts(new: Sequence[Result], known: Sequence[Result]) -> list[str]:

@@ -66,17 +66,6 @@ class DomainGap:
         return fmean(share.value for share in self.general)
 
 
-@dataclass(frozen=True)
-class PairedGap:
-    """How much of a general encoder's gap an in-domain encoder closes; ``closed`` above 0 means a smaller gap."""
-
-    general: DomainGap
-    in_domain: DomainGap
-    closed: float
-    low: float
-    high: float
-
-
 def share_of_way(value: float, baseline: float, unit: str) -> float:
     """Return how much of the way from the best constant answer (0) to a perfect one (1) a score has gone."""
     perfect = 100.0 if unit == "percent" else 1.0
@@ -103,8 +92,10 @@ def domain_gaps(results: Sequence[Result]) -> list[DomainGap]:
     return gaps
 
 
-def paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str) -> list[PairedGap]:
-    """Compare the gaps of a general and an in-domain encoder, task by task."""
+def paired_gaps(
+    gaps: Sequence[DomainGap], general: str, in_domain: str
+) -> list[tuple[DomainGap, DomainGap, tuple[float, float, float]]]:
+    """Return for each task the gaps of a general and an in-domain encoder, and what the latter closes, with its interval."""
     known = dict.fromkeys(gap.encoder for gap in gaps)
     for name in (general, in_domain):
         if name not in known:
@@ -115,7 +106,7 @@ def paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str) -> list
         if (first := found.get((general, task))) and (second := found.get((in_domain, task))):
             half = math.hypot((first.high - first.low) / 2, (second.high - second.low) / 2)
             closed = first.gap - second.gap
-            pairs.append(PairedGap(first, second, closed, closed - half, closed + half))
+            pairs.append((first, second, (closed, closed - half, closed + half)))
     return pairs
 
 

@@ -147,11 +147,11 @@ def _cell(number: PublishedNumber) -> Cell:
         task, metric = "BMASS", {"Acc_R": "acc", "MAP": "map", "MRR": "mrr"}.get(metric, metric)
         # As the authors ran it: b among All-Info's candidates, Single-Answer's unanswerable questions wrong. Their words are of
         # unit length before the mean, which recipes say of their rows.
-        options = {"setting": number.setting}
+        options = {"setting": number.setting.casefold()}
         remark = "published with words of unit length before the mean (vectors: pooling=unit-mean)"
         if number.setting in _UNIGRAMS:
             terms, candidates = _UNIGRAMS[number.setting]
-            options = {"terms": terms, "candidates": candidates, "setting": "All-Info"}
+            options = {"terms": terms, "candidates": candidates, "setting": "all-info"}
             remark += "; the paper does not say in which setting, All-Info is the one whose 606 unigram analogies it counts"
         elif number.setting == "All-Info":
             options["legacy_exclusion"] = "yes"
@@ -162,19 +162,7 @@ def _cell(number: PublishedNumber) -> Cell:
         found = _find_task(task)
     except UnknownNameError:
         return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
-    return Cell(number, found.name, metric, _known_options(found, options), relation, remark=remark)
-
-
-def _known_options(task: Task, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Spell option values as the task spells them: "Multi-Answer" may be "multi"."""
-    chosen = {}
-    for name, value in wanted.items():
-        allowed = task.options.get(name, ())
-        spelled = [each for each in allowed if registry.name_key(value).startswith(registry.name_key(each))]
-        if not spelled:
-            raise SettingsError(f"{task.name} has no reading option {name}={value}; the plan of its table is out of date")
-        chosen[name] = spelled[0]
-    return chosen
+    return Cell(number, found.name, metric, options, relation, remark=remark)
 
 
 def _correlations(table: str, cells: Sequence[Cell]) -> list[Cell]:

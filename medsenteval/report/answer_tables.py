@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from medsenteval.comparison.audit import CHECKS, Audit, Conclusion
 from medsenteval.comparison.decision import Decision
-from medsenteval.comparison.domain_gap import DomainGap, PairedGap
+from medsenteval.comparison.domain_gap import DomainGap, paired_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.report.comparison_table import escape_cell, render_table
@@ -157,14 +157,12 @@ def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
     return f"{table}\n{_EXPLANATION}" if style == "text" else f"{table}\n\n{_EXPLANATION}"
 
 
-def render_paired_gaps(pairs: Sequence[PairedGap], style: str = "text") -> str:
+def render_paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str, style: str = "text") -> str:
     """Return a line for each biomedical task: what the in-domain encoder closes of the general one's gap."""
     rows = []
-    for pair in pairs:
-        gaps = [f"{gap.gap:+.3f}" for gap in (pair.general, pair.in_domain)]
-        rows.append([pair.general.biomedical.task, *gaps, *difference(pair.closed, pair.low, pair.high, "fraction")])
-    names = (pairs[0].general.encoder, pairs[0].in_domain.encoder) if pairs else ("general", "in-domain")
-    header = ["Task", f"Gap of {names[0]}", f"Gap of {names[1]}", "Closed", "95 % interval"]
+    for first, second, closed in paired_gaps(gaps, general, in_domain):
+        rows.append([first.biomedical.task, f"{first.gap:+.3f}", f"{second.gap:+.3f}", *difference(*closed, "fraction")])
+    header = ["Task", f"Gap of {general}", f"Gap of {in_domain}", "Closed", "95 % interval"]
     return render_table(header, rows, [False, True, True, True, True], style)
 
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from medsenteval.comparison.significance import Column
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts.critical_difference import critical_difference_diagram
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
-from medsenteval.report.charts.heat_map import HeatCell, heat_map
+from medsenteval.report.charts.heat_map import heat_map
 from medsenteval.report.charts.line_chart import subset_curves
-from medsenteval.report.charts.row_charts import analogy_bars, gap_panels, interval_plot
+from medsenteval.report.charts.row_charts import analogy_bars, critical_difference_diagram, gap_panels, interval_plot
 from medsenteval.report.loading import ready_folder
 from medsenteval.report.page_content import Page
 from medsenteval.report.score_texts import number
@@ -59,12 +57,9 @@ def write_figures(page: Page, folder: Path, formats: Sequence[str], inches: floa
 
 def draw_heat_map(page: Page, width: float | None = None) -> Drawing:
     """Draw the first headline metric of each task for all encoders, in the order of the page."""
-    columns = page.comparison.headline_columns()
-
-    def cell(column: Column, encoder: str) -> HeatCell | None:
-        shown = page.cells[column].get(encoder)
-        return None if shown is None else HeatCell(number(shown.value, column.unit), shown.share)
-
+    columns, encoders = page.comparison.headline_columns(), page.headline.order
     titles = [f"{column.label} {column.metric}" for column in columns]
-    encoders = page.headline.order
-    return heat_map(encoders, titles, [[cell(column, encoder) for column in columns] for encoder in encoders], width)
+    shown = [
+        {name: (number(cell.value, column.unit), cell.share) for name, cell in page.cells[column].items()} for column in columns
+    ]
+    return heat_map(encoders, titles, [[cells.get(encoder) for cells in shown] for encoder in encoders], width)

@@ -73,7 +73,7 @@ def render_page(page: Page) -> str:
         wilcoxon=page.rank if isinstance(page.rank, Significance) else None,
         without_hope=without_hope(page.rank, comparison.level),
         wins=comparison.wins_ties_losses(),
-        places={row.encoder: row.interval.rank for row in page.headline.ranks},
+        places={encoder: found.rank for encoder, found, _ in page.headline.ranks},
         tint=lambda share: "t-" if share <= 0 else f"t{min(_TINTS - 1, int(share * _TINTS))}",
         # Where a mean rank lies between the first place (0) and the last (100).
         at=lambda rank: round(100 * (rank - 1) / last, 2),

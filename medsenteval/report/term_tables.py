@@ -74,17 +74,6 @@ def separation_table(rows: Sequence[EncoderSeparation], categories: Sequence[str
     )
 
 
-def extremes_table(rows: Sequence[EncoderSeparation]) -> str:
-    """Return each encoder's best and worst measure, as the paper's Table 6."""
-    table = []
-    for encoder in dict.fromkeys(row.encoder for row in rows):
-        own = sorted((row for row in rows if row.encoder == encoder), key=lambda row: row.separation.overlap)
-        best, worst = own[0], own[-1]
-        overlaps = f"{best.separation.overlap:.1%} / {worst.separation.overlap:.1%}"
-        table.append([encoder, f"{best.measure} / {worst.measure}", overlaps])
-    return text_table(["Encoder", "Measure, best / worst", "O, best / worst"], table, [False, False, True])
-
-
 def sheet_table(scores: Sequence[SheetScore]) -> str:
     """Return a line for each set, like the paper's Table 3."""
 

@@ -54,15 +54,15 @@ def test_pairs_of_encoders() -> None:
         accuracy("RQE", "biomedical", 75.0, 50.0),
         accuracy("MRPC", "biomedical", 75.0, 50.0),
     ]
-    (pair,) = paired_gaps(domain_gaps(results), "general", "biomedical")
-    assert pair.closed == pytest.approx(0.4)
+    ((general, biomedical, closed),) = paired_gaps(domain_gaps(results), "general", "biomedical")
+    assert (general.gap, biomedical.gap) == pytest.approx((0.4, 0.0))
     # Half widths of 2 points of 50 for each of four scores; gaps are independent of each other.
     half = (4 * 0.04**2) ** 0.5
-    assert (pair.low, pair.high) == pytest.approx((0.4 - half, 0.4 + half))
+    assert closed == pytest.approx((0.4, 0.4 - half, 0.4 + half))
     wider = [accuracy("RQE", "biomedical", 75.0, 50.0, half=6.0) if r is results[2] else r for r in results]
-    (wide,) = paired_gaps(domain_gaps(wider), "general", "biomedical")
+    ((_, _, closed),) = paired_gaps(domain_gaps(wider), "general", "biomedical")
     half = (3 * 0.04**2 + 0.12**2) ** 0.5
-    assert (wide.low, wide.high) == pytest.approx((0.4 - half, 0.4 + half))
+    assert closed == pytest.approx((0.4, 0.4 - half, 0.4 + half))
     with pytest.raises(SettingsError, match="there are general, biomedical"):
         paired_gaps(domain_gaps(results), "general", "nobody")
     with pytest.raises(SettingsError, match="no encoder has results"):

@@ -19,7 +19,6 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
-from medsenteval.report.charts.critical_difference import cliques, critical_difference_diagram
 from medsenteval.report.charts.drawing import (
     COLOURS,
     Circle,
@@ -36,7 +35,13 @@ from medsenteval.report.charts.drawing import (
 from medsenteval.report.charts.figure_files import inline_svg, painted, svg_file, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell, heat_map, ramp_step
 from medsenteval.report.charts.line_chart import subset_curves
-from medsenteval.report.charts.row_charts import analogy_bars, gap_panels, interval_plot
+from medsenteval.report.charts.row_charts import (
+    analogy_bars,
+    cliques,
+    critical_difference_diagram,
+    gap_panels,
+    interval_plot,
+)
 from medsenteval.report.figures import draw_heat_map, named_figures, write_figures
 from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.sections.relations import compared_bars
@@ -102,7 +107,7 @@ def test_no_control_character_remains() -> None:
 
 
 def test_heat_map() -> None:
-    cells: list[list[HeatCell | None]] = [[HeatCell("90.00", 0.95), None], [HeatCell("10.00", -0.2), HeatCell("0.500", 0.5)]]
+    cells: list[list[HeatCell | None]] = [[("90.00", 0.95), None], [("10.00", -0.2), ("0.500", 0.5)]]
     drawing = heat_map(["good", "bad"], ["MedNLI", "BIOSSES"], cells)
     assert within(drawing)
     boxes = [shape for shape in drawing.shapes if isinstance(shape, Rectangle) and shape.title]
@@ -121,7 +126,7 @@ def test_heat_map() -> None:
 
 def test_many_tasks_stand_in_bands() -> None:
     tasks = [f"task {i}" for i in range(46)]
-    drawing = heat_map(["a", "b"], tasks, [[HeatCell(str(j), 0.5) for j in range(46)] for _ in range(2)])
+    drawing = heat_map(["a", "b"], tasks, [[(str(j), 0.5) for j in range(46)] for _ in range(2)])
     assert within(drawing)
     boxes = [shape for shape in drawing.shapes if isinstance(shape, Rectangle) and shape.title]
     assert len(boxes) == 92
@@ -142,7 +147,7 @@ def test_text_on_every_step_can_be_read() -> None:
 
     for theme in (COLOURS, _DARK):
         for step in range(9):
-            cell = heat_map(["e"], ["t"], [[HeatCell("1", (step + 0.5) / 9)]])
+            cell = heat_map(["e"], ["t"], [[("1", (step + 0.5) / 9)]])
             ink = next(s.fill for s in cell.shapes if isinstance(s, Text) and s.text == "1")
             pair = sorted((luminance(theme[f"ramp{step}"]), luminance(theme[ink])))
             assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5, (step, ink)
@@ -253,7 +258,7 @@ def test_subset_curves() -> None:
 
 
 def test_svg_is_well_formed_and_escaped() -> None:
-    drawing = heat_map([HOSTILE, "x" * 500], [HOSTILE], [[HeatCell(HOSTILE, 0.5)], [None]])
+    drawing = heat_map([HOSTILE, "x" * 500], [HOSTILE], [[(HOSTILE, 0.5)], [None]])
     root = ElementTree.fromstring(svg_file(drawing))
     assert not [element for element in root.iter() if element.tag in (f"{SVG}script", f"{SVG}img")]
     assert any("</script>" in (element.text or "") for element in root.iter(f"{SVG}text"))

@@ -19,12 +19,11 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
-from medsenteval.report.charts.critical_difference import critical_difference_diagram
 from medsenteval.report.charts.drawing import Drawing
 from medsenteval.report.charts.figure_files import svg_file
-from medsenteval.report.charts.heat_map import HeatCell, heat_map
+from medsenteval.report.charts.heat_map import heat_map
 from medsenteval.report.charts.line_chart import frontier_panels, subset_curves
-from medsenteval.report.charts.row_charts import analogy_bars, gap_panels, interval_plot
+from medsenteval.report.charts.row_charts import analogy_bars, critical_difference_diagram, gap_panels, interval_plot
 from medsenteval.statistics import FriedmanOutcome
 from tests.comparison.simulated import accuracy_result
 
@@ -35,7 +34,7 @@ NARROW: Final = 240.0
 
 def _heat_map(width: float | None) -> Drawing:
     tasks = [f"task-{number}" for number in range(22)]
-    cells = [[None if (i + j) % 7 == 3 else HeatCell(f"{i}.{j}", (j - i) / 20) for j in range(22)] for i in range(2)]
+    cells = [[None if (i + j) % 7 == 3 else (f"{i}.{j}", (j - i) / 20) for j in range(22)] for i in range(2)]
     return heat_map([LONG, "lexical"], tasks, cells, width)
 
 
@@ -62,12 +61,12 @@ def _many_ranks(k: int, critical: float) -> Callable[[float | None], Drawing]:
 def _steps(width: float | None) -> Drawing:
     shares = [-0.1, 0.0, 0.01, *(step / 9 + 0.001 for step in range(1, 9)), 0.999, 1.0]
     names = [f"task-{number}" for number in range(len(shares) - 1)] + ["a task whose name is far too long for the map of all"]
-    return heat_map(["one"], names, [[HeatCell(f"{share:.2f}", share) for share in shares]], width)
+    return heat_map(["one"], names, [[(f"{share:.2f}", share) for share in shares]], width)
 
 
 def _full_band(width: float | None) -> Drawing:
     tasks = [f"task-{number}" for number in range(20)]
-    return heat_map(["one", LONG], tasks, [[HeatCell("1.0", 0.5)] * 20] * 2, width)
+    return heat_map(["one", LONG], tasks, [[("1.0", 0.5)] * 20] * 2, width)
 
 
 def _at_the_edge(width: float | None) -> Drawing:
@@ -84,7 +83,7 @@ def _names_at_the_edge(width: float | None) -> Drawing:
     outcome = FriedmanOutcome(9.0, 0.03, np.array([1.0, 2.0, 3.0]), 1.1, 0.05, 4, 3)
     drawings = [
         interval_plot("RQE", "acc", "percent", 50.0, tall, width),
-        heat_map([names[220]], ["中中" + "i" * 35, "中" * 4 + "i" * 98], [[HeatCell("1.0", 0.5)] * 2], width),
+        heat_map([names[220]], ["中中" + "i" * 35, "中" * 4 + "i" * 98], [[("1.0", 0.5)] * 2], width),
         critical_difference_diagram([names[278], "b", "c"], outcome, width),
         analogy_bars("BMASS", "acc", {"one": {names[278]: 0.5, "b": 0.25}}, width),
     ]

@@ -137,7 +137,7 @@ def test_disagreement_of_classes() -> None:
     assert found is not None
     assert (found.n, found.all_right, found.all_wrong, found.split) == (5, 2, 1, 2)
     assert [item.id for item in found.items] == ["1", "3"]
-    assert [(answer.text, answer.encoders, answer.right) for answer in found.items[0].answers] == [
+    assert list(found.items[0].answers) == [
         ("x", ("b", "d"), True),
         ("y", ("a",), False),
         ("z", ("c",), False),
@@ -158,7 +158,7 @@ def test_disagreement_of_similarities_is_by_rank() -> None:
     assert [item.id for item in found.items] == ["0", "1", "2", "3"]
     first = found.items[0]
     assert first.gold == "1"
-    assert [(answer.text, answer.encoders) for answer in first.answers] == [
+    assert [(said, who) for said, who, _ in first.answers] == [
         ("lowest: rank 1 of 4", ("a",)),
         ("highest: rank 4 of 4", ("b",)),
     ]
@@ -171,7 +171,7 @@ def test_disagreement_of_values_and_of_entities() -> None:
 
     found = find_disagreements({"a": change("a", [0.5, 0.1]), "b": change("b", [0.5, 0.7])}, "sensitivity")
     assert found is not None
-    assert [(item.id, item.gold, [answer.text for answer in item.answers]) for item in found.items] == [
+    assert [(item.id, item.gold, [said for said, _, _ in item.answers]) for item in found.items] == [
         ("q", "", ["lowest: 0.100", "highest: 0.700"])
     ]
 
@@ -181,7 +181,7 @@ def test_disagreement_of_values_and_of_entities() -> None:
 
     found = find_disagreements({"a": tagged("a", ["0-1:Gene", ""]), "b": tagged("b", ["", ""])}, "f1")
     assert found is not None
-    assert [answer.text for answer in found.items[0].answers] == ["0-1:Gene", "none"]
+    assert [said for said, _, _ in found.items[0].answers] == ["0-1:Gene", "none"]
     assert (found.all_right, found.split) == (1, 1)
 
 
@@ -218,14 +218,14 @@ def test_missing_scores_and_their_reasons(tmp_path: Path) -> None:
     ]
     (tmp_path / "MedNLI").mkdir()
     page = Page(results, failures, PageOptions(resamples=300, data=tmp_path))
-    said = {(each.task, each.encoders): each.reason for each in page.missing}
+    said = {(task, encoders): reason for task, encoders, reason in page.missing}
     assert said["PICO", ("two",)] == "failed: cannot hold 3 GB"
     assert said["BioC", ("two",)] == "no result stored: not run"
     assert said["MedNLI", ()] == "not run, though its data is in the data folder"
     assert said["BIOSSES", ()].startswith("skipped: its data is not in the data folder. To get it: ")
     assert len(said) == 2 + 7
     without_folder = Page(results, failures, QUICK).missing
-    assert {each.reason.split(".")[0] for each in without_folder if each.task == "BIOSSES"} == {
+    assert {reason.split(".")[0] for task, _, reason in without_folder if task == "BIOSSES"} == {
         "no result stored: not run, or its data was absent"
     }
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import Decision
-from medsenteval.comparison.domain_gap import domain_gaps, paired_gaps
+from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.comparison.published.numbers import PublishedNumber
@@ -28,7 +28,6 @@ from medsenteval.report.answer_tables import (
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.learning_curve_table import CurvePoint, render_curves
 from medsenteval.report.term_tables import (
-    extremes_table,
     measure_table,
     outcome_table,
     separation_table,
@@ -96,7 +95,7 @@ def test_gaps_and_decisions() -> None:
     notes = ("synthetic beside real data", "without SNLI", "without SNLI", "without MRPC")
     gaps = [replace(gap, notes=(note,)) for gap, note in zip(domain_gaps(results()), notes, strict=True)]
     assert misaligned(render_gaps(gaps)) == []
-    assert misaligned(render_paired_gaps(paired_gaps(gaps, "one", "another encoder"))) == []
+    assert misaligned(render_paired_gaps(gaps, "one", "another encoder")) == []
     decisions = [
         Decision("RQE", "acc", "percent", "a", "b", Interval(1.0, -20.0, 2.0, 0.95, "", 9), "undecided", 12.0, 1200),
         Decision("MedNLI", "acc", "percent", "longer", "b", Interval(10.0, 9.0, 12.0, 0.95, "", 9), "better", 3.0, None),
@@ -126,7 +125,6 @@ def test_tables_of_terms() -> None:
         for encoder, measure, overlap, unknown in (("a", "cosine", 0.5, 3), ("longer", "jaccard", 0.06, 1200))
     ]
     assert misaligned(separation_table(rows, ["x", "y", "z"])) == []
-    assert misaligned(extremes_table(rows)) == []
     sheet = [SheetScore("a", 9, 1, 0.5, 0.25, None, 1.0), SheetScore("longer", 1200, 600, -0.25, 1.0, 0.5, 0.5)]
     assert misaligned(sheet_table(sheet)) == []
     scored = {"acc@1": [0.5, 0.4, 0.6], "acc@5": [1.0, 0.9, 1.0], "mrr": [0.5, 0.4, 0.6]}

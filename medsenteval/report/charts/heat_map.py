@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from medsenteval.report.charts.drawing import N_RAMP, Drawing, Rectangle, Shape, Text, labels_of, shorten, text_width
 
@@ -14,12 +13,8 @@ _TASKS_IN_A_BAND = 20
 _LEGEND_WIDTH = 240.0
 
 
-@dataclass(frozen=True)
-class HeatCell:
-    """A score as it is printed, and the share of the way to a perfect one that colours it; 0 is the constant answer."""
-
-    text: str
-    share: float
+#: A score as it is printed, and the share of the way to a perfect one that colours it; 0 is the constant answer.
+HeatCell = tuple[str, float]
 
 
 def heat_map(
@@ -79,13 +74,14 @@ def ramp_step(share: float) -> int:
 
 
 def _cell(cell: HeatCell, x: float, y: float, width: float, height: float, where: str) -> list[Shape]:
-    step = ramp_step(cell.share)
-    fill, ink, said = f"ramp{step}", "paper" if step >= 6 else "ink", f"{cell.share:.0%} of the way"
-    if cell.share <= 0:
+    text, share = cell
+    step = ramp_step(share)
+    fill, ink, said = f"ramp{step}", "paper" if step >= 6 else "ink", f"{share:.0%} of the way"
+    if share <= 0:
         fill, ink, said = "worse", "muted", "not above the constant answer"
     return [
-        Rectangle(x + 0.5, y + 0.5, width - 1, height - 1, fill, f"{where}: {cell.text} ({said})"),
-        Text(x + width / 2, y + height / 2 + 4, cell.text, anchor="middle", fill=ink, size=11),
+        Rectangle(x + 0.5, y + 0.5, width - 1, height - 1, fill, f"{where}: {text} ({said})"),
+        Text(x + width / 2, y + height / 2 + 4, text, anchor="middle", fill=ink, size=11),
     ]
 
 

@@ -16,21 +16,15 @@ from medsenteval.support.grouping import grouped
 
 
 @dataclass(frozen=True)
-class Answer:
-    """One answer and the encoders that gave it; ``right`` is None where answers are only nearer or further."""
-
-    text: str
-    encoders: tuple[str, ...]
-    right: bool | None = None
-
-
-@dataclass(frozen=True)
 class DisputedItem:
-    """An item, its gold answer, and what the encoders said."""
+    """An item, its gold answer, and each other answer with the encoders that gave it.
+
+    Whether it is right stands beside it, None where answers are only nearer or further.
+    """
 
     id: str
     gold: str
-    answers: tuple[Answer, ...]
+    answers: tuple[tuple[str, tuple[str, ...], bool | None], ...]
     texts: tuple[str, ...] = ()
 
 
@@ -80,8 +74,8 @@ def _of_labels(
     items = []
     for i in (int(i) for i in order[:most] if distinct[i] > 1):
         given = grouped((answer[i], name) for name, answer in zip(names, answers, strict=True))
-        said = [Answer(label(value), tuple(who), value == gold[i]) for value, who in given.items()]
-        said.sort(key=lambda answer: (not answer.right, -len(answer.encoders)))
+        said = [(label(value), tuple(who), bool(value == gold[i])) for value, who in given.items()]
+        said.sort(key=lambda answer: (not answer[2], -len(answer[1])))
         items.append(DisputedItem(str(columns[0]["id"][i]), label(gold[i]), tuple(said)))
     all_right, all_wrong = int((right == len(names)).sum()), int((right == 0).sum())
     return Disagreement(len(gold), tuple(items), all_right, all_wrong, len(gold) - all_right - all_wrong)
@@ -102,7 +96,7 @@ def _of_numbers(names: Sequence[str], columns: Sequence[Mapping[str, Sequence[An
         answers = []
         for end, j in (("lowest", int(values[:, i].argmin())), ("highest", int(values[:, i].argmax()))):
             shown = f"{values[j, i]:.3f}" if gold is None else f"rank {values[j, i]:g} of {n:,}"
-            answers.append(Answer(f"{end}: {shown}", (names[j],)))
+            answers.append((f"{end}: {shown}", (names[j],), None))
         items.append(DisputedItem(str(columns[0]["id"][i]), "" if gold is None else f"{gold[i]:g}", tuple(answers)))
     return Disagreement(n, tuple(items))
 

@@ -15,25 +15,17 @@ _NAMED = 3
 
 
 @dataclass(frozen=True)
-class RankRow:
-    """An encoder's place: mean rank with interval, how often it came first, and whether the best cannot be told from it."""
-
-    encoder: str
-    interval: RankInterval
-    tied: bool
-
-
-@dataclass(frozen=True)
 class Headline:
     """The verdict as parts (text, whether it is an encoder's name), how it came about, and what a figure shows of it.
 
     ``order`` has the encoders by mean rank, or where there are no ranks by mean share of the way to a perfect score.
-    ``pair`` are the differences of the first to the second where there are only two.
+    ``ranks`` says of each encoder whether the best cannot be told from it; ``pair`` are the differences of the first to the
+    second where there are only two.
     """
 
     parts: tuple[tuple[str, bool], ...]
     order: tuple[str, ...]
-    ranks: tuple[RankRow, ...] = ()
+    ranks: tuple[tuple[str, RankInterval, bool], ...] = ()
     pair: tuple[Decision, ...] = ()
 
     def __str__(self) -> str:
@@ -80,7 +72,7 @@ def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mappi
     for name, found in ((name, ranks[name]) for name in order):
         # Widened to hold the rank itself: resampled ranks crowd towards the middle.
         wide = replace(found, low=min(found.low, found.rank), high=max(found.high, found.rank))
-        rows.append(RankRow(name, wide, found.low <= best.high))
+        rows.append((name, wide, found.low <= best.high))
     return Headline(tuple(_of_many(rows)), tuple(order), tuple(rows))
 
 
@@ -111,10 +103,11 @@ def _of_two(first: str, second: str, pair: Sequence[Decision]) -> list[tuple[str
     return [*parts, (lead + ", ".join(f"{each.task} {each.text}" for each in shown) + ".", False)]
 
 
-def _of_many(rows: Sequence[RankRow]) -> list[tuple[str, bool]]:
-    best, tied = rows[0].interval, [row.encoder for row in rows[1:] if row.tied]
+def _of_many(rows: Sequence[tuple[str, RankInterval, bool]]) -> list[tuple[str, bool]]:
+    (first, best, _), *others = rows
+    tied = [name for name, _, is_tied in others if is_tied]
     place = f", {best.rank:.1f} [{best.low:.1f}, {best.high:.1f}]"
-    parts = [(rows[0].encoder, True), (f" has the best mean rank{place}; ", False)]
+    parts = [(first, True), (f" has the best mean rank{place}; ", False)]
     if not tied:
         return [*parts, ("every other encoder can be told from it.", False)]
     if len(tied) > _NAMED:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from medsenteval import registry
@@ -15,34 +14,28 @@ from medsenteval.report.privacy import public_error, texts_may_be_shown
 from medsenteval.running.result_schema import Failure
 
 
-@dataclass(frozen=True)
-class MissingScore:
-    """A task that some encoders (all, where none is named) have no score of."""
-
-    task: str
-    encoders: tuple[str, ...]
-    reason: str
-
-
 def missing_scores(
     results: Sequence[Result], encoders: Sequence[str], failures: Sequence[Failure], data: Path | None, include_restricted: bool
-) -> list[MissingScore]:
-    """List failed jobs, tasks that only some encoders have, and tasks of the same groups that none has."""
+) -> list[tuple[str, tuple[str, ...], str]]:
+    """List failed jobs, tasks that only some encoders have, and tasks of the same groups that none has.
+
+    Each is a task, the encoders that have no score of it (all, where none is named), and the reason.
+    """
     have = {(result.encoder, result.task) for result in results}
     tasks = list(dict.fromkeys(result.task for result in results))
-    missing: list[MissingScore] = []
+    missing: list[tuple[str, tuple[str, ...], str]] = []
     failed = [failure for failure in failures if (failure.encoder, failure.task) not in have]
     for failure in failed:
         error = public_error(failure, texts_may_be_shown(failure.task, include_restricted))
-        missing.append(MissingScore(failure.task, (failure.encoder,), f"failed: {error}"))
+        missing.append((failure.task, (failure.encoder,), f"failed: {error}"))
     told = have | {(failure.encoder, failure.task) for failure in failed}
     for task in tasks:
         without = tuple(name for name in encoders if (name, task) not in told)
-        missing += [MissingScore(task, without, "no result stored: not run")] if without else []
+        missing += [(task, without, "no result stored: not run")] if without else []
     mentioned = {task for _, task in told}
     for table in TASK_GROUPS.values():
         if any(task in table for task in tasks):
-            missing += [MissingScore(name, (), _why_absent(name, data)) for name in table if name not in mentioned]
+            missing += [(name, (), _why_absent(name, data)) for name in table if name not in mentioned]
     return missing
 
 

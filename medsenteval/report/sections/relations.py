@@ -48,7 +48,7 @@ def relation_scores(results: Sequence[Result], metric: str = "") -> tuple[Relati
 
 def metric_bars(result: Result) -> Drawing:
     """Draw accuracy, MAP and MRR of each relation, a panel for each (the paper's Figure 1)."""
-    series = {label: _scores([result], metric).series[result.encoder] for metric, label in _LABELS.items()}
+    series = {label: _series([result], metric)[result.encoder] for metric, label in _LABELS.items()}
     return analogy_bars(_title([result]), f"{result.encoder}, {result.protocol}", series)
 
 
@@ -56,14 +56,13 @@ def compared_bars(results: Sequence[Result], metric: str) -> Drawing:
     """Draw one metric of each relation for several results of one task: settings, scores or encoders (Figures 2 and 3)."""
     if metric not in _LABELS:
         raise SettingsError(f"no metric of analogies is called {metric!r}; known: {', '.join(_LABELS)}")
-    return analogy_bars(_title(results), _LABELS[metric], _scores(results, metric).series)
+    return analogy_bars(_title(results), _LABELS[metric], _series(results, metric))
 
 
-def _scores(results: Sequence[Result], metric: str) -> RelationScores:
-    found = relation_scores(results, metric)
-    if not found or not found[0].relations:
-        raise DataError(f"the results on {results[0].task} hold no relations; draw results of analogy tasks")
-    return found[0]
+def _series(results: Sequence[Result], metric: str) -> Mapping[str, Mapping[str, float]]:
+    for found in relation_scores(results, metric):
+        return found.series
+    raise DataError(f"the results on {results[0].task} hold no relations; draw results of analogy tasks")
 
 
 def _title(results: Sequence[Result]) -> str:
