@@ -12,7 +12,7 @@ import click
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.shared import DATA, ONLY_TASKS, PATH, announcer, echo
-from medsenteval.comparison.published.numbers import PublishedNumber, published_numbers, select_numbers, tables_of
+from medsenteval.comparison.published.numbers import PublishedNumber, select_numbers
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import SettingsError
@@ -38,10 +38,9 @@ def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) 
         return
     if not (task or encoder or table or suspect):
         rows = []
-        for name, source in tables_of(published_numbers()).items():
-            inside = [number for number in chosen if number.table == name]
+        for name, inside in grouped((number.table, number) for number in chosen).items():
             doubtful = sum(bool(number.suspect) for number in inside)
-            rows.append([name, str(len(inside)), str(doubtful or ""), source])
+            rows.append([name, str(len(inside)), str(doubtful or ""), inside[0].source])
         echo(text_table(["Table", "Numbers", "Suspect", "Source"], rows, [False, True, True, False]))
         return
     if not chosen:
@@ -54,9 +53,8 @@ def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) 
     echo(text_table(header, rows, [False, False, False, False, False, True, False, False]))
     for reason, mark in marks.items():
         echo(f"{mark} suspect: {reason}")
-    for name, source in tables_of(chosen).items():
-        how = next(number.how for number in chosen if number.table == name)
-        echo(f"{name}: {source}. {how}.")
+    for name, inside in grouped((number.table, number) for number in chosen).items():
+        echo(f"{name}: {inside[0].source}. {inside[0].how}.")
     for difference, tasks in grouped((number.differs, number.task) for number in chosen if number.differs).items():
         echo(f"Differs from a run of this toolkit, {', '.join(dict.fromkeys(tasks))}: {difference}.")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from medsenteval.comparison.audit import CHECKS, Audit, Conclusion
 from medsenteval.comparison.decision import Decision
 from medsenteval.comparison.domain_gap import DomainGap, paired_gaps
-from medsenteval.comparison.frontier import Frontier, FrontierPoint
+from medsenteval.comparison.frontier import Frontier
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.report.comparison_table import escape_cell, render_table
 from medsenteval.report.score_texts import difference, number
@@ -117,23 +117,11 @@ def render_frontier(found: Frontier, style: str = "text") -> str:
     title = escape_cell(f"{found.task}, {found.encoder} ({found.n:,} items)", style)
     # One point; hundredths for correlations and other fractions.
     margin = 1.0 if found.unit == "percent" else 0.01
-    sure = _smallest([point for point in found.points if point.high < margin], found)
-    unseen = [point for point in found.points if point.kept and point.low <= 0] or [found.points[0]]
-    most = number(max(min(unseen, key=lambda point: point.size).high, 0.0), found.unit)
-    said = (
-        f"Smallest vectors that surely lose less than {margin:g}: {sure}.\n"
-        f"Smallest vectors without a significant loss: {_smallest(unseen, found)}; they may lose up to {most}.\n"
-        "* no smaller vectors score as well."
-    )
-    return f"{title}\n\n{table}\n\n{said}"
-
-
-def _smallest(points: Sequence[FrontierPoint], found: Frontier) -> str:
-    """Describe the smallest of these vectors."""
-    least = min(points, key=lambda point: (point.size, point.loss))
-    if least == found.points[0]:
-        return "none but the full ones"
-    return f"{least.dimension} dimensions in {least.precision}, {least.size:,} of {found.points[0].size:,} bytes"
+    full, *_ = found.points
+    least = min((point for point in found.points if point.high < margin), key=lambda point: (point.size, point.loss))
+    sure = f"{least.dimension} dimensions in {least.precision}, {least.size:,} of {full.size:,} bytes"
+    said = f"Smallest vectors that surely lose less than {margin:g}: {'none but the full ones' if least == full else sure}."
+    return f"{title}\n\n{table}\n\n{said}\n* no smaller vectors score as well."
 
 
 _EXPLANATION = (
@@ -205,19 +193,12 @@ def render_reproduction(outcome: Reproduction) -> str:
 
 
 def _verdict(done: list[Cell], synthetic: bool) -> list[str]:
-    """Say of how many differences nothing can be said, and how wide the allowance behind that is."""
-    judged = [cell for cell in done if cell.tolerance is not None]
+    judged = [cell.within for cell in done if cell.within is not None]
     if not judged:
         return ["No difference is judged: the data is synthetic."] if synthetic else []
-    widths = []
-    for unit, digits, name in (("percent", 2, " points"), ("fraction", 3, "")):
-        found = sorted(cell.tolerance or 0.0 for cell in judged if cell.number.unit == unit)
-        if found:
-            widths.append(f"±{found[0]:.{digits}f} to ±{found[-1]:.{digits}f}{name}")
-    lost = sum(bool(cell.within) for cell in judged)
     return [
-        f"{lost} of {len(judged)} differences cannot be told from none with so few items, which does not make them equal: "
-        f"the allowance (half our 95 % interval, and the rounding) is {' and '.join(widths)}."
+        f"{sum(judged)} of {len(judged)} differences cannot be told from none with so few items, which does not make them "
+        "equal. Allowance: half our 95 % interval, and the rounding."
     ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from medsenteval.errors import SettingsError
-from medsenteval.report.charts.drawing import Drawing
+from medsenteval.report.charts.drawing import PAGE_WIDTH, Drawing
 from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
 from medsenteval.report.charts.heat_map import heat_map
 from medsenteval.report.charts.line_chart import subset_curves
@@ -22,6 +22,7 @@ def named_figures(page: Page, width: float | None = None) -> Iterator[tuple[str,
     """Yield every figure that the results allow, laid out for a width in pixels, with a name for its file."""
     if page.cells:
         yield "heat-map", draw_heat_map(page, width)
+    width = width or PAGE_WIDTH
     if isinstance(page.rank, FriedmanOutcome):
         yield "critical-difference", critical_difference_diagram(page.comparison.encoders, page.rank, width)
     for column in (view.column for view in page.views):

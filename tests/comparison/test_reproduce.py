@@ -106,8 +106,8 @@ def test_the_allowance_is_shown_and_agreement_is_not_claimed() -> None:
     assert "±5.61  cannot be told apart with 302 items" in shown
     assert "±5.61  differs" in shown
     assert "within" not in shown
-    assert "1 of 2 differences cannot be told from none with so few items, which does not make them equal" in shown
-    assert "is ±5.61 to ±5.61 points." in shown
+    assert "1 of 2 differences cannot be told from none with so few items, which does not make them equal." in shown
+    assert "Allowance: half our 95 % interval, and the rounding." in shown
     assert judged(66.54, 60.94, 72.14).within is False
     assert judged(66.53, 60.93, 72.13).within is True
     unknown = judged(58.0, 52.4, 63.6, coverage={"tokens": 0.4})

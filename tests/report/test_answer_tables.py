@@ -46,24 +46,21 @@ def point(size: int, low: float, high: float, kept: bool = True) -> FrontierPoin
 
 
 @pytest.mark.parametrize(
-    ("unit", "points", "sure", "unseen"),
+    ("unit", "points", "sure"),
     [
-        ("percent", [point(64, 0, 0), point(32, -0.5, 0.99)], "8 dimensions in float32, 32 of 64 bytes", "8 dimensions"),
-        ("percent", [point(64, 0, 0), point(32, -0.5, 1.0)], "none but the full ones", "8 dimensions"),
-        ("percent", [point(64, 0, 0), point(32, 0.0, 2.0)], "none but the full ones", "8 dimensions"),
-        ("percent", [point(64, 0, 0), point(32, 0.1, 2.0)], "none but the full ones", "none but the full ones"),
-        ("percent", [point(64, 0, 0), point(32, -1, 2.0, False)], "none but the full ones", "none but the full ones"),
-        ("fraction", [point(64, 0, 0), point(32, 0.0, 0.0099)], "8 dimensions in float32, 32 of 64 bytes", "8 dimensions"),
-        ("fraction", [point(64, 0, 0), point(32, 0.0, 0.01)], "none but the full ones", "8 dimensions"),
+        ("percent", [point(64, 0, 0), point(32, -0.5, 0.99)], "8 dimensions in float32, 32 of 64 bytes"),
+        ("percent", [point(64, 0, 0), point(32, -0.5, 1.0)], "none but the full ones"),
+        ("percent", [point(64, 0, 0), point(32, -1, 0.9, False)], "8 dimensions in float32, 32 of 64 bytes"),
+        ("percent", [point(64, 0, 0), point(32, 0, 0.5), point(32, 0, 0.1)], "8 dimensions in float32, 32 of 64 bytes"),
+        ("fraction", [point(64, 0, 0), point(32, 0.0, 0.0099)], "8 dimensions in float32, 32 of 64 bytes"),
+        ("fraction", [point(64, 0, 0), point(32, 0.0, 0.01)], "none but the full ones"),
     ],
 )
-def test_how_small_vectors_may_be(unit: str, points: list[FrontierPoint], sure: str, unseen: str) -> None:
+def test_how_small_vectors_may_be(unit: str, points: list[FrontierPoint], sure: str) -> None:
     said = render_frontier(Frontier("RQE", "one", "acc", unit, 1200, tuple(points)))
     assert said.startswith("RQE, one (1,200 items)\n")
-    assert f"surely lose less than {'1' if unit == 'percent' else '0.01'}: {sure}." in said
-    assert f"without a significant loss: {unseen}" in said
-    most = points[1].high if unseen.startswith("8") else 0.0
-    assert f"they may lose up to {format(most, '.2f' if unit == 'percent' else '.3f')}." in said
+    margin = "1" if unit == "percent" else "0.01"
+    assert said.endswith(f"surely lose less than {margin}: {sure}.\n* no smaller vectors score as well.")
 
 
 def test_vectors_are_beaten_by_those_that_are_no_larger_and_no_worse() -> None:

@@ -19,7 +19,7 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
-from medsenteval.report.charts.drawing import Drawing
+from medsenteval.report.charts.drawing import PAGE_WIDTH, Drawing
 from medsenteval.report.charts.figure_files import svg_file
 from medsenteval.report.charts.heat_map import heat_map
 from medsenteval.report.charts.line_chart import frontier_panels, subset_curves
@@ -40,20 +40,20 @@ def _heat_map(width: float | None) -> Drawing:
 
 def _intervals(width: float | None) -> Drawing:
     scores = {LONG: Metric("acc", 70, 61, 78, 50, "percent", 9), "lexical": Metric("acc", 40, 30, 50, 50, "percent", 9)}
-    return interval_plot("RQE", "acc", "percent", 50.0, scores, width)
+    return interval_plot("RQE", "acc", "percent", 50.0, scores, width or PAGE_WIDTH)
 
 
 def _ranks(width: float | None) -> Drawing:
     ranks = np.array([1.25, 2.0, 3.5, 4.0, 4.25])
     outcome = FriedmanOutcome(9.0, 0.03, ranks, 1.1, 0.05, 4, 5)
-    return critical_difference_diagram([LONG, "b", "c", "d", "lexical"], outcome, width)
+    return critical_difference_diagram([LONG, "b", "c", "d", "lexical"], outcome, width or PAGE_WIDTH)
 
 
 def _many_ranks(k: int, critical: float) -> Callable[[float | None], Drawing]:
     def draw(width: float | None) -> Drawing:
         ranks = np.linspace(1.5, k - 0.25, k)[::-1]
         outcome = FriedmanOutcome(9.0, 0.03, ranks, critical, 0.05, 4, k)
-        return critical_difference_diagram([f"encoder-{number}" for number in range(k)], outcome, width)
+        return critical_difference_diagram([f"encoder-{number}" for number in range(k)], outcome, width or PAGE_WIDTH)
 
     return draw
 
@@ -72,7 +72,8 @@ def _full_band(width: float | None) -> Drawing:
 def _at_the_edge(width: float | None) -> Drawing:
     ends = {"one": (0.2, 0.1, 0.25), LONG: (0.1, 0.0, 0.2)}
     scores = {name: Metric("spearman", *values, 0.3, "fraction", 9) for name, values in ends.items()}
-    return interval_plot("A task with quite a long name of its own, as users give", "spearman", "fraction", 0.3, scores, width)
+    title = "A task with quite a long name of its own, as users give"
+    return interval_plot(title, "spearman", "fraction", 0.3, scores, width or PAGE_WIDTH)
 
 
 def _names_at_the_edge(width: float | None) -> Drawing:
@@ -82,10 +83,10 @@ def _names_at_the_edge(width: float | None) -> Drawing:
     tall = {names[278]: Metric("acc", 70, 61, 78, 50, "percent", 9), "b": Metric("acc", 40, 30, 50, 50, "percent", 9)}
     outcome = FriedmanOutcome(9.0, 0.03, np.array([1.0, 2.0, 3.0]), 1.1, 0.05, 4, 3)
     drawings = [
-        interval_plot("RQE", "acc", "percent", 50.0, tall, width),
+        interval_plot("RQE", "acc", "percent", 50.0, tall, width or PAGE_WIDTH),
         heat_map([names[220]], ["中中" + "i" * 35, "中" * 4 + "i" * 98], [[("1.0", 0.5)] * 2], width),
-        critical_difference_diagram([names[278], "b", "c"], outcome, width),
-        analogy_bars("BMASS", "acc", {"one": {names[278]: 0.5, "b": 0.25}}, width),
+        critical_difference_diagram([names[278], "b", "c"], outcome, width or PAGE_WIDTH),
+        analogy_bars("BMASS", "acc", {"one": {names[278]: 0.5, "b": 0.25}}, width or PAGE_WIDTH),
     ]
     across, down = max(each.width for each in drawings), sum(each.height for each in drawings)
     return Drawing(across, down, "Names at the edge", "", tuple(shape for each in drawings for shape in each.shapes))
@@ -100,18 +101,20 @@ def _gaps(width: float | None) -> Drawing:
     tasks = (("MedNLI", 25), ("SNLI", 35), ("RQE", 30), ("MRPC", 28))
     found = domain_gaps([scored(task, name, right + i) for i, name in enumerate((LONG, "lexical")) for task, right in tasks])
     # Intervals of a library that may change by a digit are no part of a figure's layout.
-    return gap_panels([replace(gap, low=gap.gap - 0.2, high=gap.gap + 0.3) for gap in found], width)
+    return gap_panels([replace(gap, low=gap.gap - 0.2, high=gap.gap + 0.3) for gap in found], width or PAGE_WIDTH)
 
 
 def _analogies(width: float | None) -> Drawing:
     series = {LONG: {"treats": 0.5, "is a finding site of": 1.0}, "lexical": {"treats": 0.25}}
-    return analogy_bars("BMASS", "acc", series, width)
+    return analogy_bars("BMASS", "acc", series, width or PAGE_WIDTH)
 
 
 def _subsets(width: float | None) -> Drawing:
     names = (LONG, "b", "c", "d", "lexical")
     made = [SubsetScore(name, s, 10 + s, 0.1 + 0.1 * s * e, 0.0, 0.9) for e, name in enumerate(names) for s in range(3)]
-    return subset_curves([Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made))], "frequency", width)
+    return subset_curves(
+        [Subsets((5.0, 50.0), (), 0, 0, "UMNSRS-sim", "spearman", tuple(made))], "frequency", width or PAGE_WIDTH
+    )
 
 
 def _many_subsets(width: float | None) -> Drawing:
@@ -121,7 +124,7 @@ def _many_subsets(width: float | None) -> Drawing:
         made = [SubsetScore(f"encoder-{e}", s, 10 + e % 3, 0.1 * s - 0.05 * e, -0.6, 0.4) for e, s in places]
         made[1] = SubsetScore("encoder-0", 1, 3, np.nan, np.nan, np.nan)
         found.append(Subsets((5.0, 50.0, 1e6), (), 0, 0, task, "spearman", tuple(made)))
-    return subset_curves(found, "frequency in a corpus of abstracts", width)
+    return subset_curves(found, "frequency in a corpus of abstracts", width or PAGE_WIDTH)
 
 
 def _frontier(_: float | None) -> Drawing:

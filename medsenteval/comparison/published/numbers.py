@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -115,8 +115,3 @@ def _matches(entry: Mapping[str, str | list[str]], row: Mapping[str, str]) -> bo
     """Whether a row is one that an entry means: of each field it names a pattern, or several of which one must fit."""
     wanted = {name: [text] if isinstance(text, str) else text for name, text in entry.items() if name != "reason"}
     return all(any(fnmatchcase(row.get(name, ""), text) for text in texts) for name, texts in wanted.items())
-
-
-def tables_of(numbers: Iterable[PublishedNumber]) -> dict[str, str]:
-    """Return the tables that numbers come from, each with its source, in the order of the numbers."""
-    return {number.table: number.source for number in numbers}

@@ -62,10 +62,9 @@ class Panel:
 
 
 def line_panels(
-    panels: Sequence[Panel], title: str, described: str, width: float | None = None, note: str = ""
+    panels: Sequence[Panel], title: str, described: str, width: float = PAGE_WIDTH, note: str = ""
 ) -> Drawing:  # fmt: skip
     """Draw as many panels side by side as fit; names and a ``note`` on dots stand above."""
-    width = width or PAGE_WIDTH
     across = max(1, min(len(panels), int(width / _NARROWEST)))
     plot = width / across - _LEFT - _RIGHT
     names = dict.fromkeys(name for panel in panels for name in panel.lines)
@@ -141,7 +140,7 @@ def _panel(panel: Panel, roles: Mapping[str, int], left: float, top: float, widt
     return shapes, foot + 14
 
 
-def subset_curves(found: Sequence[Subsets], values_are: str, width: float | None = None) -> Drawing:
+def subset_curves(found: Sequence[Subsets], values_are: str, width: float = PAGE_WIDTH) -> Drawing:
     """Draw a line for each encoder over the subsets, as in Figures 1 to 4 of Chiu et al. 2018.
 
     A subset with too few pairs has no point.

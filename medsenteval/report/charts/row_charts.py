@@ -98,10 +98,9 @@ def _axis_of(values: Sequence[float]) -> Callable[[float, float], Axis]:
 
 
 def interval_plot(
-    title: str, metric: str, unit: str, baseline: float, scores: Mapping[str, Metric], width: float | None = None
+    title: str, metric: str, unit: str, baseline: float, scores: Mapping[str, Metric], width: float = PAGE_WIDTH
 ) -> Drawing:
     """Draw a row for each encoder in the order given: a dot for the score, a line for its interval, dashes for a baseline."""
-    width = width or PAGE_WIDTH
     ends = [end for score in scores.values() for end in (score.low, score.value, score.high)]
     answer = f"constant answer {number(baseline, unit)}"
 
@@ -128,9 +127,8 @@ def interval_plot(
     return Drawing(width, height, f"{title}: {metric} with intervals", described, shapes)
 
 
-def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float]], width: float | None = None) -> Drawing:
+def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float]], width: float = PAGE_WIDTH) -> Drawing:
     """Draw one metric of each relation (0 to 1), a panel for each encoder or the like."""
-    width = width or PAGE_WIDTH
     relations = list(dict.fromkeys(name for values in series.values() for name in values))
     encoders = list(series)
 
@@ -155,9 +153,8 @@ def analogy_bars(task: str, metric: str, series: Mapping[str, Mapping[str, float
     return Drawing(width, height, f"{task}: {metric} by relation", described, shapes)
 
 
-def gap_panels(gaps: Sequence[DomainGap], width: float | None = None) -> Drawing:
+def gap_panels(gaps: Sequence[DomainGap], width: float = PAGE_WIDTH) -> Drawing:
     """Draw shares of the way to a perfect score, a panel for each encoder: biomedical tasks and means of their counterparts."""
-    width = width or PAGE_WIDTH
     encoders = list(dict.fromkeys(gap.encoder for gap in gaps))
     tasks = {gap.biomedical.task: f"{gap.biomedical.task} {gap.biomedical.metric}" for gap in gaps}
     ends = [end for gap in gaps for end in (gap.biomedical.low, gap.biomedical.high, gap.general_value)]
@@ -201,9 +198,8 @@ def cliques(ranks: Sequence[float], critical_difference: float) -> list[tuple[in
     return runs
 
 
-def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcome, width: float | None = None) -> Drawing:
+def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcome, width: float = PAGE_WIDTH) -> Drawing:
     """Draw mean ranks, the best on top, as Demšar 2006; a bar joins those less than Nemenyi's critical difference apart."""
-    width = width or PAGE_WIDTH
     k, critical = len(encoders), outcome.critical_difference
     order = sorted(range(k), key=lambda i: float(outcome.mean_ranks[i]))
     ranks = [float(outcome.mean_ranks[i]) for i in order]
