@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from medsenteval.cli.shared import echo, names_in, say_cautions, settled
-from medsenteval.comparison.prediction import Cell, columns_of_results, correlate_columns, read_published_columns
+from medsenteval.comparison.prediction import Cell, columns_of_results, correlate_columns, published_columns
 from medsenteval.errors import SettingsError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.score_table import SYNTHETIC_WARNING
@@ -22,7 +22,7 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
 
 @click.command()
 @click.argument("results", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--published", metavar="TABLE", help="A published table instead of RESULTS: biosim_tables:5, medsenteval_table3")
+@click.option("--published", metavar="TABLE", help="A published table instead of RESULTS: biosim-5, medsenteval-3")
 @click.option("-x", "first", metavar="COLUMNS", help="Columns, separated by commas: Bio-SimLex,MayoSRS or Bio-SimLex.pearson")
 @click.option("-y", "second", metavar="COLUMNS", help="Columns to correlate them with: AnatEM,BC2GM")
 @click.option("--kind", type=click.Choice(["pearson", "spearman"]), default="pearson", show_default=True)
@@ -46,7 +46,7 @@ def correlate(
     if (results is None) == (published is None):
         raise SettingsError("name one source of scores: a folder of RESULTS or --published TABLE")
     stored = [] if results is None else settled(ResultStore(results).results())
-    columns = columns_of_results(stored) if published is None else read_published_columns(published)
+    columns = columns_of_results(stored) if published is None else published_columns(published)
     extrinsic = [name for name in columns.shown if name in _EXTRINSIC]
     left = names_in(first) or [name for name in columns.shown if name not in extrinsic]
     right = names_in(second) or extrinsic or list(columns.shown)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from statistics import fmean
 
-from medsenteval.comparison.published.numbers import read_table
+from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.comparison.significance import NOISE_DECIMALS
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, UnknownNameError
@@ -53,20 +53,13 @@ def columns_of_results(results: Iterable[Result]) -> Columns:
     return Columns(means, tuple(ways), any(result.synthetic for result in settled))
 
 
-def read_published_columns(name: str) -> Columns:
-    """Return the columns of a published table, named ``FILE`` or ``FILE:NUMBER`` (``biosim_tables:5``)."""
-    file, _, number = name.partition(":")
-    rows = read_table(file)
+def published_columns(table: str) -> Columns:
+    """Return the columns of a published table (``biosim-5``) or a paper's tables."""
     values: dict[str, dict[str, float]] = {}
-    for row in rows:
-        if number and row["table"].rpartition("-")[2] != number.casefold():
-            continue
-        for column in (row["task"], f"{row['task']}.{row['metric']}"):
+    for number in select_numbers(table=table):
+        for column in (number.task, f"{number.task}.{number.metric}"):
             # The first of several metrics is the column of the plain name.
-            values.setdefault(column, {}).setdefault(row["encoder"], float(row["value"]))
-    if not values:
-        known = sorted({row["table"].rpartition("-")[2] for row in rows}, key=lambda text: (len(text), text))
-        raise UnknownNameError(f"{file} has no table {number!r}; it has {', '.join(known)}")
+            values.setdefault(column, {}).setdefault(number.encoder, number.value)
     return Columns(values, tuple(column for column in values if "." not in column))
 
 

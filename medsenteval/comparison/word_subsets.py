@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +33,8 @@ class SubsetScore:
 
 
 @dataclass(frozen=True, eq=False)
-class PairSubsets:
-    """Which subset each pair belongs to, -1 for none.
+class Subsets:
+    """Which subset each pair of a task belongs to, -1 for none, and scores: each has its n, for encoders may know other pairs.
 
     Subset i holds values above ``limits[i - 1]`` up to ``limits[i]``. ``mixed`` pairs have words in different subsets,
     ``without`` pairs have a word without a value; neither is in any subset.
@@ -44,6 +44,9 @@ class PairSubsets:
     subset_of: tuple[int, ...]
     mixed: int
     without: int
+    task: str
+    metric: Correlation = "spearman"
+    scores: tuple[SubsetScore, ...] = ()
 
     @property
     def n_subsets(self) -> int:
@@ -60,15 +63,6 @@ class PairSubsets:
         if subset == len(self.limits):
             return f"above {self.limits[-1]:,.10g}"
         return f"{self.limits[subset - 1]:,.10g} to {self.limits[subset]:,.10g}"
-
-
-@dataclass(frozen=True, eq=False)
-class Subsets(PairSubsets):
-    """Scores of several encoders on subsets of one task's pairs. Encoders may know different pairs, so each score has its n."""
-
-    task: str
-    metric: Correlation
-    scores: tuple[SubsetScore, ...]
 
 
 def read_word_values(path: Path) -> dict[str, float]:
@@ -133,12 +127,12 @@ def subset_scores(
                 rng = np.random.default_rng(seed)
                 low, high = correlation_interval(metric, *pairs_of, resamples=resamples, confidence=CONFIDENCE, rng=rng)
             scores.append(SubsetScore(result.encoder, subset, int(rows.sum()), value, low, high))
-    return Subsets(**vars(found), task=tasks[0], metric=metric, scores=tuple(scores))
+    return replace(found, metric=metric, scores=tuple(scores))
 
 
 def pair_subsets(
     pairs: Sequence[tuple[str, str]], values: Mapping[str, float], limits: Sequence[float], groups: int, name: str
-) -> PairSubsets:
+) -> Subsets:
     """Put pairs into subsets by the values of their words; ``name`` is what errors call the data set."""
     words = dict.fromkeys(word for pair in pairs for word in pair)
     known = {word: value for word in words if (value := values.get(word, values.get(word.lower()))) is not None}
@@ -147,7 +141,7 @@ def pair_subsets(
     places = [(place.get(first), place.get(second)) for first, second in pairs]
     subset_of = tuple(one if one is not None and one == other else -1 for one, other in places)
     without = sum(None in both for both in places)
-    return PairSubsets(tuple(edges), subset_of, subset_of.count(-1) - without, without)
+    return Subsets(tuple(edges), subset_of, subset_of.count(-1) - without, without, name)
 
 
 def _limits(known: list[float], limits: Sequence[float], groups: int, task: str) -> list[float]:

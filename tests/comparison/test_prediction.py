@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from scipy import stats
 
 from medsenteval.cli.main import main
-from medsenteval.comparison.prediction import Columns, columns_of_results, correlate_columns, read_published_columns
+from medsenteval.comparison.prediction import Columns, columns_of_results, correlate_columns, published_columns
 from medsenteval.comparison.published.numbers import read_table
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
@@ -38,7 +38,7 @@ def rounding_reach(x: np.ndarray, y: np.ndarray) -> float:
 def test_all_forty_cells_reproduce(source: str) -> None:
     """To two decimals in 38 cells; in two of Table 8 the printed digit is within what rounding of the printed inputs allows."""
     target, significant = TABLES[source]
-    columns = read_published_columns(f"biosim_tables:{source}")
+    columns = published_columns(f"biosim-{source}")
     exact = 0
     printed = [row for row in read_table("biosim_tables") if row["table"] == f"biosim-{target}"]
     assert len(printed) == 20
@@ -63,7 +63,7 @@ def test_the_papers_marks_are_misplaced_in_two_rows() -> None:
 
 
 def test_one_model_carries_table_6() -> None:
-    columns = read_published_columns("biosim_tables:5")
+    columns = published_columns("biosim-5")
     cells = correlate_columns(columns, ["Bio-SimVerb"], ["BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA"])
     assert [cell.most_influential for cell in cells] == ["BioASQ"] * 4
     assert [round(cell.without_most_influential, 2) for cell in cells] == [-0.65, -0.39, -0.56, -0.31]
@@ -71,14 +71,14 @@ def test_one_model_carries_table_6() -> None:
 
 
 def test_published_tables_of_other_papers() -> None:
-    columns = read_published_columns("medsenteval_table3")
+    columns = published_columns("medsenteval-3")
     assert columns.column("mednli")["GloVe_840B"] == 65.05
     both = {row["metric"] for row in read_table("medsenteval_table3") if row["task"] == "BIOSSES"}
     assert {name for name in columns.values if name.startswith("BIOSSES.")} == {f"BIOSSES.{metric}" for metric in both}
     with pytest.raises(UnknownNameError, match="no published table is called 'nothing'"):
-        read_published_columns("nothing")
-    with pytest.raises(UnknownNameError, match="has no table '99'; it has 5, 6"):
-        read_published_columns("biosim_tables:99")
+        published_columns("nothing")
+    with pytest.raises(UnknownNameError, match=r"no published table is called 'biosim-99'; known: .*biosim-11"):
+        published_columns("biosim-99")
 
 
 def test_results_become_columns() -> None:
@@ -113,12 +113,12 @@ def test_ranks_are_of_scores_that_differ_by_more_than_rounding() -> None:
 
 
 def test_the_command_prints_the_papers_table() -> None:
-    outcome = CliRunner().invoke(main, ["correlate", "--published", "biosim_tables:7"])
+    outcome = CliRunner().invoke(main, ["correlate", "--published", "biosim-7"])
     assert outcome.exit_code == 0
     lines = outcome.output.splitlines()
     assert lines[0].split() == ["pearson", "BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA"]
     assert lines[6].split() == ["Bio-SimLex", "0.83*", "0.66", "0.92*", "0.59"]
-    corrected = CliRunner().invoke(main, ["correlate", "--published", "biosim_tables:7", "--correct", "holm"])
+    corrected = CliRunner().invoke(main, ["correlate", "--published", "biosim-7", "--correct", "holm"])
     # Of eight only one survives a correction for twenty tests.
     assert corrected.output.splitlines()[6].split() == ["Bio-SimLex", "0.83", "0.66", "0.92*", "0.59"]
     assert "p (holm)" in corrected.output
@@ -138,13 +138,13 @@ def test_the_command_on_results(tmp_path: Path) -> None:
     assert "Caution: MEN, e: the encoder knows less than half of this task's words" in marked.output
     everything = CliRunner().invoke(main, ["correlate", str(tmp_path)])
     assert everything.exit_code == 0
-    nothing = CliRunner().invoke(main, ["correlate", "--published", "biosim_tables:9"])
+    nothing = CliRunner().invoke(main, ["correlate", "--published", "biosim-9"])
     assert nothing.exit_code == 2
     assert "nothing to correlate; name columns with -x and -y out of BC4CHEMD" in nothing.output
     neither = CliRunner().invoke(main, ["correlate"])
     assert neither.exit_code == 2
     assert "name one source of scores" in neither.output
-    both = CliRunner().invoke(main, ["correlate", str(tmp_path), "--published", "biosim_tables:7"])
+    both = CliRunner().invoke(main, ["correlate", str(tmp_path), "--published", "biosim-7"])
     assert (both.exit_code, "name one source of scores" in both.output) == (2, True)
     few = ResultStore(tmp_path / "few")
     for name, first, second in (("a", 0.1, 0.2), ("b", 0.2, 0.3), ("c", 0.4, 0.3)):
