@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from medsenteval import registry
 from medsenteval.contracts import Result
-from medsenteval.errors import UnknownNameError
 from medsenteval.statistics import Accuracies, F1Scores, Means, WeightedScore, correlations
 from medsenteval.statistics.weighted_scores import ClusteredMeans, CountedF1, SubsetCorrelations
 from medsenteval.support.arrays import Floats
@@ -60,9 +58,10 @@ def weighted_score(metric: str, result: Result, items: Sequence[Mapping[str, Seq
         right = [np.array(item["gold"]) == np.array(item["predicted"]) for item in items]
         return Accuracies.of(np.array(right), folds)
     if metric == "f1":
-        positive = _positive_label(result)
-        if positive is None:
+        name = result.details.get("positive_label")
+        if name not in result.label_names:
             return "F1 of a task without a positive label"
+        positive = result.label_names.index(name)
         predicted = np.array([np.array(item["predicted"]) == positive for item in items])
         return F1Scores.of(np.array(first["gold"]) == positive, predicted, folds)
     if kind in ("pearson", "spearman"):
@@ -93,13 +92,3 @@ def _entity_f1(items: Sequence[Mapping[str, Sequence[Any]]]) -> WeightedScore | 
     runs, kinds = range(1, 1 + n_runs.pop()), ("tp", "fp", "fn")
     counts = [[[item[f"{kind}_{run}"] for kind in kinds] for run in runs] for item in items]
     return CountedF1.of(np.moveaxis(np.array(counts, dtype=np.float64), 2, 3))
-
-
-def _positive_label(result: Result) -> int | None:
-    name = result.details.get("positive_label")
-    if name is None:  # results of earlier versions do not say it
-        try:
-            name = registry.task(registry.canonical_task_name(result.task)).positive_label
-        except UnknownNameError:
-            return None
-    return result.label_names.index(name) if name is not None and name in result.label_names else None

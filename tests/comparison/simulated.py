@@ -44,7 +44,7 @@ def simulated_result(
         "performance": {},
         "versions": {"medsenteval": "1"},
         "items": items,
-        "details": {},
+        "details": {"positive_label": "true"} if "true" in changes.get("label_names", ()) else {},
         "senteval": {},
     } | changes
     how = how or f"{task}@1|{fields['protocol']}|{fields['probe']}|seed={fields['seed']}|data=abc"
