@@ -1,20 +1,13 @@
-"""The tables of Schulz and Juric 2020 as plans: existing word sets (4, B), term sets (5, C), categories (6, D.1).
-
-Where the paper counts encoders that a row is significantly better and worse than, so do we: BCa intervals for correlations,
-McNemar's test for accuracies, both with Bonferroni's correction.
-"""
+"""The tables of Schulz and Juric 2020 as plans: existing word sets (4, B), term sets (5, C), categories (6, D.1)."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
-
-import numpy as np
 
 from medsenteval import registry
 from medsenteval.comparison.common_pairs import common_pairs
@@ -27,13 +20,11 @@ from medsenteval.errors import MedSentEvalError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.term_evaluation import (
     ALL_MEASURES,
-    ALPHA,
     EncoderSeparation,
     evaluate_sets,
     separate_encoders,
     task_for,
 )
-from medsenteval.statistics import bootstrap, correct_pairs, correlations
 from medsenteval.support.grouping import grouped
 from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
@@ -47,8 +38,6 @@ TABLES: Final = (*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES)
 _SNOMED: Final = "SNOMED-CT"
 #: What the paper calls the categories, in the order near, close, distant.
 _CATEGORIES: Final = ("DP", "TP", "Org")
-#: Resamples of BCa, or as many more as the corrected tests of many rows need.
-_RESAMPLES: Final = 10_000
 #: Found by comparing printed counts: on sets of single words the measures of means and of pairs of words are the same.
 _SWAPPED: Final = (
     "the paper's avg_r and avg_rho are probably each other's: Tables B.2 to B.4 fit on single words only if swapped"
@@ -78,13 +67,14 @@ def medisim_cell(number: PublishedNumber) -> Cell:
     return Cell(number, _SNOMED, number.metric, remark=remark)
 
 
-def _filled(cell: Cell, result: Result, made: str, source: str = "") -> Cell:
+def _filled(cell: Cell, result: Result, n_pairs: int, source: str = "") -> Cell:
     remark = f"{cell.remark}; ours built from {source}" if source else cell.remark
-    return filled(replace(cell, made=f"{result.details['measure']}, {made}", remark=remark), result)
+    made = f"{result.details['measure']}, {result.n_test:,} of {n_pairs:,} pairs"
+    return filled(replace(cell, made=made, remark=remark), result)
 
 
 def share_pairs(plan: Reproduction, found: Mapping[Key, Result], failures: Sequence[str]) -> Reproduction:
-    """Score word similarity results again on the pairs that all rows know, and compare the rows of each task."""
+    """Score word similarity results again on the pairs that all rows know."""
     groups = grouped(((key[1], tuple(option for option in key[2] if option[0] != "measure")), key) for key in found)
     made: dict[Key, Callable[[Cell], Cell]] = {}
     failed = list(failures)
@@ -94,28 +84,9 @@ def share_pairs(plan: Reproduction, found: Mapping[Key, Result], failures: Seque
         except MedSentEvalError as error:
             failed.append(f"{task}: {error}")
             continue
-        for key, result, compared in zip(keys, rescored, _superscripts(rescored), strict=True):
-            said = f"{result.details['pairs_scored']:,} of {result.details['pairs']:,} pairs{compared}"
-            made[key] = partial(_filled, result=result, made=said)
+        for key, result in zip(keys, rescored, strict=True):
+            made[key] = partial(_filled, result=result, n_pairs=result.details["pairs"])
     return plan.with_made(made, failed, any(found[key].synthetic for key in made))
-
-
-def _superscripts(results: Sequence[Result]) -> list[str]:
-    """Say of how many others each result is significantly better and worse: BCa intervals, Bonferroni's correction."""
-    n = len(results)
-    if n < 2 or any(result.synthetic for result in results):
-        return [""] * n
-    predicted, gold = [result.items["predicted"] for result in results], results[0].items["gold"]
-    score = correlations("spearman", np.array(predicted, dtype=np.float64), np.array(gold, dtype=np.float64))
-    resamples = max(_RESAMPLES, round(4 * math.comb(n, 2) / ALPHA))
-    drawn = bootstrap(score, resamples=resamples, rng=np.random.default_rng(results[0].seed))
-    significant = correct_pairs(drawn.p_values("bca"), "bonferroni") < ALPHA
-    better = significant & (drawn.observed[:, None] > drawn.observed)
-    return [_compared(*counts, n) for counts in zip(better.sum(axis=1).tolist(), better.sum(axis=0).tolist(), strict=True)]
-
-
-def _compared(better: int, worse: int, n: int) -> str:
-    return f", better than {better} and worse than {worse} of {n - 1}" if n > 1 else ""
 
 
 def run_sets(
@@ -145,10 +116,8 @@ def run_sets(
         except MedSentEvalError as error:
             failures.append(f"{task}: {error}")
             continue
-        for specification, result, found in zip(encoders, outcome.results, outcome.comparisons, strict=True):
-            compared = "" if synthetic else _compared(found.better, found.worse, len(encoders))
-            said = f"{outcome.n_common:,} of {outcome.n_pairs:,} pairs{compared}"
-            made[specification, task, ()] = partial(_filled, result=result, made=said, source=source)
+        for specification, result in zip(encoders, outcome.results, strict=True):
+            made[specification, task, ()] = partial(_filled, result=result, n_pairs=outcome.n_pairs, source=source)
     return plan.with_made(made, failures, synthetic)
 
 
