@@ -135,7 +135,7 @@ class Page:
         self.subsets, self.without_subsets = _subsets(named, word_values)
         self.subsets_by = subsets_by
         self.costs = encoder_costs(named, comparison.encoders)
-        self.missing = missing_scores(named, comparison.encoders, failures, options.data, options.include_restricted)
+        self.missing = missing_scores(named, comparison.encoders, failures, options.include_restricted)
         self.n_results = len(results)
 
     def payload(self) -> dict[str, Any]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from medsenteval import registry
 from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Result
-from medsenteval.datasets.locate import locate
-from medsenteval.errors import DataMissingError
 from medsenteval.report.privacy import public_error, texts_may_be_shown
 from medsenteval.running.result_schema import Failure
 
 
 def missing_scores(
-    results: Sequence[Result], encoders: Sequence[str], failures: Sequence[Failure], data: Path | None, include_restricted: bool
+    results: Sequence[Result], encoders: Sequence[str], failures: Sequence[Failure], include_restricted: bool
 ) -> list[tuple[str, tuple[str, ...], str]]:
     """List failed jobs, tasks that only some encoders have, and tasks of the same groups that none has.
 
@@ -33,19 +30,9 @@ def missing_scores(
         without = tuple(name for name in encoders if (name, task) not in told)
         missing += [(task, without, "no result stored: not run")] if without else []
     mentioned = {task for _, task in told}
+    why = "no result stored: not run, or its data was absent. To get it:"
     for table in TASK_GROUPS.values():
         if any(task in table for task in tasks):
-            missing += [(name, (), _why_absent(name, data)) for name in table if name not in mentioned]
+            absent = [registry.task(name) for name in table if name not in mentioned]
+            missing += [(each.name, (), f"{why} {each.obtain}") for each in absent]
     return missing
-
-
-def _why_absent(name: str, data: Path | None) -> str:
-    """Say whether the data of a task without any result is there; only a data folder that was named is looked at."""
-    task = registry.task(name)
-    if data is not None:
-        try:
-            locate(task, data)
-        except DataMissingError:
-            return f"skipped: its data is not in the data folder. To get it: {task.obtain}"
-        return "not run, though its data is in the data folder"
-    return f"no result stored: not run, or its data was absent. To get it: {task.obtain}"
