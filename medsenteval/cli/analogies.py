@@ -122,7 +122,8 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
 @click.argument("results", type=PATH, default=Path("results"))
 @click.option("-t", "--task", default="BMASS", show_default=True, help="The analogy task.")
 @click.option("-o", "--output", type=PATH, default=Path("figures"), show_default=True, metavar="FOLDER")
-@click.option("--metric", default="acc", show_default=True, help="Metric of the comparison: acc, map or mrr.")
+@click.option("--metric", type=click.Choice(["acc", "map", "mrr"]), default="acc", show_default=True,
+              help="Metric of the comparison.")  # fmt: skip
 @click.option("--format", "kind", type=click.Choice(["png", "pdf", "svg"]), default="png", show_default=True)
 def figures(results: Path, task: str, output: Path, metric: str, kind: str) -> None:
     """Draw stored results: the three metrics of each relation for every result, and all results side by side."""

@@ -11,7 +11,6 @@ from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE
 from medsenteval.report.charts.heat_map import heat_map
 from medsenteval.report.charts.line_chart import subset_curves
 from medsenteval.report.charts.row_charts import analogy_bars, critical_difference_diagram, gap_panels, interval_plot
-from medsenteval.report.loading import ready_folder
 from medsenteval.report.page_content import Page
 from medsenteval.report.score_texts import number
 from medsenteval.statistics import FriedmanOutcome
@@ -38,7 +37,6 @@ def named_figures(page: Page, width: float | None = None) -> Iterator[tuple[str,
 
 
 def check_formats(formats: Sequence[str]) -> None:
-    """Refuse what no figure can be written as."""
     unknown = [kind for kind in formats if kind not in FIGURE_FORMATS]
     if unknown or not formats:
         raise SettingsError(f"figures come as {', '.join(FIGURE_FORMATS)}; got {', '.join(unknown) or 'no format'}")
@@ -46,8 +44,6 @@ def check_formats(formats: Sequence[str]) -> None:
 
 def write_figures(page: Page, folder: Path, formats: Sequence[str], inches: float | None = None) -> list[Path]:
     """Write each figure in each format, laid out for a width in inches, and return the files."""
-    check_formats(formats)
-    ready_folder(folder)
     written = []
     for name, drawing in named_figures(page, None if inches is None else PIXELS_TO_THE_INCH * inches):
         for kind in formats:

@@ -20,53 +20,40 @@ HeatCell = tuple[str, float]
 def heat_map(
     encoders: Sequence[str], tasks: Sequence[str], cells: Sequence[Sequence[HeatCell | None]], width: float | None = None
 ) -> Drawing:
-    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score."""
-    described = (
-        f"Scores of {len(encoders)} encoders on {len(tasks)} tasks, darker where more of the way from the best constant answer "
-        "to a perfect score is covered. The table of scores holds the same numbers."
-    )
-    said = [[f"{encoder}, {task}" for task in tasks] for encoder in encoders]
-    layouts = [_bands(encoders, tasks, cells, said, width)]
-    if width is not None:  # rows are whichever of encoders and tasks makes the figure lower
-        layouts.append(_bands(tasks, encoders, list(zip(*cells, strict=True)), list(zip(*said, strict=True)), width))
-    across, down, shapes = min(layouts, key=lambda layout: layout[1])
-    return Drawing(across, down, "Scores of encoders by tasks", described, tuple(shapes))
+    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score.
 
-
-def _bands(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    cells: Sequence[Sequence[HeatCell | None]],
-    said: Sequence[Sequence[str]],
-    width: float | None,
-) -> tuple[float, float, list[Shape]]:
-    """Return the width, height and shapes of a map whose columns stand in as many bands as the width needs."""
-    names = labels_of(rows, 220 if width is None else 0.42 * width)
+    Tasks stand in as many bands as the width needs.
+    """
+    names = labels_of(encoders, 220 if width is None else 0.42 * width)
     left = 12 + max(name.width for name in names)
     # Upright titles are narrow and need no room beside the last column.
     cell_width, angle, beside = (_CELL_WIDTH, -45.0, 118.0) if width is None else (_NARROW_CELL_WIDTH, -90.0, 0.0)
     most = _TASKS_IN_A_BAND if width is None else max(1, int((width - left) / cell_width))
     # Bands of equal length look better than a full one and a rest.
-    across = -(-len(columns) // -(-len(columns) // most))
+    across = -(-len(tasks) // -(-len(tasks) // most))
     heights = [max(_CELL_HEIGHT, name.height + 4) for name in names]
     shapes: list[Shape] = []
     y = 0.0
-    for start in range(0, len(columns), across):
-        band = range(start, min(start + across, len(columns)))
-        titles = [shorten(columns[j], 150 if width is None else 400) for j in band]
+    for start in range(0, len(tasks), across):
+        band = range(start, min(start + across, len(tasks)))
+        titles = [shorten(tasks[j], 150 if width is None else 400) for j in band]
         y += 26 + max(map(text_width, titles)) * (0.72 if width is None else 1.0)
         for place, (j, title) in enumerate(zip(band, titles, strict=True)):
             x = left + cell_width * (place + 0.5) + (4 if width is not None else 0)
-            shapes.append(Text(x, y - 8, title, angle=angle, title="" if title == columns[j] else columns[j]))
-        for i, (name, height) in enumerate(zip(names, heights, strict=True)):
+            shapes.append(Text(x, y - 8, title, angle=angle, title="" if title == tasks[j] else tasks[j]))
+        for encoder, name, height, row in zip(encoders, names, heights, cells, strict=True):
             shapes += name.beside(left - 8, y + height / 2)
             for place, j in enumerate(band):
-                if (cell := cells[i][j]) is not None:
-                    shapes += _cell(cell, left + cell_width * place, y, cell_width, height, said[i][j])
+                if (cell := row[j]) is not None:
+                    shapes += _cell(cell, left + cell_width * place, y, cell_width, height, f"{encoder}, {tasks[j]}")
             y += height
     whole = max(left + cell_width * across + beside, left + 330) if width is None else width
     shapes += _legend(left if width is None else max(2.0, min(left, width - _LEGEND_WIDTH)), y + 16)
-    return whole, y + 62, shapes
+    described = (
+        f"Scores of {len(encoders)} encoders on {len(tasks)} tasks, darker where more of the way from the best constant answer "
+        "to a perfect score is covered. The table of scores holds the same numbers."
+    )
+    return Drawing(whole, y + 62, "Scores of encoders by tasks", described, tuple(shapes))
 
 
 def ramp_step(share: float) -> int:
