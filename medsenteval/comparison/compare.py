@@ -162,7 +162,6 @@ def _columns(
 
 
 def _mean_metric(found: Sequence[Metric]) -> Metric:
-    """Return the mean of one metric over seeds."""
     ends = ("value", "low", "high", "baseline")
     value, low, high, baseline = (fmean(getattr(metric, each) for metric in found) for each in ends)
     return replace(found[0], value=value, low=low, high=high, baseline=baseline)
@@ -196,7 +195,6 @@ def _test(
 
 
 def _accuracy_difference(right: Means, i: int, j: int, confidence: float) -> Interval:
-    """Return the difference of two accuracies on the same items, with its interval."""
     first, second = right.values[i] > 0.5, right.values[j] > 0.5
     counts = np.array([[np.sum(first[f] & ~second[f]), np.sum(~first[f] & second[f])] for f in right.folds])
     sizes = np.array([len(fold) for fold in right.folds])

@@ -58,8 +58,15 @@ def plan_table(
             raise SettingsError(f"{table} has no row {row!r}; it has {', '.join(rows)}")
     root = data_root(data)
     weights = {row: _weights(TABLES[name][0], source, row, stand_ins or {}) for row in rows}
-    # Looked up once for each task: a table has hundreds of cells and a dozen tasks.
-    missing_data = cache_calls(lambda task: _missing_data(task, root))
+
+    @cache_calls  # a table has hundreds of cells and a dozen tasks
+    def missing_data(task: str) -> tuple[str, ...]:
+        try:
+            locate(_find_task(task), root)
+        except DataMissingError as error:
+            return (f"data of {error}",)
+        return ()
+
     cells = []
     for cell in map(_cell, numbers):
         specification, missing_weights, doubt = weights[cell.number.encoder]
@@ -120,17 +127,8 @@ def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> t
     return "", (f"no recipe for the row {row!r}",), ""
 
 
-def _missing_data(task: str, root: Path) -> tuple[str, ...]:
-    try:
-        locate(_find_task(task), root)
-    except DataMissingError as error:
-        return (f"data of {error}",)
-    return ()
-
-
 @cache_calls
 def _find_task(name: str) -> Task:
-    """Return our task of a printed name."""
     sets = {term_set.name: term_set for term_set in map(task_for, set_names())}
     return sets.get(name) or registry.task(name)
 

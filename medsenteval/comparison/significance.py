@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count, product
@@ -34,7 +34,6 @@ class Difference:
     interval: Interval
     p_value: float
     corrected: float
-    test: str
 
 
 @dataclass(eq=False)
@@ -122,7 +121,6 @@ class Column:
         return values
 
     def best_first(self) -> list[tuple[str, Metric]]:
-        """Return encoders and scores, the best first."""
         return sorted(self.scores.items(), key=lambda pair: pair[1].value, reverse=self.higher_is_better)
 
     def beaten_by(self, encoder: str, level: float) -> list[str]:
@@ -140,7 +138,7 @@ class Column:
         i, j = self.tested.index(first), self.tested.index(second)
         found = self._interval(i, j, confidence)
         ends = {name: self.scale * getattr(found, name) for name in ("estimate", "low", "high")}
-        return Difference(replace(found, **ends), float(self.p_values[i, j]), float(self.corrected[i, j]), self.test)
+        return Difference(replace(found, **ends), float(self.p_values[i, j]), float(self.corrected[i, j]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +160,8 @@ class Comparison:
 
     def letters(self) -> dict[str, str]:
         """Return a letter for each encoder, by which cells name whom they beat."""
-        return dict(zip(self.encoders, _letters(), strict=False))
+        letters = ("".join(each) for size in count(1) for each in product(ascii_lowercase, repeat=size))  # a, ..., z, aa, ...
+        return dict(zip(self.encoders, letters, strict=False))
 
     def headline_columns(self) -> list[Column]:
         """Return the first headline metric of each task and protocol: what is ranked and counted."""
@@ -182,9 +181,3 @@ class Comparison:
                 losses.update(beaten)
                 opponents[encoder] += len(column.tested) - 1
         return {each: (wins[each], opponents[each] - wins[each] - losses[each], losses[each]) for each in self.encoders}
-
-
-def _letters() -> Iterator[str]:
-    """Yield a, b, ..., z, aa, ab, ..."""
-    for size in count(1):
-        yield from map("".join, product(ascii_lowercase, repeat=size))

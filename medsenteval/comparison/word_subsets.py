@@ -57,7 +57,6 @@ class Subsets:
         return f"Left out: {self.mixed:,} pairs with words in different subsets, {self.without:,} with a word without a value."
 
     def label(self, subset: int) -> str:
-        """Name a subset by its interval."""
         if subset == 0:
             return f"up to {self.limits[0]:,.10g}"
         if subset == len(self.limits):

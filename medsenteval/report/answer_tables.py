@@ -131,7 +131,6 @@ _EXPLANATION = (
 
 
 def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
-    """Return a line for each encoder and biomedical task."""
     rows = []
     for gap in gaps:
         own = [number(gap.biomedical.score, gap.biomedical.unit), f"{gap.biomedical.value:.3f}"]

@@ -212,7 +212,7 @@ def _differences(comparison: Comparison, style: str, options: TableOptions) -> s
                 continue
             ends = found.interval
             seen = difference(ends.estimate, ends.low, ends.high, column.unit, options.digits)
-            tested = [_p(found.p_value), _p(found.corrected), found.test, f"{column.n_common:,}"]
+            tested = [_p(found.p_value), _p(found.corrected), column.test, f"{column.n_common:,}"]
             needed = items_to_decide(column, first, second, comparison.level)
             last = "-" if needed is None else f"{needed:,}"
             rows.append([column.label, column.metric, first, second, *seen, *tested, last])

@@ -49,7 +49,6 @@ def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
 
 
 def render_curves(points: Sequence[CurvePoint], style: str = "text") -> str:
-    """Return a line for each point."""
     rows = []
     for point in points:
         score, unit = point.metric, point.metric.unit

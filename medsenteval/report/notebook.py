@@ -60,7 +60,7 @@ class Compared:
                 "task": column.label, "metric": column.metric, "first": first, "second": second,
                 "difference": found.interval.estimate, "low": found.interval.low, "high": found.interval.high,
                 "p": found.p_value, "corrected": found.corrected, "verdict": decision.seen_from(first).verdict,
-                "test": found.test, "n": column.n_common, "unit": column.unit,
+                "test": column.test, "n": column.n_common, "unit": column.unit,
             }  # fmt: skip
             rows.append(row)
         return data_frame(rows)

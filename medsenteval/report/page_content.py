@@ -24,7 +24,7 @@ from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.comparison_table import lettered, render_comparison
 from medsenteval.report.privacy import access_of, public_note, texts_may_be_shown
 from medsenteval.report.score_texts import number
-from medsenteval.report.sections.cost import encoder_costs
+from medsenteval.report.sections.cost import EncoderCost
 from medsenteval.report.sections.disagreement import Disagreement, confusion_matrix, find_disagreements, item_texts
 from medsenteval.report.sections.headline import headline, share_of
 from medsenteval.report.sections.missing import missing_scores
@@ -134,7 +134,7 @@ class Page:
         self.analogies = relation_scores(named)
         self.subsets, self.without_subsets = _subsets(named, word_values)
         self.subsets_by = subsets_by
-        self.costs = encoder_costs(named, comparison.encoders)
+        self.costs = [EncoderCost(each, [result for result in named if result.encoder == each]) for each in comparison.encoders]
         self.missing = missing_scores(named, comparison.encoders, failures, options.include_restricted)
         self.n_results = len(results)
 

@@ -58,6 +58,12 @@ def render_page(page: Page) -> str:
     style, script = _style(), _asset("page.js")
     comparison = page.comparison
     last = max(len(comparison.encoders) - 1, 1)
+    pair = [(each, (each.interval.low, each.interval.high)) for each in page.headline.pair]
+
+    def unit(found: Decision) -> float:
+        """Return what a difference is divided by, so that points and correlations share an axis."""
+        return 100.0 if found.unit == "percent" else 1.0
+
     return environment.get_template("page.html").render(
         page=page,
         comparison=comparison,
@@ -77,8 +83,8 @@ def render_page(page: Page) -> str:
         tint=lambda share: "t-" if share <= 0 else f"t{min(_TINTS - 1, int(share * _TINTS))}",
         # Where a mean rank lies between the first place (0) and the last (100).
         at=lambda rank: round(100 * (rank - 1) / last, 2),
-        reach=max((abs(end) for each in page.headline.pair for end in _ends(each)), default=0.0) or 1.0,
-        unit=_unit,
+        reach=max((abs(end) / unit(each) for each, ends in pair for end in ends), default=0.0) or 1.0,
+        unit=unit,
         tests=sorted({column.test for column in comparison.columns if column.test}),
         style=Markup(style),
         script=Markup(script),
@@ -113,16 +119,6 @@ def _policy(style: str, script: str) -> str:
     digests = (base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") for text in (style, script))
     style_digest, script_digest = (f"'sha256-{digest}'" for digest in digests)
     return f"default-src 'none'; style-src {style_digest}; script-src {script_digest}; base-uri 'none'; form-action 'none'"
-
-
-def _ends(found: Decision) -> tuple[float, float]:
-    """Return the ends of a difference's interval on that axis."""
-    return found.interval.low / _unit(found), found.interval.high / _unit(found)
-
-
-def _unit(found: Decision) -> float:
-    """Return what a difference is divided by, so that points and correlations share an axis."""
-    return 100.0 if found.unit == "percent" else 1.0
 
 
 def _p(value: float) -> str:

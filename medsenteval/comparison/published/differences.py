@@ -65,7 +65,6 @@ class Reproduction:
 
 
 def filled(cell: Cell, result: Result) -> Cell:
-    """Add our number to a cell."""
     cell = replace(cell, remark="; ".join([*filter(None, [cell.remark]), *result.cautions]))
     printed, decimals = float(cell.number.printed), len(cell.number.printed.partition(".")[2])
     rounding = 0.5 * 10.0**-decimals * (cell.number.value / printed if printed else 1.0)

@@ -66,7 +66,6 @@ def read_table(name: str) -> list[dict[str, str]]:
 
 @cache
 def published_numbers() -> tuple[PublishedNumber, ...]:
-    """Return every number of every published table."""
     about = parse_toml(files("medsenteval.comparison.published").joinpath("about.toml").read_text("utf-8"))
     return tuple(_annotate(row, about) for file in TABLES for row in read_table(file))
 
@@ -91,7 +90,6 @@ def select_numbers(*, table: str = "", task: str = "", encoder: str = "", suspec
 
 
 def _annotate(row: dict[str, str], about: Mapping[str, Any]) -> PublishedNumber:
-    """Add source, way of making, differences and suspicion to a row."""
     table = row["table"]
     # A paper with many tables is described once; the rest of the table's name completes its source.
     key = table if table in about else max((name for name in about if table.startswith(f"{name}-")), key=len)

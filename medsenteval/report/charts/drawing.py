@@ -44,8 +44,6 @@ class Rectangle:
 
 @dataclass(frozen=True)
 class Line:
-    """A straight stroke."""
-
     x1: float
     y1: float
     x2: float
@@ -200,9 +198,7 @@ def axis_over(values: Sequence[float], start: float, end: float, *, about: int =
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     ticks = tuple(number * step for number in range(first, last + 1))
-    digits = max(0, -math.floor(math.log10(step) + 1e-9))
-    if abs(step * 10**digits - round(step * 10**digits)) > 1e-6:
-        digits += 1
+    digits = len(f"{step:.10f}".rstrip("0").partition(".")[2])
     return Axis(first * step, last * step, start, end, ticks, digits)
 
 

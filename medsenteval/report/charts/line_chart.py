@@ -6,8 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from medsenteval.comparison.frontier import Frontier
+from medsenteval.comparison.word_subsets import Subsets
 from medsenteval.report.charts.drawing import (
     PAGE_WIDTH,
     Axis,
@@ -22,10 +24,6 @@ from medsenteval.report.charts.drawing import (
     shorten,
 )
 from medsenteval.support.grouping import grouped
-
-if TYPE_CHECKING:
-    from medsenteval.comparison.frontier import Frontier
-    from medsenteval.comparison.word_subsets import Subsets
 
 _NARROWEST: Final = 300.0
 _HEIGHT: Final = 200.0

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from medsenteval.comparison.domain_gap import DomainGap
+from medsenteval.contracts import Metric
 from medsenteval.report.charts.drawing import (
     PAGE_WIDTH,
     Axis,
@@ -23,11 +25,7 @@ from medsenteval.report.charts.drawing import (
     text_width,
 )
 from medsenteval.report.score_texts import interval, number
-
-if TYPE_CHECKING:
-    from medsenteval.comparison.domain_gap import DomainGap
-    from medsenteval.contracts import Metric
-    from medsenteval.statistics import FriedmanOutcome
+from medsenteval.statistics import FriedmanOutcome
 
 _ROW: Final = 20.0
 _SMALLEST_PLOT: Final = 110.0

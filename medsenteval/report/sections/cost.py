@@ -21,8 +21,3 @@ class EncoderCost:
         self.per_second = self.texts_encoded / seconds if self.texts_encoded and seconds else None
         self.peak_memory_mb = max(peaks, default=None)
         self.unknown = max(result.coverage.get("zero_vectors", 0.0) for result in results)
-
-
-def encoder_costs(results: Sequence[Result], encoders: Sequence[str]) -> list[EncoderCost]:
-    """Return a line for each encoder, in the order given."""
-    return [EncoderCost(encoder, [result for result in results if result.encoder == encoder]) for encoder in encoders]
