@@ -156,11 +156,7 @@ def _cell(number: PublishedNumber) -> Cell:
         elif number.setting == "Single-Answer":
             options["legacy_unanswerable"] = "yes"
         relation = "" if number.task.startswith("mean over") else number.task
-    try:
-        found = _find_task(task)
-    except UnknownNameError:
-        return Cell(number, task, metric, missing=(f"the task {task} is not in this version",), relation=relation)
-    return Cell(number, found.name, metric, options, relation, remark=remark)
+    return Cell(number, _find_task(task).name, metric, options, relation, remark=remark)
 
 
 def _correlations(table: str, cells: Sequence[Cell]) -> list[Cell]:
