@@ -66,22 +66,21 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     if unknown := [name for name in options.metrics if name not in known]:
         raise SettingsError(f"no task has the metric {unknown[0]!r}; there are {', '.join(known)}")
     asked = options.differences or bool(options.against)
+    differences = _differences(comparison, style, options) if asked or style == "text" else ""
+    if asked and not differences and style != "text":
+        raise SettingsError("no pair of encoders was tested, so there is no table of differences")
     if style == "csv":
-        return _differences(comparison, style, options) if asked else _csv(comparison, options)
+        return differences or _csv(comparison, options)
     notes = [f"Note: {note}." for note in comparison.notes_on(_shown_columns(comparison, options))]
     notes += _published_notes(comparison, options)
     if comparison.synthetic:
         notes.append(SYNTHETIC_WARNING)
     if style == "text":
         legend = _legend(comparison, options)
-        differences = _differences(comparison, style, options)
         if any(column.tested for column in comparison.columns):
             legend += [_THEY_SHOW, _TO_DECIDE] if differences else [_THEY_SHOW]
         parts = [_scores(comparison, style, options), _paragraph(legend), differences, _summary(comparison), _paragraph(notes)]
         return "\n\n".join(filter(None, parts))
-    table = _differences(comparison, style, options) if asked else _scores(comparison, style, options)
-    if not table:
-        raise SettingsError("no pair of encoders was tested, so there is no table of differences")
     legend = [] if asked else [line.replace("* (bold)", "bold") for line in _legend(comparison, options)]
     below = [*legend, *notes]
     # What keeps a number from being misread is always seen; the rest is a comment unless it is asked for.
@@ -89,6 +88,7 @@ def render_comparison(comparison: Comparison, style: str = "text", options: Tabl
     seen = [line for line in below if options.notes or line in always]
     comments = [_comment(line, style) for line in below if line not in seen]
     gap = [""] if comments and style == "markdown" else []
+    table = differences or _scores(comparison, style, options)
     return "\n".join([*comments, *gap, _framed(table, style, options.caption, seen)])
 
 

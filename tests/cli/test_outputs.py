@@ -272,7 +272,7 @@ OUTPUTS: Final[dict[str, tuple[Callable[[], None], str, str]]] = {
     "terms-evaluate-announced": (terms, f"terms evaluate sets -e {SMALL} --limit 20 -s FSN_SYN,hard,random", ""),
     "gap": (gaps, "gap results --pair general,medical", ""),
     "correlate": (words, "correlate results -x Bio-SimLex,MayoSRS -y Bio-SimVerb --correct holm", ""),
-    "correlate-published": (nothing, "correlate --published biosim_tables:5", ""),
+    "correlate-published": (nothing, "correlate --published biosim-5", ""),
     "correlate-synthetic": (synthetic_words, "correlate synthetic -x Bio-SimLex -y Bio-SimLex.pearson", ""),
     "subsets": (words, "subsets results --by values.tsv", ""),
     "ratings": (ratings, "ratings ratings.tsv --drop-outliers --by values.tsv -o scores.tsv", ""),

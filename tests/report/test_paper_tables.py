@@ -111,5 +111,6 @@ def test_what_cannot_be_shown_is_said(comparison: Comparison) -> None:
     with pytest.raises(SettingsError, match="no task has the metric 'mrr'; there are acc, pearson, spearman"):
         render_comparison(comparison, "latex", TableOptions(metrics=("mrr",)))
     alone = compare_results(many_results(1, 2, n_items=60))
-    with pytest.raises(SettingsError, match="no pair of encoders was tested"):
-        render_comparison(alone, "latex", TableOptions(differences=True))
+    for style in ("latex", "markdown", "csv"):
+        with pytest.raises(SettingsError, match="no pair of encoders was tested"):
+            render_comparison(alone, style, TableOptions(differences=True))
