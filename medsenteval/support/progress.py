@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import time
@@ -10,7 +9,6 @@ from typing import Any, Final
 
 #: Seconds between two lines where there is no terminal.
 _SECONDS: Final = 5.0
-_SECONDS_BETWEEN_BARS: Final = 0.2
 
 
 class Progress:
@@ -28,17 +26,10 @@ class Progress:
         self.n_texts, self.n_encoded = 0, 0
         self._since = time.monotonic()
         self._closed = threading.Event()
-        notebook = show is not False and _in_notebook()
-        terminal = show is not False and not notebook and sys.stderr is not None and sys.stderr.isatty()
-        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not terminal)
-        self._cell: Any = None
-        self._drawn = -math.inf
-        if notebook:
-            from IPython.display import display
-
-            self._cell = display({"text/plain": ""}, raw=True, display_id=True)
+        looked_at = show is not False and sys.stderr is not None and (sys.stderr.isatty() or _in_notebook())
+        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not looked_at)
         self._describe()
-        if show and not (terminal or notebook):
+        if show and not looked_at:
             threading.Thread(target=self._write_lines, name="progress", daemon=True).start()
 
     def __str__(self) -> str:
@@ -51,13 +42,11 @@ class Progress:
             self.n_texts += count
             self._bar.total = self.n_texts
             self._bar.refresh()
-            self._draw()
 
     def encoded(self, count: int) -> None:
         with self._lock:
             self.n_encoded += count
             self._bar.update(count)
-            self._draw()
 
     def job_done(self) -> None:
         with self._lock:
@@ -75,22 +64,9 @@ class Progress:
         self._closed.set()
         with self._lock:
             self._bar.close()
-            if self._cell is not None:
-                # What is saved with the notebook is its results.
-                self._cell.update({"text/plain": ""}, raw=True)
-                self._cell = None
 
     def _describe(self) -> None:
         self._bar.set_description_str(f"{self._done} of {self._n_jobs} jobs, encoding")
-        self._draw()
-
-    def _draw(self) -> None:
-        """Draw the bar of a notebook anew, a few times a second at most."""
-        if self._cell is None or time.monotonic() - self._drawn < _SECONDS_BETWEEN_BARS:
-            return
-        self._drawn = time.monotonic()
-        bar = f'<progress value="{self.n_encoded}" max="{max(self.n_texts, 1)}"></progress> {self}'
-        self._cell.update({"text/plain": str(self), "text/html": bar}, raw=True)
 
     def _write_lines(self) -> None:
         while not self._closed.wait(_SECONDS):
