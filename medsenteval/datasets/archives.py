@@ -21,21 +21,18 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from medsenteval.errors import DataError
-from medsenteval.support.files import DAMAGED, read_bytes
+from medsenteval.support.files import DAMAGED, PACKED, read_bytes
 
 _BLOCK: Final = 1 << 20
 _LONGEST_NAME: Final = 240
 #: Below this size nothing is called a bomb, whatever its ratio: a file of repeated lines compresses very well.
 _HARMLESS: Final = 16 << 20
-_MAGIC: Final = (
-    (b"PK\3\4", "zip"),
-    (b"PK\5\6", "zip"),
-    (b"Rar!\x1a\x07", "rar"),
-    (b"\x1f\x8b", "gz"),
-    (b"BZh", "bz2"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"7z\xbc\xaf\x27\x1c", "7z"),
-)
+#: A member's name, whether it is a folder, whether a plain file, its size in the archive, and its bytes.
+_Member = tuple[str, bool, bool, int, Iterable[bytes]]
+
+
+class _Refusal(Exception):
+    """Why an archive is not to be unpacked."""
 
 
 @dataclass
@@ -53,7 +50,7 @@ class Limits:
 def archive_kind(path: Path) -> str:
     """Return zip, rar, gz, bz2, xz, tar or 7z by what the file holds, "" for anything else; a Word document is no archive."""
     head = read_bytes(path, 512)
-    kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
+    kind = next((kind for magic, kind in PACKED if head.startswith(magic)), "")
     if kind == "zip":
         with suppress(*DAMAGED), zipfile.ZipFile(path) as archive:
             if archive.NameToInfo.keys() & {"[Content_Types].xml", "word/document.xml"}:
@@ -75,17 +72,19 @@ def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 
         raise DataError(f"{path}: not an archive that is known here (zip, tar, gz, bz2, xz, rar)")
     if depth >= limits.depth:
         raise DataError(f"{path}: an archive within {depth} archives; unpack it by hand and name the folder with --from")
-    unpacking = _Unpacking(path, folder, limits)
+    files: list[Path] = []
     try:
-        _READERS[kind](path, unpacking.put)
-    except DataError:
-        raise
+        for member in _READERS[kind](path):
+            files += _written(member, folder, limits)
+    except _Refusal as error:
+        raise DataError(f"{path}: refused: {error}") from error
     except DAMAGED as error:
-        raise DataError(
-            f"{path}: cannot be unpacked: {str(error) or type(error).__name__}; is the download complete?"
-        ) from error
+        if isinstance(error, DataError):
+            raise
+        reason = str(error) or type(error).__name__
+        raise DataError(f"{path}: cannot be unpacked: {reason}; is the download complete?") from error
     found: list[Path] = []
-    for file in unpacking.files:
+    for file in files:
         if archive_kind(file):
             found += unpack(file, file.with_name(f"{file.name}.unpacked"), limits, depth + 1)
             file.unlink()
@@ -94,63 +93,48 @@ def unpack(path: Path, folder: Path, limits: Limits | None = None, depth: int = 
     return found
 
 
-@dataclass(frozen=True)
-class _Unpacking:
-    """An archive on its way into a folder, member by member."""
-
-    archive: Path
-    folder: Path
-    limits: Limits
-    files: list[Path] = field(default_factory=list)
-
-    def put(self, name: str, is_folder: bool, is_file: bool, packed: int, blocks: Iterable[bytes]) -> None:
-        """Write a plain file whose name is safe, counting its bytes as they come, whatever the archive declares."""
-        limits = self.limits
-        limits.seen += 1
-        if limits.seen > limits.members:
-            raise self._refusal(f"more than {limits.members:,} members; that is no data set")
-        if is_folder:
-            return
-        if not is_file:
-            raise self._refusal(f"its member {name!r} is a link or a device")
-        target = self._target(name)
-        size = 0
-        with open(target, "wb") as stream:
-            for block in blocks:
-                size += len(block)
-                limits.written += len(block)
-                if limits.written > limits.total_bytes:
-                    raise self._refusal(f"unpacks to more than {limits.total_bytes:,} bytes")
-                if size > _HARMLESS and size > limits.ratio * max(packed, 1):
-                    told = f"{target.name} unpacks to more than {limits.ratio:.0f} times its size in the archive"
-                    raise self._refusal(f"{told}, as only bombs do")
-                stream.write(block)
-        self.files.append(target)
-
-    def _target(self, name: str) -> Path:
-        """Return where a member goes, or refuse a name that leads anywhere else than below the folder."""
-        parts = name.split("/")
-        if not name or name.startswith("/") or ".." in parts or re.search(r"\\|^[A-Za-z]:|[\0-\x1f]", name):
-            raise self._refusal(f"its member {name!r} would be written outside of its folder")
-        if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in parts):
-            raise self._refusal(f"a member's name has more than {_LONGEST_NAME} bytes: {name[:60]!r}...")
-        target = self.folder.joinpath(*(part for part in parts if part not in ("", ".")))
-        if target == self.folder:
-            raise self._refusal(f"a file among its members has no name: {name!r}")
-        if target.exists():
-            raise self._refusal(f"it holds {name!r} twice")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise self._refusal(f"{name!r} lies below a member that is a file") from error
-        return target
-
-    def _refusal(self, why: str) -> DataError:
-        return DataError(f"{self.archive}: refused: {why}")
+def _written(member: _Member, folder: Path, limits: Limits) -> list[Path]:
+    """Write a plain file whose name is safe, counting its bytes as they come, whatever the archive declares; return it."""
+    name, is_folder, is_file, packed, blocks = member
+    limits.seen += 1
+    if limits.seen > limits.members:
+        raise _Refusal(f"more than {limits.members:,} members; that is no data set")
+    if is_folder:
+        return []
+    if not is_file:
+        raise _Refusal(f"its member {name!r} is a link or a device")
+    target = _target(name, folder)
+    size = 0
+    with open(target, "wb") as stream:
+        for block in blocks:
+            size += len(block)
+            limits.written += len(block)
+            if limits.written > limits.total_bytes:
+                raise _Refusal(f"unpacks to more than {limits.total_bytes:,} bytes")
+            if size > _HARMLESS and size > limits.ratio * max(packed, 1):
+                told = f"{target.name} unpacks to more than {limits.ratio:.0f} times its size in the archive"
+                raise _Refusal(f"{told}, as only bombs do")
+            stream.write(block)
+    return [target]
 
 
-#: Takes a member's name, whether it is a folder, whether a plain file, its size in the archive, and its bytes.
-_Put = Callable[[str, bool, bool, int, Iterable[bytes]], None]
+def _target(name: str, folder: Path) -> Path:
+    """Return where a member goes, or refuse a name that leads anywhere else than below the folder."""
+    parts = name.split("/")
+    if not name or name.startswith("/") or ".." in parts or re.search(r"\\|^[A-Za-z]:|[\0-\x1f]", name):
+        raise _Refusal(f"its member {name!r} would be written outside of its folder")
+    if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in parts):
+        raise _Refusal(f"a member's name has more than {_LONGEST_NAME} bytes: {name[:60]!r}...")
+    target = folder.joinpath(*(part for part in parts if part not in ("", ".")))
+    if target == folder:
+        raise _Refusal(f"a file among its members has no name: {name!r}")
+    if target.exists():
+        raise _Refusal(f"it holds {name!r} twice")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _Refusal(f"{name!r} lies below a member that is a file") from error
+    return target
 
 
 def _blocks(opened: Callable[[], Any]) -> Iterator[bytes]:
@@ -159,34 +143,34 @@ def _blocks(opened: Callable[[], Any]) -> Iterator[bytes]:
             yield block
 
 
-def _read_zip(path: Path, put: _Put) -> None:
+def _read_zip(path: Path) -> Iterator[_Member]:
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
             plain = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG, stat.S_IFDIR)
             if info.flag_bits & 1 and plain and not info.is_dir():
                 raise DataError(f"{path}: its member {info.filename!r} is encrypted; unpack it and name the folder with --from")
-            put(info.filename, plain and info.is_dir(), plain, info.compress_size, _blocks(partial(archive.open, info)))
+            yield info.filename, plain and info.is_dir(), plain, info.compress_size, _blocks(partial(archive.open, info))
 
 
-def _read_tar(path: Path, put: _Put, opened: IO[bytes] | None = None) -> None:
+def _read_tar(path: Path, opened: IO[bytes] | None = None) -> Iterator[_Member]:
     packed = path.stat().st_size
     with tarfile.open(path if opened is None else None, "r:" if opened is None else "r|", fileobj=opened) as archive:
         for member in archive:
-            put(member.name, member.isdir(), member.isreg(), packed, _blocks(partial(archive.extractfile, member)))
+            yield member.name, member.isdir(), member.isreg(), packed, _blocks(partial(archive.extractfile, member))
 
 
-def _read_compressed(opener: Callable[[Path], Any], path: Path, put: _Put) -> None:
+def _read_compressed(opener: Callable[[Path], Any], path: Path) -> Iterator[_Member]:
     """Unpack a single compressed file, which holds a file or a tape archive."""
     with opener(path) as stream:
         is_tar = stream.read(512)[257:262] == b"ustar"
     if is_tar:
         with opener(path) as stream:
-            _read_tar(path, put, stream)
+            yield from _read_tar(path, stream)
     else:
-        put(path.stem or path.name, False, True, path.stat().st_size, _blocks(partial(opener, path)))
+        yield path.stem or path.name, False, True, path.stat().st_size, _blocks(partial(opener, path))
 
 
-def _read_rar(path: Path, put: _Put) -> None:
+def _read_rar(path: Path) -> Iterator[_Member]:
     by_hand = "or unpack it by hand (unar, unrar, 7-Zip) and name the folder with --from"
     try:
         import libarchive
@@ -201,12 +185,12 @@ def _read_rar(path: Path, put: _Put) -> None:
     try:
         with libarchive.file_reader(str(path), format_name=kind) as archive:
             for entry in archive:
-                put(str(entry.pathname), entry.isdir, entry.isfile and not entry.linkpath, packed, entry.get_blocks())
+                yield str(entry.pathname), entry.isdir, entry.isfile and not entry.linkpath, packed, entry.get_blocks()
     except libarchive.ArchiveError as error:
         raise DataError(f"{path}: cannot be unpacked: {error}; fetch it again, {by_hand}") from error
 
 
-_READERS: Final[dict[str, Callable[[Path, _Put], None]]] = {
+_READERS: Final[dict[str, Callable[[Path], Iterator[_Member]]]] = {
     "zip": _read_zip,
     "tar": _read_tar,
     "gz": partial(_read_compressed, gzip.open),

@@ -8,14 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
 from medsenteval.datasets.manifest import DataFile, Manifest, manifests
 from medsenteval.errors import DataError
-from medsenteval.support.files import read_bytes
+from medsenteval.support.files import name_fits, read_bytes
 
 _HEAD: Final = 1 << 18
 _BLOCK: Final = 1 << 20
@@ -67,12 +66,8 @@ class Candidate:
 
     def name_rank(self, file: DataFile) -> int | None:
         """Say how well the name fits: 0 for the official one, then the further names in order; None if none does."""
-        for rank, pattern in enumerate((file.path, *file.names)):
-            wanted = pattern.casefold().split("/")
-            parts = self.name.casefold().split("/")[-len(wanted) :]
-            if len(parts) == len(wanted) and all(map(fnmatchcase, parts, wanted)):
-                return rank
-        return None
+        patterns = enumerate((file.path, *file.names))
+        return next((rank for rank, pattern in patterns if name_fits(self.name.split("/"), pattern)), None)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
@@ -37,18 +37,18 @@ _LARGEST_WORD_PART: Final = 64 * 1024 * 1024
 #: Far above every data set here; a larger file is something else and would only fill the memory.
 LARGEST_FILE: Final = 4 * 1024**3
 _LONGEST_LINE: Final = 10_000_000
-#: How files begin that are offered as text by mistake.
-_NOT_TEXT: Final = (
-    (b"\x1f\x8b", "gzip-compressed"),
-    (b"PK\3\4", "a zip archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"),
-    (b"BZh9", "bzip2-compressed"),
-    (b"\xfd7zXZ", "xz-compressed"),
-    (b"7z\xbc\xaf", "a 7z archive"),
-    (b"%PDF-", "a PDF document"),
-    (b"\xff\xfe", "UTF-16"),
-    (b"\xfe\xff", "UTF-16"),
+#: How archives and compressed files begin.
+PACKED: Final = (
+    (b"PK\3\4", "zip"),
+    (b"PK\5\6", "zip"),
+    (b"Rar!\x1a\x07", "rar"),
+    (b"\x1f\x8b", "gz"),
+    (b"BZh", "bz2"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"7z\xbc\xaf\x27\x1c", "7z"),
 )
+#: How other files begin that are offered as text by mistake.
+_NOT_TEXT: Final = ((b"%PDF-", "a PDF document"), (b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16"))
 WEB_PAGE: Final = re.compile(rb"\s*<(!doctype html|html[\s>])", re.IGNORECASE)
 _WORD: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
@@ -69,13 +69,7 @@ def find_file(folder: Path, *names: str) -> Path | None:
     """
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     for name in names:
-        wanted = name.casefold().split("/")
-
-        def is_meant(parts: Sequence[str], wanted: list[str] = wanted) -> bool:
-            last = [part.casefold() for part in parts[-len(wanted) :]]
-            return len(last) == len(wanted) and all(map(fnmatchcase, last, wanted))
-
-        if matches := [path for path in files if is_meant(path.relative_to(folder).parts)]:
+        if matches := [path for path in files if name_fits(path.relative_to(folder).parts, name)]:
             nearest = min(len(path.parts) for path in matches)
             candidates = [path for path in matches if len(path.parts) == nearest]
             if len(candidates) > 1:
@@ -83,6 +77,13 @@ def find_file(folder: Path, *names: str) -> Path | None:
                 raise DataError(f"{folder}: several files match {name!r}: {listed}; keep the one that is meant")
             return candidates[0]
     return None
+
+
+def name_fits(parts: Sequence[str], name: str) -> bool:
+    """Say whether the last parts of a path are a name, which may hold ``*`` and leading folders; case is ignored."""
+    wanted = name.casefold().split("/")
+    last = [part.casefold() for part in parts[-len(wanted) :]]
+    return len(last) == len(wanted) and all(map(fnmatchcase, last, wanted))
 
 
 def read_bytes(path: Path, size: int = -1) -> bytes:
@@ -103,11 +104,13 @@ def read_text(path: Path) -> tuple[str, bool]:
 
 def decode_text(raw: bytes, path: Path) -> tuple[str, bool]:
     """Return the text in a file's content, and whether that is Latin-1, or say why it is no text."""
+    for beginning, kind in PACKED:
+        if raw.startswith(beginning):
+            remedy = "unpack it (for data sets `medsenteval data prepare NAME --from FILE` does)"
+            raise DataError(f"{path}:1: this is packed ({kind}), not text; {remedy}")
     for beginning, what in _NOT_TEXT:
         if raw.startswith(beginning):
-            unpacked = "unpack it (for data sets `medsenteval data prepare NAME --from FILE` does)"
-            remedy = "convert it to UTF-8" if what == "UTF-16" else unpacked
-            raise DataError(f"{path}:1: this is {what}, not text; {remedy}")
+            raise DataError(f"{path}:1: this is {what}, not text; convert it to UTF-8")
     if WEB_PAGE.match(raw):
         raise DataError(f"{path}:1: this is a web page, not data; was a log-in or an error page saved? Fetch it again")
     if b"\0" in raw:
@@ -204,14 +207,9 @@ def read_word_tables(path: Path) -> list[list[list[str]]]:
 
 def _cell_text(cell: Element) -> str:
     """Join the runs of each paragraph without, and the paragraphs with, a blank."""
-    return clean_text(" ".join("".join(_run_texts(paragraph)) for paragraph in cell.iter(f"{_WORD}p")))
-
-
-def _run_texts(paragraph: Element) -> Iterator[str]:
-    for node in paragraph.iter():
-        if node.tag == f"{_WORD}t":
-            yield node.text or ""
-        elif node.tag in (f"{_WORD}tab", f"{_WORD}br", f"{_WORD}cr"):
-            yield " "
-        elif node.tag == f"{_WORD}noBreakHyphen":
-            yield "-"
+    marks = {f"{_WORD}tab": " ", f"{_WORD}br": " ", f"{_WORD}cr": " ", f"{_WORD}noBreakHyphen": "-"}
+    paragraphs = (
+        "".join(node.text or "" if node.tag == f"{_WORD}t" else marks.get(node.tag, "") for node in paragraph.iter())
+        for paragraph in cell.iter(f"{_WORD}p")
+    )
+    return clean_text(" ".join(paragraphs))

@@ -121,7 +121,7 @@ def test_rows_that_cannot_be_read_are_named_by_line(tmp_path: Path) -> None:
         ("a.csv", b"text,label,text\na,b,c\n", "columns 1 and 3 are both called 'text'"),
         ("a.csv", b'text,label\n"never closed,1\nx,2\n', r"a\.csv:2: the quotes of the row that begins here do not match"),
         ("a.csv", b'text,label\nx,1\n"a" b,2\n', r"a\.csv:3: the quotes"),
-        ("a.csv", b"PK\3\4rest", "a zip archive, not text"),
+        ("a.csv", b"PK\3\4rest", r"packed \(zip\), not text"),
         ("a.csv", b"<html><body>", "a web page"),
         ("a.csv", b"t\0e\0", "NUL byte"),
         ("a.csv", b"\xff\xfet\0e\0x", "begins as utf-16 and is not"),
