@@ -17,7 +17,7 @@ from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.shared import DATA, PATH, announcer, echo, echo_facts, echo_json, for_machines, line_width
 from medsenteval.datasets.bundle import export_bundle, import_bundle
 from medsenteval.datasets.description import describe_dataset
-from medsenteval.datasets.download import FetchSettings, Progress, fetch_data_set
+from medsenteval.datasets.download import fetch_data_set
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.datasets.manifest import Manifest, manifest, select
 from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
@@ -210,21 +210,18 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
 @click.option("--offline", is_flag=True, help="Use what was downloaded before and nothing else.")
 @click.option("--mirror", default="", metavar="URL", help="Ask this address first; it has files as URL/NAME/FILE.")
 @click.option("--accept-changed", is_flag=True, help="Trust a file that differs from the one fetched first.")
-@click.option("--attempts", type=click.IntRange(1, 100), default=4, help="Attempts at each address; default 4.")
-@click.option("--timeout", type=click.FloatRange(0.1), default=30.0, help="Seconds without a byte; default 30.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 @_replace
 @_rejected
 @_incomplete
-def fetch(names: tuple[str, ...], data: str | None, attempts: int, timeout: float, quiet: bool, **accepted: Any) -> None:
+def fetch(names: tuple[str, ...], data: str | None, **accepted: Any) -> None:
     """Download open data sets from their official addresses, verify them and prepare them.
 
     Interrupted downloads of known hash go on where they stopped. Where none is published, the first download is remembered in
     data.lock.json and a later change is refused.
     """
     root = _root(data)
-    settings, bar = FetchSettings(timeout=timeout, attempts=attempts), None if quiet else _progress_bar
-    _put_in_place(names, lambda found: fetch_data_set(found, root, settings, bar, announcer(quiet=False), **accepted))
+    _put_in_place(names, lambda found: fetch_data_set(found, root, announcer(quiet=False), **accepted))
 
 
 @data.command()
@@ -269,12 +266,11 @@ def _put_in_place(names: tuple[str, ...], make: Callable[[Manifest], Prepared]) 
 def export_(bundle: Path, names: tuple[str, ...], data: str | None, restricted: bool) -> None:
     """Write prepared data sets into one file, to carry to a machine without internet."""
     root = data_root(data)
-    exported = export_bundle(bundle, _chosen(names, root), root, restricted)
-    for name, reason in exported.left_out:
-        if reason == MISSING and not names:
-            continue  # another set of its folder is there
-        echo(f"left out {name}: {reason}", err=True)
-    echo(f"{bundle}: {', '.join(exported.included)} ({exported.size:,} bytes)")
+    included, left_out = export_bundle(bundle, _chosen(names, root), root, restricted)
+    for name, reason in left_out.items():
+        if names or reason != MISSING:  # another set of its folder is there
+            echo(f"left out {name}: {reason}", err=True)
+    echo(f"{bundle}: {', '.join(included)} ({bundle.stat().st_size:,} bytes)")
 
 
 @data.command(name="import")
@@ -313,17 +309,3 @@ def _report(found: SetStatus) -> None:
     echo(f"{found.manifest.name}: {found.state}: {_counts(found)}" + (f" in {found.folder}" if found.folder else ""))
     for line in filter(None, (found.problem, *found.differences, *found.notes)):
         echo(f"  {line}")
-
-
-def _progress_bar(name: str) -> Progress:
-    from tqdm import tqdm
-
-    bar = tqdm(desc=name, unit="B", unit_scale=True, unit_divisor=1024, leave=False, disable=None)
-
-    def advance(done: int, total: int | None) -> None:
-        bar.total = total
-        bar.update(done - bar.n)
-        if done == total:
-            bar.close()
-
-    return advance

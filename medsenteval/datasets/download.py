@@ -17,12 +17,11 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Any, Final, TypeVar
 
 from medsenteval.datasets.manifest import Download, Manifest
 from medsenteval.datasets.prepare import Prepared, prepare
@@ -32,31 +31,23 @@ from medsenteval.errors import DataError
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.files import WEB_PAGE, read_bytes
 
+T = TypeVar("T")
+
 #: Below the data folder; what is in it can be deleted when the data sets are prepared.
 DOWNLOADS: Final = ".downloads"
 #: The lock file of a data folder: what was downloaded first, so that a later change is noticed (trust on first use).
 LOCK_NAME: Final = "data.lock.json"
 _SCHEMA: Final = 1
 _BLOCK: Final = 1 << 16
-_MOST_REDIRECTS: Final = 5
+_LARGEST: Final = 8 << 30
+#: Attempts at each address, seconds of the first pause between them, and how long a server may send nothing.
+_ATTEMPTS: Final = 4
+_PAUSE: Final = 1.0
+_TIMEOUT: Final = 30.0
 #: Answers that may be another one a moment later.
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _USER_AGENT: Final = "medsenteval (data fetch)"
 _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
-
-#: Called with (bytes so far, bytes in all or None).
-Progress = Callable[[int, "int | None"], None]
-
-
-@dataclass(frozen=True)
-class FetchSettings:
-    """How patient a download is: seconds without a byte, attempts at each address, the first pause between them."""
-
-    timeout: float = 30.0
-    attempts: int = 4
-    pause: float = 1.0
-    longest_pause: float = 60.0
-    largest: int = 8 << 30
 
 
 @dataclass(frozen=True)
@@ -71,25 +62,21 @@ class Fetched:
 class _Failure(Exception):
     """Why an address did not give the file; ``again`` says that another attempt there makes sense.
 
-    ``wait`` is what the server asked for; ``anew`` that the attempt must begin with the first byte, and may do so at once.
+    ``anew`` says that it must begin with the first byte, and may do so at once.
     """
 
-    def __init__(self, reason: str, *, again: bool = False, wait: float | None = None, anew: bool = False) -> None:
+    def __init__(self, reason: str, *, again: bool = False, anew: bool = False) -> None:
         super().__init__(reason)
-        self.again, self.wait, self.anew = again or anew, 0.0 if anew else wait, anew
+        self.again, self.anew = again or anew, anew
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows few redirects, to http and https only, and never from an encrypted address to one that is not."""
-
-    max_redirections = _MOST_REDIRECTS
-    max_repeats = 2
+    """Follows redirects to http and https only, and never from an encrypted address to one that is not."""
 
     def redirect_request(self, req: urllib.request.Request, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        old, new = urlsplit(req.full_url), urlsplit(newurl)
-        if new.scheme not in ("http", "https"):
+        if not newurl.casefold().startswith(("http://", "https://")):
             raise _Failure(f"redirects to {newurl!r}, which is not http or https")
-        if old.scheme == "https" and new.scheme != "https":
+        if req.type == "https" and not newurl.casefold().startswith("https://"):
             raise _Failure(f"redirects from an encrypted address to {newurl!r}, which is not")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
@@ -97,10 +84,9 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def fetch_data_set(
     manifest: Manifest,
     root: Path,
-    settings: FetchSettings,
-    progress: Callable[[str], Progress] | None,
     announce: Callable[[str], None],
     *,
+    quiet: bool,
     mirror: str,
     offline: bool,
     accept_changed: bool,
@@ -109,13 +95,16 @@ def fetch_data_set(
     """Download what the manifest lists, then prepare it; a data set that is not open says how it is had instead.
 
     ``mirror`` is an address that has each file as MIRROR/DATASET/FILE and is asked first; ``accept_changed`` trusts a file
-    that differs from what was fetched first; ``offline`` uses what was downloaded before and nothing else; ``accepted`` is
-    what ``prepare`` may do.
+    that differs from what was fetched first; ``offline`` uses what was downloaded before and nothing else; ``quiet`` draws no
+    bars; ``accepted`` is what ``prepare`` may do.
     """
+    from filelock import FileLock
+
     if not manifest.downloads or manifest.access not in ("open", "registration"):
         raise DataError(f"{manifest.name} cannot be fetched by a program. {what_to_do(manifest)} (page: {manifest.page})")
     folder = root / DOWNLOADS / manifest.name
-    with _alone(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".lock"):  # a second fetch would write into the same part files
         locked = read_lock(root)
         for download in manifest.downloads:
             key = f"{manifest.name}/{download.name}"
@@ -126,8 +115,7 @@ def fetch_data_set(
                 _check(manifest, folder / download.name, wanted.sha256)
                 continue
             try:
-                bar = progress and progress(download.name)
-                got = fetch(wanted, folder, settings=settings, progress=bar, announce=announce)
+                got = fetch(wanted, folder, announce, quiet)
             except DataError as error:
                 changed = " If the publisher changed the file on purpose: --accept-changed."
                 raise DataError(
@@ -145,19 +133,6 @@ def fetch_data_set(
         return prepare(manifest, [folder / download.name for download in manifest.downloads], root, **accepted)
     except DataError as error:
         raise DataError(f"{error} (what was downloaded is in {folder})") from error
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep a second fetch of the same data set from writing into the same part files."""
-    from filelock import FileLock
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / ".lock"):
-            yield
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}; name another folder with --data") from error
 
 
 def _check(manifest: Manifest, path: Path, wanted: str) -> None:
@@ -189,54 +164,35 @@ def read_lock(root: Path) -> dict[str, Fetched]:
 def _remember(root: Path, key: str, got: Fetched) -> None:
     """Add a download to the lock file, read anew because another fetch may have written it."""
     entries = {name: vars(entry) for name, entry in sorted({**read_lock(root), key: got}.items())}
-    try:
-        write_atomically(root / LOCK_NAME, json.dumps({"schema": _SCHEMA, "files": entries}, indent=1) + "\n")
-    except OSError as error:
-        raise DataError(f"{root / LOCK_NAME}: cannot be written: {error.strerror}") from error
+    write_atomically(root / LOCK_NAME, json.dumps({"schema": _SCHEMA, "files": entries}, indent=1) + "\n")
 
 
-def fetch(
-    download: Download,
-    folder: Path,
-    *,
-    settings: FetchSettings,
-    progress: Progress | None = None,
-    announce: Callable[[str], None] = lambda message: None,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Fetched:
+def fetch(download: Download, folder: Path, announce: Callable[[str], None], quiet: bool = True) -> Fetched:
     """Download a file into ``folder`` from the first address that gives the right one; one that is there already is kept."""
     target = folder / download.name
     if download.sha256 and target.is_file() and file_digest(target) == download.sha256:
         return Fetched(download.sha256, target.stat().st_size, download.urls[0])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}; name another folder with --data") from error
     reasons: list[str] = []
     for url in download.urls:
-        for attempt in range(1, settings.attempts + 1):
+        for attempt in range(1, _ATTEMPTS + 1):
             try:
-                return _attempt(url, download, target, settings, progress)
+                return _attempt(url, download, target, quiet)
             except _Failure as error:  # noqa: PERF203
-                if not error.again:
-                    reasons.append(f"{url}: {error}")
-                    announce(reasons[-1])
+                announce(f"{url}: {error}" + (f" (attempt {attempt} of {_ATTEMPTS})" if error.again else ""))
+                if attempt == _ATTEMPTS or not error.again:
+                    reasons.append(f"{url}: {error}" + (f", {attempt} times" if error.again else ""))
                     break
-                announce(f"{url}: {error} (attempt {attempt} of {settings.attempts})")
-                if attempt == settings.attempts:
-                    reasons.append(f"{url}: {error}, {attempt} times")
-                else:
-                    wait = settings.pause * 2 ** (attempt - 1) if error.wait is None else error.wait
-                    sleep(min(wait, settings.longest_pause))
+                if not error.anew:
+                    time.sleep(_PAUSE * 2 ** (attempt - 1))
     raise DataError(f"{download.name} cannot be fetched: " + "; ".join(reasons))
 
 
-def _attempt(url: str, download: Download, target: Path, settings: FetchSettings, progress: Progress | None) -> Fetched:
+def _attempt(url: str, download: Download, target: Path, quiet: bool) -> Fetched:
     part = target.with_name(f".{target.name}.part")
     if not download.sha256:  # only a known hash can tell whether two ends belong together
         part.unlink(missing_ok=True)
     try:
-        resumed = _receive(url, part, download.size, settings, progress)
+        resumed = _receive(url, part, download.size, quiet)
         size, digest = part.stat().st_size, file_digest(part)
         if download.size not in (None, size) or download.sha256 not in ("", digest):
             served = f"{size:,} bytes with SHA-256 {digest[:12]}..."
@@ -253,11 +209,17 @@ def _attempt(url: str, download: Download, target: Path, settings: FetchSettings
     return Fetched(digest, size, url)
 
 
-def _receive(url: str, part: Path, expected: int | None, settings: FetchSettings, progress: Progress | None) -> bool:
+def _receive(url: str, part: Path, expected: int | None, quiet: bool) -> bool:
     """Bring the part file to its full length; return whether an earlier part of it was kept."""
+    from tqdm import tqdm
+
+    if not url.startswith(("http://", "https://")):  # urllib would also open file: and ftp: addresses
+        raise _Failure("is not an http or https address")
     offset = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
-    with _request(urllib.request.Request(url, headers=headers), settings.timeout) as response:
+    request = urllib.request.Request(url, headers=headers)
+    opening = partial(urllib.request.build_opener(_Redirects()).open, request, timeout=_TIMEOUT)
+    with _connected("cannot be reached", opening) as response:
         if response.status == 206:
             bounds = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if bounds is None or int(bounds[1]) != offset:
@@ -267,18 +229,20 @@ def _receive(url: str, part: Path, expected: int | None, settings: FetchSettings
             offset = 0
             length = response.headers.get("Content-Length", "")
             total = int(length) if length.isdigit() else None
-        if total is not None and (total > settings.largest or total != (expected or total)):
+        if total is not None and (total > _LARGEST or total != (expected or total)):
             raise _Failure(f"serves another file: {total:,} bytes" + (f", not {expected:,}" if expected else ""))
         size = offset
+        bar = tqdm(
+            desc=part.name[1:-5], total=total, initial=offset, unit="B", unit_scale=True, leave=False, disable=quiet or None
+        )
         try:
-            with open(part, "ab" if offset else "wb") as stream:
-                while block := _read(response):
+            with bar, open(part, "ab" if offset else "wb") as stream:
+                while block := _connected("the connection was lost", partial(response.read, _BLOCK)):
                     size += len(block)
-                    if size > (total or settings.largest):
-                        raise _Failure(f"sends more than the {total or settings.largest:,} bytes that can be")
+                    if size > (total or _LARGEST):
+                        raise _Failure(f"sends more than the {total or _LARGEST:,} bytes that can be")
                     stream.write(block)
-                    if progress is not None:
-                        progress(size, total)
+                    bar.update(len(block))
         except OSError as error:
             raise DataError(f"{part}: cannot be written: {error.strerror}; is there room, and may you write there?") from error
     if total is not None and size != total:
@@ -286,34 +250,17 @@ def _receive(url: str, part: Path, expected: int | None, settings: FetchSettings
     return offset > 0
 
 
-def _read(response: http.client.HTTPResponse) -> bytes:
+def _connected(trouble: str, ask: Callable[[], T]) -> T:
+    """Return what a server is asked for; what goes wrong becomes either a passing or a lasting failure."""
     try:
-        return response.read(_BLOCK)
-    except (OSError, http.client.HTTPException) as error:
-        raise _Failure(f"the connection was lost: {str(error) or type(error).__name__}", again=True) from error
-
-
-def _request(request: urllib.request.Request, timeout: float) -> http.client.HTTPResponse:
-    """Open an address; what goes wrong becomes either a passing or a lasting failure."""
-    # Here and in redirects, because urllib would also open file: and ftp: addresses.
-    if urlsplit(request.full_url).scheme not in ("http", "https"):
-        raise _Failure("is not an http or https address")
-    try:
-        response: http.client.HTTPResponse = urllib.request.build_opener(_Redirects()).open(request, timeout=timeout)
-        return response
+        return ask()
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416:
                 raise _Failure("has no more bytes than were fetched before; starting anew", anew=True) from error
-            wait = error.headers.get("Retry-After", "")
-            raise _Failure(
-                f"answers {error.code} {error.reason}",
-                again=error.code in _PASSING,
-                wait=float(wait) if wait.isdigit() else None,
-            ) from error
-    except urllib.error.URLError as error:
-        # No such name, or a certificate that is not trusted, stays so; a refused or lost connection may not.
-        lasting = isinstance(error.reason, (socket.gaierror, ssl.SSLCertVerificationError))
-        raise _Failure(f"cannot be reached: {error.reason}", again=not lasting) from error
+            raise _Failure(f"answers {error.code} {error.reason}", again=error.code in _PASSING) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise _Failure(f"cannot be reached: {str(error) or type(error).__name__}", again=True) from error
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        # No such name, or a certificate that is not trusted, stays so; a refused or lost connection may not.
+        lasting = isinstance(reason, (socket.gaierror, ssl.SSLCertVerificationError))
+        raise _Failure(f"{trouble}: {str(reason) or type(reason).__name__}", again=not lasting) from error

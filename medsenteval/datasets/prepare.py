@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -36,12 +36,8 @@ class Prepared:
 @contextmanager
 def staging(root: Path) -> Iterator[Path]:
     """Make a scratch folder beside the target, so that finished data can be moved in by renaming; it is always removed."""
-    with ExitStack() as made:
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            scratch = made.enter_context(scratch_folder("preparing", root))
-        except OSError as error:
-            raise DataError(f"{root}: cannot be written: {error.strerror}; name another folder with --data") from error
+    root.mkdir(parents=True, exist_ok=True)
+    with scratch_folder("preparing", root) as scratch:
         yield scratch
 
 

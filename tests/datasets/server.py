@@ -70,8 +70,6 @@ def serving() -> Iterator[Server]:
 
         def _answer(self, code: int) -> None:
             self.send_response(code)
-            if code == 503:
-                self.send_header("Retry-After", "0")
             self.send_header("Content-Length", "0")
             self.end_headers()
 

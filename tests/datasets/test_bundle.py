@@ -64,9 +64,7 @@ def test_open_sets_travel_and_restricted_ones_only_when_asked(tmp_path: Path) ->
     assert not (tmp_path / "none.zip").exists()
 
 
-def test_a_bundle_is_the_same_bytes_each_time_and_gives_the_same_data(bundle: Path, tmp_path: Path) -> None:
-    export_bundle(tmp_path / "again.zip", [manifest("BIOSSES"), manifest("RQE")], sample_root(), restricted=False)
-    assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
+def test_a_bundle_gives_the_same_data(bundle: Path, tmp_path: Path) -> None:
     root = tmp_path / "elsewhere"
     code, said = run("import", str(bundle), "-d", str(root))
     assert code == 0
@@ -75,11 +73,6 @@ def test_a_bundle_is_the_same_bytes_each_time_and_gives_the_same_data(bundle: Pa
         here, there = (load_dataset(task(name), place, Settings()) for place in (sample_root(), root))
         assert (here.fingerprint, here.synthetic) == (there.fingerprint, there.synthetic)
     assert not list(root.glob(".preparing*"))
-
-
-def test_members_have_no_date_of_their_own(bundle: Path) -> None:
-    with zipfile.ZipFile(bundle) as archive:
-        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
 def test_damage_and_lies_are_noticed_before_anything_is_written(bundle: Path, tmp_path: Path) -> None:
@@ -96,7 +89,7 @@ def test_damage_and_lies_are_noticed_before_anything_is_written(bundle: Path, tm
         ({"bundle.json": b"[]"}, r"its bundle.json cannot be read"),
         ({"bundle.json": b'{"schema": 9}'}, "its schema is 9"),
         ({"bundle.json": json.dumps(unknown).encode()}, "'Other', which this version does not know"),
-        ({"bundle.json": json.dumps(outside).encode()}, "refused"),
+        ({"bundle.json": json.dumps(outside).encode()}, "its list and its files disagree: data/"),
         ({"../evil": b"x"}, "refused"),
     ]
     for changes, complaint in damages:
@@ -123,13 +116,15 @@ def test_unreadable_sets_stay_out_with_the_reason(tmp_path: Path) -> None:
     (folder / "RQE_Train_8588_AMIA2016.xml").write_text("<r>")
     (tmp_path / "data/CitationSA").mkdir()
     (tmp_path / "data/CitationSA/train.txt").write_text("neutral\ta [C]\npositive\tb [C]\n")
-    exported = export_bundle(tmp_path / "b.zip", select(("RQE", "CitationSA")), tmp_path / "data", restricted=True)
-    assert exported.included == ("CitationSA",)
-    assert "not well-formed" in exported.left_out[0][1]
+    included, left_out = export_bundle(tmp_path / "b.zip", select(("RQE", "CitationSA")), tmp_path / "data", restricted=True)
+    assert included == ["CitationSA"]
+    assert list(left_out) == ["RQE"]
+    assert "not well-formed" in left_out["RQE"]
     assert examine(manifest("BIOSSES"), sample_root()).state == SYNTHETIC
 
 
 def test_a_bundle_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be written"):
-        export_bundle(tmp_path / "file" / "b.zip", [manifest("BIOSSES")], sample_root(), restricted=False)
+    code, said = run("export", str(tmp_path / "file" / "b.zip"), "BIOSSES")
+    assert code == 2
+    assert said.startswith(f"Error: {tmp_path / 'file'}")

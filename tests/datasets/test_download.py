@@ -7,26 +7,49 @@ import random
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from medsenteval.cli.main import main
-from medsenteval.datasets.download import DOWNLOADS, LOCK_NAME, FetchSettings, fetch, read_lock
+from medsenteval.datasets import download as module
+from medsenteval.datasets.download import DOWNLOADS, LOCK_NAME, fetch, read_lock
 from medsenteval.datasets.manifest import Download
 from medsenteval.errors import DataError
 from tests.datasets.server import Page, Server, serving
 
 CONTENT = random.Random(7).randbytes(300_000)
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
-QUICK = FetchSettings(timeout=5.0, attempts=4, pause=0.0)
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
     with serving() as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Make pauses instead of waiting for them."""
+    made: list[float] = []
+    monkeypatch.setattr(module, "time", SimpleNamespace(sleep=made.append))
+    monkeypatch.setattr(module, "_TIMEOUT", 5.0)
+    return made
+
+
+def fails_once(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Fetch with a single attempt and return why it failed."""
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_ATTEMPTS", 1)
+        with pytest.raises(DataError) as failure:
+            fetch(download(url), folder, ignored)
+    return str(failure.value)
+
+
+def ignored(message: str) -> None:
+    """Announce nothing."""
 
 
 @pytest.fixture(autouse=True)
@@ -54,19 +77,17 @@ def left_in(folder: Path) -> list[str]:
 
 def test_a_file_is_fetched_verified_and_not_fetched_again(server: Server, tmp_path: Path) -> None:
     url = server.serve("/file.bin", Page(CONTENT))
-    seen: list[tuple[int, int | None]] = []
-    got = fetch(download(url), tmp_path, settings=QUICK, progress=lambda done, total: seen.append((done, total)))
+    got = fetch(download(url), tmp_path, ignored)
     assert (got.sha256, got.size, got.url) == (DIGEST, 300_000, url)
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
-    assert seen[-1] == (300_000, 300_000)
     assert left_in(tmp_path) == ["file.bin"]
-    fetch(download(url), tmp_path, settings=QUICK)
+    fetch(download(url), tmp_path, ignored)
     assert len(server.requests) == 1
 
 
 def fetched(folder: Path, *arguments: Any, **options: Any) -> bytes:
     """Fetch and return what was stored."""
-    fetch(download(*arguments), folder, **{"settings": QUICK, **options})
+    fetch(download(*arguments), folder, **{"announce": ignored, **options})
     return (folder / "file.bin").read_bytes()
 
 
@@ -78,10 +99,9 @@ def test_a_cut_connection_is_resumed_to_the_same_bytes(server: Server, tmp_path:
     assert "the connection was cut at 70,001 of 300,000 bytes (attempt 1 of 4)" in said[0]
 
 
-def test_a_download_resumes_in_a_later_run(server: Server, tmp_path: Path) -> None:
+def test_a_download_resumes_in_a_later_run(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=123_456))
-    with pytest.raises(DataError, match=r"cut at 123,456 of 300,000 bytes, 1 times"):
-        fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
+    assert fails_once(url, tmp_path, monkeypatch).endswith("cut at 123,456 of 300,000 bytes, 1 times")
     assert not (tmp_path / "file.bin").exists()
     assert fetched(tmp_path, url) == CONTENT
     assert server.requests[-1][1] == "bytes=123456-"
@@ -89,7 +109,7 @@ def test_a_download_resumes_in_a_later_run(server: Server, tmp_path: Path) -> No
 
 def test_without_a_hash_nothing_is_continued(server: Server, tmp_path: Path) -> None:
     url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=50_000))
-    fetch(download(url, sha256=""), tmp_path, settings=QUICK)
+    fetch(download(url, sha256=""), tmp_path, ignored)
     assert (tmp_path / "file.bin").read_bytes() == CONTENT
     assert [wanted for _, wanted in server.requests] == ["", ""]
 
@@ -100,22 +120,25 @@ def test_a_server_that_ignores_ranges_starts_anew(server: Server, tmp_path: Path
     assert [wanted for _, wanted in server.requests] == ["", "bytes=50000-"]
 
 
-def test_halves_of_two_files_are_noticed_by_their_hash(server: Server, tmp_path: Path) -> None:
+def test_halves_of_two_files_are_noticed_by_their_hash(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pauses: list[float]
+) -> None:
     old = random.Random(9).randbytes(300_000)
     url = server.serve("/file.bin", Page(old, cuts=1, cut_after=90_000))
-    with pytest.raises(DataError):
-        fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
+    assert "cut at 90,000" in fails_once(url, tmp_path, monkeypatch)
     server.serve("/file.bin", Page(CONTENT))
     said: list[str] = []
     assert fetched(tmp_path, url, announce=said.append) == CONTENT
     assert "serves another file" in said[0]
     assert [wanted for _, wanted in server.requests[-2:]] == ["bytes=90000-", ""]
+    assert pauses == []  # another file is nothing that passes with time
 
 
-def test_a_part_longer_than_the_file_and_a_wrong_range_start_anew(server: Server, tmp_path: Path) -> None:
+def test_a_part_longer_than_the_file_and_a_wrong_range_start_anew(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = server.serve("/file.bin", Page(CONTENT + b"x" * 1000, cuts=1, cut_after=300_500))
-    with pytest.raises(DataError):
-        fetch(download(url), tmp_path, settings=FetchSettings(timeout=5, attempts=1))
+    assert "cut at 300,500" in fails_once(url, tmp_path, monkeypatch)
     server.serve("/file.bin", Page(CONTENT))
     assert fetched(tmp_path, url) == CONTENT
     (tmp_path / "file.bin").unlink()
@@ -133,10 +156,10 @@ def test_a_file_without_a_length_is_taken_when_its_hash_is_right(server: Server,
 def test_wrong_bytes_are_refused_and_leave_nothing(server: Server, tmp_path: Path) -> None:
     url = server.serve("/file.bin", Page(CONTENT[:-1] + b"!"))
     with pytest.raises(DataError, match=r"serves another file: 300,000 bytes with SHA-256 .* expected"):
-        fetch(download(url), tmp_path, settings=QUICK)
+        fetch(download(url), tmp_path, ignored)
     assert left_in(tmp_path) == []
     with pytest.raises(DataError, match="300,000 bytes, not 299,999"):
-        fetch(download(url, sha256="", size=299_999), tmp_path, settings=QUICK)
+        fetch(download(url, sha256="", size=299_999), tmp_path, ignored)
 
 
 def test_mirrors_are_tried_in_order(server: Server, tmp_path: Path) -> None:
@@ -144,21 +167,21 @@ def test_mirrors_are_tried_in_order(server: Server, tmp_path: Path) -> None:
     wrong = server.serve("/wrong", Page(b"something else"))
     right = server.serve("/right", Page(CONTENT))
     said: list[str] = []
-    got = fetch(download(gone, wrong, right), tmp_path, settings=QUICK, announce=said.append)
+    got = fetch(download(gone, wrong, right), tmp_path, said.append)
     assert got.url == right
     assert "answers 404" in said[0]
     assert "serves another file" in said[1]
 
 
-def test_errors_that_pass_are_tried_again_with_growing_pauses(server: Server, tmp_path: Path) -> None:
+def test_errors_that_pass_are_tried_again_with_growing_pauses(server: Server, tmp_path: Path, pauses: list[float]) -> None:
     url = server.serve("/file.bin", Page(CONTENT, errors=[500, 502, 503]))
-    pauses: list[float] = []
-    settings = FetchSettings(timeout=5, attempts=4, pause=1.0)
-    assert fetched(tmp_path, url, settings=settings, sleep=pauses.append) == CONTENT
-    assert pauses == [1.0, 2.0, 0.0]  # the last one as the server's Retry-After asked
+    assert fetched(tmp_path, url) == CONTENT
+    assert pauses == [1.0, 2.0, 4.0]
     server.serve("/file.bin", Page(CONTENT, errors=[500] * 9))
+    (tmp_path / "new").mkdir()
     with pytest.raises(DataError, match="answers 500 Internal Server Error, 4 times"):
-        fetch(download(url), tmp_path / "new" / "other", settings=settings, sleep=pauses.append)
+        fetch(download(url), tmp_path / "new", ignored)
+    assert pauses == [1.0, 2.0, 4.0, 1.0, 2.0, 4.0]
 
 
 def test_redirects_are_followed_a_few_times_and_only_to_the_web(server: Server, tmp_path: Path) -> None:
@@ -167,31 +190,25 @@ def test_redirects_are_followed_a_few_times_and_only_to_the_web(server: Server, 
     assert fetched(tmp_path, server.serve("/a", Page(redirect="/b"))) == CONTENT
     secret = tmp_path / "secret"
     secret.write_text("secret")
+    (tmp_path / "out").mkdir()
     for target in (f"file://{secret}", "ftp://127.0.0.1/x"):
         with pytest.raises(DataError, match=r"not allowed|not http or https"):
-            fetch(download(server.serve("/c", Page(redirect=target)), sha256=""), tmp_path / "out", settings=QUICK)
+            fetch(download(server.serve("/c", Page(redirect=target)), sha256=""), tmp_path / "out", ignored)
     with pytest.raises(DataError, match="302"):
-        fetch(download(server.serve("/loop", Page(redirect="/loop")), sha256=""), tmp_path / "out", settings=QUICK)
+        fetch(download(server.serve("/loop", Page(redirect="/loop")), sha256=""), tmp_path / "out", ignored)
     with pytest.raises(DataError, match="is not an http or https address"):
-        fetch(download(f"file://{secret}", sha256=""), tmp_path / "out", settings=QUICK)
+        fetch(download(f"file://{secret}", sha256=""), tmp_path / "out", ignored)
     assert left_in(tmp_path / "out") == []
 
 
-def test_a_log_in_page_is_no_data_and_silence_is_no_answer(server: Server, tmp_path: Path) -> None:
+def test_a_log_in_page_is_no_data_and_silence_is_no_answer(server: Server, tmp_path: Path, pauses: list[float]) -> None:
     page = Page(b"<!DOCTYPE html><html><body>Please log in</body></html>", kind="text/html")
     with pytest.raises(DataError, match="serves a web page"):
-        fetch(download(server.serve("/login", page), sha256=""), tmp_path, settings=QUICK)
-    with pytest.raises(DataError, match="cannot be reached"):
-        fetch(download("http://127.0.0.1:9/x"), tmp_path, settings=FetchSettings(timeout=1, attempts=2, pause=0.0))
+        fetch(download(server.serve("/login", page), sha256=""), tmp_path, ignored)
+    assert pauses == []
+    with pytest.raises(DataError, match=r"cannot be reached: .*refused, 4 times"):
+        fetch(download("http://127.0.0.1:9/x"), tmp_path, ignored)
     assert left_in(tmp_path) == []
-
-
-def test_a_file_beyond_all_measure_is_not_stored(server: Server, tmp_path: Path) -> None:
-    small = FetchSettings(timeout=5, attempts=1, largest=1000)
-    for length in (True, False):
-        with pytest.raises(DataError, match=r"serves another file|sends more than"):
-            fetch(download(server.serve("/big", Page(CONTENT, length=length))), tmp_path, settings=small)
-    assert not (tmp_path / "file.bin").exists()
 
 
 # ---------------------------------------------------------------- the command, end to end
@@ -227,7 +244,7 @@ def test_a_changed_file_is_refused_until_it_is_accepted(server: Server, tmp_path
     changed = CORPUS.replace("It may 7.", "It may not.")
     server.serve("/BioC/corpus.xml", Page(changed.encode()))
     (root / DOWNLOADS / "BioC/corpus.xml").unlink()
-    options = ("-d", str(root), "--mirror", server.address, "--quiet", "--attempts", "1", "--timeout", "1")
+    options = ("-d", str(root), "--mirror", server.address, "--quiet")
     code, said = run("fetch", "BioC", *options)
     assert code == 2
     assert "--accept-changed" in said
@@ -270,11 +287,12 @@ def test_a_lock_file_that_is_none_is_refused(tmp_path: Path, content: str) -> No
         read_lock(tmp_path)
 
 
-def test_folders_that_cannot_be_written_are_named(server: Server, tmp_path: Path) -> None:
+def test_folders_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    url = server.serve("/file.bin", Page(CONTENT))
-    with pytest.raises(DataError, match=r"cannot be written: .*--data"):
-        fetch(download(url), tmp_path / "file" / "deeper", settings=QUICK)
+    code, said = run("fetch", "BioC", "-d", str(tmp_path / "file" / "deeper"))
+    assert code == 2
+    assert said.startswith(f"Error: {tmp_path / 'file'}")
+    assert said.endswith("name another place\n")
     code, said = run("fetch", "BioC", "-d", str(tmp_path / "file"))
     assert code == 2
     assert "is not a folder" in said
@@ -309,24 +327,18 @@ def test_a_part_file_of_something_else_is_found_out(server: Server, tmp_path: Pa
     assert left_in(tmp_path) == ["file.bin"]
 
 
-def test_patience_without_settings_and_no_pause_beyond_a_minute(server: Server, tmp_path: Path) -> None:
-    assert FetchSettings() == FetchSettings(timeout=30.0, attempts=4, pause=1.0, longest_pause=60.0, largest=8 * 1024**3)
-    url = server.serve("/file.bin", Page(CONTENT, errors=[500] * 9))
-    pauses: list[float] = []
-    with pytest.raises(DataError, match="9 times"):
-        fetch(download(url), tmp_path, settings=FetchSettings(attempts=9, pause=1.5), sleep=pauses.append)
-    assert pauses == [1.5, 3.0, 6.0, 12.0, 24.0, 48.0, 60.0, 60.0]
-
-
-def test_a_file_of_just_the_largest_size_is_stored(server: Server, tmp_path: Path) -> None:
+def test_a_file_of_just_the_largest_size_is_stored(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (module._ATTEMPTS, module._PAUSE, module._LARGEST) == (4, 1.0, 8 * 1024**3)
     for length in (True, False):
         url = server.serve(f"/{length}", Page(CONTENT, length=length))
-        largest = FetchSettings(timeout=5, attempts=1, largest=len(CONTENT))
-        got = fetch(download(url, size=len(CONTENT)), tmp_path / str(length), settings=largest)
+        monkeypatch.setattr(module, "_LARGEST", len(CONTENT))
+        (tmp_path / str(length)).mkdir()
+        got = fetch(download(url, size=len(CONTENT)), tmp_path / str(length), ignored)
         assert (got.size, got.sha256, got.url) == (len(CONTENT), DIGEST, url)
-        smaller = FetchSettings(timeout=5, attempts=1, largest=len(CONTENT) - 1)
+        monkeypatch.setattr(module, "_LARGEST", len(CONTENT) - 1)
         with pytest.raises(DataError, match=r"serves another file: 300,000 bytes$|sends more than the 299,999 bytes"):
-            fetch(download(url), tmp_path / f"{length} again", settings=smaller)
+            fetch(download(url), tmp_path, ignored)
+    assert left_in(tmp_path) == ["False", "True"]
 
 
 PASSING, LASTING = (408, 425, 429, 500, 502, 503, 504), (401, 403, 404, 410, 501)
@@ -334,8 +346,8 @@ PASSING, LASTING = (408, 425, 429, 500, 502, 503, 504), (401, 403, 404, 410, 501
 
 @pytest.mark.parametrize("code", [*PASSING, *LASTING])
 def test_some_errors_pass_and_others_stay(server: Server, tmp_path: Path, code: int) -> None:
-    url = server.serve("/file.bin", Page(CONTENT, errors=[code] * 2))
-    twice, said = FetchSettings(timeout=5, attempts=2, pause=0.0), list[str]()
+    url = server.serve("/file.bin", Page(CONTENT, errors=[code] * 4))
+    said: list[str] = []
     with pytest.raises(DataError, match=f"answers {code} "):
-        fetch(download(url), tmp_path, settings=twice, announce=said.append)
-    assert len(said) == (2 if code in PASSING else 1)
+        fetch(download(url), tmp_path, said.append)
+    assert len(said) == (4 if code in PASSING else 1)

@@ -420,8 +420,9 @@ def test_hidden_files_and_resource_forks_are_passed_over(write: Write, tmp_path:
 
 def test_a_data_folder_that_cannot_be_made_is_named(write: Write, tmp_path: Path) -> None:
     source = write({"train.txt": CITATIONS, "file": ""})
-    with pytest.raises(DataError, match=r"cannot be written: .*--data"):
-        prepared("CitationSA", source / "train.txt", root=source / "file" / "deeper")
+    code, said = run("prepare", "CitationSA", "--from", str(source / "train.txt"), "-d", str(source / "file" / "deeper"))
+    assert code == 2
+    assert said == f"Error: {source / 'file' / 'deeper'}: Not a directory; free some space, or name another place\n"
 
 
 def test_too_many_files_are_no_data_set(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
