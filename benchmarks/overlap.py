@@ -79,8 +79,8 @@ def main() -> None:
     planted_lines = {
         int(place) + offset + 1: int(number) for offset, (place, number) in enumerate(zip(places, planted, strict=True))
     }
-    hits = sum(planted_lines.get(each.line) == each.text for each in found)
-    false = sorted({each.line for each in found} - set(planted_lines))
+    hits = sum(planted_lines.get(line) == texts.index(text) for text, where in found.items() for line in where)
+    false = sorted({line for where in found.values() for line in where} - set(planted_lines))
     print(f"{len(texts)} BIOSSES sentences against {own:,} others and 50 near copies: {seconds:.1f} s")
     print(f"{hits} of 50 near copies found; {len(false)} other line(s) found {false[:10] or ''}".strip())
 

@@ -139,7 +139,7 @@ def test_the_quick_start_leads_to_a_comparison_on_real_data(plain: Path, realdat
     status = printed["data status sentence --data my-data"]
     assert re.search(r"RQE +sentence +ready +train 8,588, test 302", status)
     assert re.search(r"BIOSSES +sentence +ready +100 rows", status)
-    assert "99.67" in printed["data quality RQE --data my-data"]
+    assert "99.67" in printed["data show RQE --data my-data"]
     scores = next(text for command, text in printed.items() if command.startswith("run --data my-data"))
     assert "SYNTHETIC" not in scores
     assert re.search(r"RQE +glove +acc +\d\d\.\d\d .*57\.28 +302", scores)

@@ -23,11 +23,10 @@ from medsenteval.datasets.manifest import Manifest, manifest, select
 from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
 from medsenteval.datasets.prepare import Prepared
 from medsenteval.datasets.prepare import prepare as prepare_one
-from medsenteval.datasets.quality import NEAR, describe_quality, examine_quality
+from medsenteval.datasets.quality import NEAR
 from medsenteval.datasets.status import INCOMPLETE, MISSING, UNREADABLE, SetStatus, examine, what_to_do, where_is
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.settings import Settings
-from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
 
 _target = click.option("-d", "--data", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA.")
@@ -123,13 +122,17 @@ def where(name: str, data: str | None) -> None:
 
 
 @data.command()
-@click.argument("name")
+@_names
 @DATA
 @click.option("--examples", type=click.IntRange(0, 50), default=3, metavar="N", help="Examples of each split; default 3.")
-def show(name: str, data: str | None, examples: int) -> None:
-    """Show a data set's splits, labels, lengths, examples, duplicates, overlap of train and test, and the majority score."""
+def show(names: tuple[str, ...], data: str | None, examples: int) -> None:
+    """Show data sets' splits, labels, lengths, examples, majority score, leaks and contradictions.
+
+    These are duplicates, near ones too, within splits and across train and test, opposite labels, and what nobody can get
+    right. Near duplicates have word sets with a Jaccard similarity of 0.8 or more, case ignored, on both sides of a pair.
+    """
     root = data_root(data)
-    for task in manifest(name).tasks:
+    for task in (task for found in _chosen(names, root) for task in found.tasks):
         echo(describe_dataset(load_dataset(task, root, _AS_IT_IS), examples))
 
 
@@ -149,18 +152,6 @@ def describe(source: str, examples: int) -> None:
     if len(dataset.rejected) > 10:
         echo(f"rejected: {len(dataset.rejected) - 10:,} more")
     echo(f"\n{describe_dataset(dataset, examples)}")
-
-
-@data.command()
-@_names
-@DATA
-def quality(names: tuple[str, ...], data: str | None) -> None:
-    """Report leaks and contradictions: duplicates, near ones too, across splits, opposite labels, what nobody can get right."""
-    root = data_root(data)
-    for task in (task for found in _chosen(names, root) for task in found.tasks):
-        for line in describe_quality(examine_quality(load_dataset(task, root, _AS_IT_IS))):
-            echo(f"{task.name}: {line}")
-    echo(f"\nNear duplicates: word sets with a Jaccard similarity of {NEAR} or more, case ignored, both sides of a pair.")
 
 
 @data.command()
@@ -185,14 +176,13 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
             continue
         of_task[task.name] = list(dict.fromkeys(dataset.all_texts()))
     everything = list(dict.fromkeys(text for texts in of_task.values() for text in texts))
-    occurrences = corpus_overlap(everything, corpus_texts(corpus, column)) if everything else ()
-    places = grouped((everything[each.text], (each.line, each.similarity)) for each in occurrences)
+    places = corpus_overlap(everything, corpus_texts(corpus, column)) if everything else {}
     for name, texts in of_task.items():
         seen = [(text, places[text]) for text in texts if text in places]
-        same = sum(max(share for _, share in where) == 1 for _, where in seen)
+        same = sum(max(where.values()) == 1 for _, where in seen)
         echo(f"{name}: {len(seen):,} of {len(texts):,} texts occur in {corpus.name}, {same:,} of them with the same words")
         for text, where in seen[:examples]:
-            line, share = max(where, key=lambda place: place[1])
+            line, share = max(where.items(), key=lambda place: place[1])
             more = f" and {len(where) - 1:,} more" if len(where) > 1 else ""
             echo(f"  line {line:,}{more} (similarity {share:.2f}): {text[:80]}{'…' if len(text) > 80 else ''}")
     echo(

@@ -185,13 +185,13 @@ def _show_tables(outcome: SuiteOutcome, folder: Path) -> None:
 def _show_quality(outcome: SuiteOutcome, suite: Suite) -> None:
     """Print each scored data set's leaks and contradictions, read with the options that were scored."""
     from medsenteval.datasets.locate import data_root, load_dataset
-    from medsenteval.datasets.quality import describe_quality, examine_quality
+    from medsenteval.datasets.quality import quality_lines
 
     echo()
     tasks = {task.name: task for task in suite.tasks}
     for name in dict.fromkeys(result.task for result in outcome.results):
         dataset = load_dataset(tasks[name], data_root(suite.data), suite.settings)
-        for line in describe_quality(examine_quality(dataset)):
+        for line in quality_lines(dataset):
             echo(f"Quality: {name}: {line}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from medsenteval.contracts import Dataset, Split
-from medsenteval.datasets.quality import describe_quality, examine_quality
+from medsenteval.datasets.quality import quality_lines
 from medsenteval.support.text_table import text_table
 
 _WIDEST = 100
@@ -28,7 +28,7 @@ def describe_dataset(dataset: Dataset, n_examples: int) -> str:
         parts.append(text_table(["Label", *dataset.splits], counts, [False] + [True] * len(dataset.splits)))
     # A user's own rows were looked at when they were read, and say it in their notes.
     if not any(note.startswith("quality: ") for note in dataset.notes):
-        parts.append("\n".join(describe_quality(examine_quality(dataset))))
+        parts.append("\n".join(quality_lines(dataset)))
     parts.append("\n".join(f"Note: {note}" for note in dataset.notes))
     for name, split in dataset.splits.items():
         if n_examples and len(split):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from medsenteval.datasets.near_duplicates import near_duplicates, word_set
 from medsenteval.datasets.quality import NEAR
-from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.errors import DataError, SettingsError
+from medsenteval.support.files import read_bytes
 from medsenteval.support.tables import ENDINGS, ending_of, read_table
 
 #: Texts of the corpus that are compared at once.
@@ -20,19 +20,8 @@ _BLOCK: Final = 100_000
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 
 
-@dataclass(frozen=True)
-class Occurrence:
-    """One of the task's texts (its number), the line of the corpus that holds it, and how alike their word sets are."""
-
-    text: int
-    line: int
-    similarity: float
-
-
 def corpus_texts(path: Path, column: str = "") -> Iterator[tuple[int, str]]:
     """Yield the texts of a corpus with their line numbers: lines of a text file or a column of a table, gzipped or not."""
-    if not path.is_file():
-        raise DataMissingError(f"{path}: there is no such file")
     if column or ending_of(path) in ENDINGS:
         table = read_table(path)
         name = column or "text"
@@ -42,8 +31,7 @@ def corpus_texts(path: Path, column: str = "") -> Iterator[tuple[int, str]]:
             if not isinstance(cells, str) and isinstance(cells[0], str):
                 yield number, cells[0]
         return
-    with path.open("rb") as beginning:
-        packed = beginning.read(2) == b"\x1f\x8b"
+    packed = read_bytes(path, 2) == b"\x1f\x8b"
     try:
         # Words are compared, so that a few bytes in another encoding are no reason to stop.
         with (gzip.open if packed else open)(path, "rt", encoding="utf-8", errors="replace") as lines:
@@ -54,18 +42,18 @@ def corpus_texts(path: Path, column: str = "") -> Iterator[tuple[int, str]]:
         raise DataError(f"{path}: cannot be read: {error}") from error
 
 
-def corpus_overlap(texts: Sequence[str], corpus: Iterable[tuple[int, str]]) -> list[Occurrence]:
-    """Find texts in a corpus by the Jaccard similarity of their word sets, in order of lines; each pair is found once.
+def corpus_overlap(texts: Sequence[str], corpus: Iterable[tuple[int, str]]) -> dict[str, dict[int, float]]:
+    """Return for each text that is found the lines of the corpus that hold it, with the Jaccard similarity of the word sets.
 
     A line of several sentences is compared whole and sentence by sentence.
     """
     wanted = [word_set(text) if text.strip() else set() for text in texts]
-    found: dict[tuple[int, int], float] = {}
+    found: dict[str, dict[int, float]] = {}
     parts = ((line, word_set(part)) for line, text in corpus for part in dict.fromkeys([text, *_SENTENCE_END.split(text)]))
     while block := list(islice(parts, _BLOCK)):
         together = wanted + [words for _, words in block]
         for text, other in near_duplicates(together, NEAR, len(wanted)).tolist():
-            place = (text, block[other - len(wanted)][0])
+            lines, line = found.setdefault(texts[text], {}), block[other - len(wanted)][0]
             shared = len(together[text] & together[other]) / len(together[text] | together[other])
-            found[place] = max(found.get(place, 0.0), shared)
-    return sorted((Occurrence(*place, share) for place, share in found.items()), key=lambda each: (each.line, each.text))
+            lines[line] = max(lines.get(line, 0.0), shared)
+    return found

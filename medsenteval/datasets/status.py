@@ -82,12 +82,11 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
     short: list[str] = []
     for task, dataset in datasets.items():
         counts |= {name: len(split) for name, split in dataset.splits.items()}
-        different = [] if dataset.synthetic else differences(task, dataset)
+        found += [] if dataset.synthetic else differences(task, dataset)
         short += shortages(task, dataset) if dataset.incomplete else []
         if dataset.rejected:
-            different.append(f"{len(dataset.rejected):,} row(s) rejected, the first: {dataset.rejected[0]}")
-        notes += [note for note in dataset.notes if note not in different and "row(s) rejected" not in note]
-        found += different
+            found.append(f"{len(dataset.rejected):,} row(s) rejected, the first: {dataset.rejected[0]}")
+        notes += [note for note in dataset.notes if note not in found and "row(s) rejected" not in note]
     synthetic = any(dataset.synthetic for dataset in datasets.values())
     return SetStatus(
         manifest,

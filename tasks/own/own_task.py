@@ -13,7 +13,7 @@ import numpy as np
 
 from medsenteval import registry
 from medsenteval.contracts import Dataset, Embeddings, Scores, Split, Task
-from medsenteval.datasets.quality import describe_quality, examine_quality
+from medsenteval.datasets.quality import REPEATED, quality_lines
 from medsenteval.errors import DataError, SettingsError, UnknownNameError
 from medsenteval.settings import Settings
 from medsenteval.support.tables import Table
@@ -231,12 +231,11 @@ def _describe(columns: Columns, dataset: Dataset) -> str:
 def _quality(dataset: Dataset, nested: bool) -> list[str]:
     """Say what of the rows makes a score better or worse than it should be: duplicates, leaks, contradictions."""
     near = len(dataset) <= _NEAR_ROWS
-    report = examine_quality(dataset, near)
-    notes = [f"quality: {line}" for line in describe_quality(report)]
+    notes = [f"quality: {line}" for line in quality_lines(dataset, near)]
     if not near:
         notes.append(f"quality: near duplicates were not looked for among more than {_NEAR_ROWS:,} rows")
     grouped = any(split.groups is not None for split in dataset.splits.values())
-    if nested and not grouped and any(split.n_repeated for split in report.splits):
+    if nested and not grouped and any(REPEATED in note for note in notes):
         notes.append("quality: equal texts can be in training and test folds at once; group=COLUMN keeps rows together")
     trained = set(dataset.splits["train"].groups or ()) if "train" in dataset.splits else set()
     for name, split in dataset.splits.items():

@@ -18,7 +18,7 @@ from medsenteval.datasets import near_duplicates as module
 from medsenteval.datasets.description import describe_dataset
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.datasets.near_duplicates import near_duplicates, word_set
-from medsenteval.datasets.quality import describe_quality, examine_quality
+from medsenteval.datasets.quality import quality_lines
 from medsenteval.registry import task
 from medsenteval.settings import Settings
 from tests.conftest import examples
@@ -79,18 +79,20 @@ LONG = "one two three four five six seven eight nine ten"
 
 
 def test_contradictions_bound_the_accuracy() -> None:
-    found = examine_quality(Dataset("x", {"all": split(["a b", "A b", "a b", "c d e", ""], [0, 1, 0, 1, 1])})).splits[0]
-    assert (found.n_repeated, found.n_contradicted, found.n_impossible, found.n_empty) == (2, 3, 1, 1)
-    assert found.ceiling == pytest.approx(80.0)
-    assert found.example == "r0 and r1"
+    (said,) = quality_lines(Dataset("x", {"all": split(["a b", "A b", "a b", "c d e", ""], [0, 1, 0, 1, 1])}))
+    assert said == (
+        "all: 5 rows; 1 empty text(s); 2 row(s) repeat an earlier one; "
+        "3 row(s) have the same text and another label or score (first: r0 and r1); "
+        "1 of them no encoder can get right: the best possible accuracy is 80.00"
+    )
 
 
 def test_near_duplicates_need_both_sides_alike() -> None:
     almost = LONG.replace("ten", "eleven")
-    found = examine_quality(Dataset("x", {"all": split([LONG, almost, "other"], [0, 1, 0])})).splits[0]
-    assert (found.n_near, found.n_near_opposed) == (2, 2)
+    (said,) = quality_lines(Dataset("x", {"all": split([LONG, almost, "other"], [0, 1, 0])}))
+    assert said == "all: 3 rows; 2 row(s) have a near duplicate; 2 of them with another label"
     pairs = split([LONG, almost, LONG], [0, 0, 0], ["what is it", "what is it", "who knows that"])
-    assert examine_quality(Dataset("x", {"all": pairs})).splits[0].n_near == 2
+    assert quality_lines(Dataset("x", {"all": pairs})) == ["all: 3 rows; 2 row(s) have a near duplicate"]
 
 
 def test_what_training_has_seen_is_counted() -> None:
@@ -101,31 +103,33 @@ def test_what_training_has_seen_is_counted() -> None:
             "test": split(["A b c", "P q", f"{LONG} more", "new text"], [1, 0, 0, 0]),
         },
     )
-    report = examine_quality(data)
-    (cross,) = report.across
-    assert (cross.n, cross.n_exact, cross.n_exact_opposed, cross.n_near) == (4, 2, 1, 1)
-    said = "\n".join(describe_quality(report))
     seen = "2 row(s) (50.00%) are in train word for word, 1 of them with another label or score; 1 (25.00%) nearly"
-    assert f"test against train: {seen}" in said
+    assert quality_lines(data)[2:] == [f"test against train: {seen}"]
+    apart = Dataset("x", {"train": split(["a b c"], [0]), "test": split(["p q"], [0])})
+    assert quality_lines(apart)[1:] == [
+        "test: 1 rows; no duplicates, no contradictions",
+        "test against train: no row of it is in training",
+    ]
 
 
 def test_scores_have_a_ceiling_too() -> None:
     scores = np.array([1.0, 3.0, 0.0, 4.0])
     pairs = Split(ids=tuple("abcd"), texts=("x", "x", "y", "z"), texts2=("u", "u", "v", "w"), scores=scores)
-    (found,) = examine_quality(Dataset("x", {"all": pairs})).splits
-    best = np.array([2.0, 2.0, 0.0, 4.0])
-    assert found.ceiling == pytest.approx(np.corrcoef(best, scores)[0, 1])
-    assert found.n_contradicted == 2
-    assert "the best possible Pearson correlation is" in describe_quality(examine_quality(Dataset("x", {"all": pairs})))[0]
+    (said,) = quality_lines(Dataset("x", {"all": pairs}))
+    best = np.corrcoef(np.array([2.0, 2.0, 0.0, 4.0]), scores)[0, 1]
+    assert said == (
+        "all: 4 rows; 1 row(s) repeat an earlier one; 2 row(s) have the same text and another label or score (first: a and b); "
+        f"the best possible Pearson correlation is {best:.4f}"
+    )
 
 
 @pytest.mark.realdata
 def test_the_known_contradictions_of_rqe_are_found(realdata: Path) -> None:
-    report = examine_quality(load_dataset(task("RQE"), realdata, Settings()))
-    train, test = report.splits
-    assert (train.example, test.example) == ("pid 94 and pid 95", "pid 184 and pid 300")
-    assert (train.n_impossible, test.n_impossible, train.n_equal_sides) == (1, 1, 1_460)
-    assert (report.across[0].n_exact, report.across[0].n_near) == (0, 0)
+    train, test, across = quality_lines(load_dataset(task("RQE"), realdata, Settings()))
+    assert "(first: pid 94 and pid 95); 1 of them no encoder can get right" in train
+    assert "; 1,460 pair(s) of twice the same text; " in train
+    assert "(first: pid 184 and pid 300); 1 of them no encoder can get right: the best possible accuracy is 99.67" in test
+    assert across == "test against train: no row of it is in training"
 
 
 def test_the_report_is_printed_beside_scores_and_by_itself(tmp_path: Path) -> None:
@@ -135,10 +139,10 @@ def test_the_report_is_printed_beside_scores_and_by_itself(tmp_path: Path) -> No
     assert outcome.exit_code == 0
     assert "Quality: BIOSSES: all: 100 rows" in outcome.stdout
     assert "Quality: BioASQ: test against train:" in outcome.stdout
-    outcome = CliRunner().invoke(main, ["data", "quality", "RQE", "BIOSSES"], catch_exceptions=False)
+    outcome = CliRunner().invoke(main, ["data", "show", "RQE", "BIOSSES"], catch_exceptions=False)
     assert outcome.exit_code == 0
-    assert "RQE: train: 400 rows" in outcome.stdout
-    assert "Jaccard similarity of 0.8" in outcome.stdout
+    assert "\ntrain: 400 rows" in outcome.stdout
+    assert "\nall: 100 rows" in outcome.stdout
 
 
 def test_examples_are_spread_over_a_split_and_cut_beyond_a_hundred_letters() -> None:
@@ -153,23 +157,21 @@ def test_examples_are_spread_over_a_split_and_cut_beyond_a_hundred_letters() -> 
 
 def test_pairs_of_texts_that_are_equal_or_empty_are_counted() -> None:
     pairs = split(["A", "b", "", "d"], [0, 1, 0, 1], ["a", "c", "", "D"])
-    (found,) = examine_quality(Dataset("x", {"train": pairs})).splits
-    assert (found.n_empty, found.n_equal_sides, found.n_near, found.n_repeated) == (2, 3, 0, 0)
-    assert (found.ceiling, found.example) == (100.0, "")
-    (said,) = describe_quality(examine_quality(Dataset("x", {"train": pairs})))
+    (said,) = quality_lines(Dataset("x", {"train": pairs}))
     assert said == "train: 4 rows; 2 empty text(s); 3 pair(s) of twice the same text"
 
 
-def test_a_split_of_one_score_or_of_none_has_no_ceiling() -> None:
+def test_a_split_without_contradictions_has_no_ceiling() -> None:
     for scores in ([1.0], [2.0, 2.0], []):
         texts = tuple("abc"[: len(scores)])
         part = Split(ids=texts, texts=texts, texts2=texts, scores=np.array(scores))
-        assert examine_quality(Dataset("x", {"all": part})).splits[0].ceiling is None
-    assert examine_quality(Dataset("x", {"all": split([], [])})).splits[0].ceiling is None
+        assert "the best possible" not in quality_lines(Dataset("x", {"all": part}))[0]
+    assert quality_lines(Dataset("x", {"all": split([], [])})) == ["all: 0 rows; no duplicates, no contradictions"]
 
 
 def test_quick_reports_look_for_equal_texts_alone_and_subsets_are_not_training_data() -> None:
     data = {"train": split([LONG], [0]), "test": split([f"{LONG} more", LONG], [0, 0])}
-    assert [each.n_near for each in examine_quality(Dataset("x", data)).across] == [1]
-    assert [(each.n_near, each.n_exact) for each in examine_quality(Dataset("x", data), near=False).across] == [(0, 1)]
-    assert examine_quality(Dataset("x", {"a": data["train"], "b": data["test"]})).across == ()
+    word_for_word = "test against train: 1 row(s) (50.00%) are in train word for word"
+    assert quality_lines(Dataset("x", data))[2] == f"{word_for_word}; 1 (50.00%) nearly"
+    assert quality_lines(Dataset("x", data), near=False)[2:] == [word_for_word]
+    assert len(quality_lines(Dataset("x", {"a": data["train"], "b": data["test"]}))) == 2
