@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any, Final
 
 import click
@@ -11,9 +10,8 @@ from medsenteval import registry
 from medsenteval.cli.shared import echo
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.encoders.contextual import infersent_training
-from medsenteval.encoders.contextual.infersent import BOUNDARIES, VERSIONS, Reading
+from medsenteval.encoders.contextual.infersent import VERSIONS, Reading
 from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass
-from medsenteval.encoders.static.tokens import CASES, TOKENIZERS
 
 #: A folder that holds one of these is itself MedNLI's.
 _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
@@ -28,29 +26,13 @@ _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
 @click.option("--hidden", default=2048, show_default=True, metavar="N", help="LSTM units per direction, half of a vector.")
 @click.option("--version", default="1", show_default=True, type=click.Choice(list(VERSIONS)),
               help="Boundary words of a sentence: 1 for <s> </s>, 2 for <p> </p>")  # fmt: skip
-@click.option("--boundaries", default="required", show_default=True, type=click.Choice(BOUNDARIES),
-              help="if-known does without boundary words that the vectors lack.")  # fmt: skip
-@click.option("--tokenizer", default="words", show_default=True, type=click.Choice(list(TOKENIZERS)))
-@click.option("--case", default="exact", show_default=True, type=click.Choice(CASES))
 @click.option("--seed", default=1234, show_default=True, metavar="N")
 @click.option("--batch-size", default=64, show_default=True, metavar="N")
-@click.option("--learning-rate", default=0.1, show_default=True, metavar="X")
 @click.option("--device", default="auto", show_default=True, metavar="NAME", help="auto, cpu or cuda")
 @click.option("--quiet", is_flag=True, help="Print the result only.")
-def train_infersent(
-    data: str | None,
-    vectors: str,
-    output: str,
-    version: str,
-    boundaries: str,
-    tokenizer: str,
-    case: str,
-    quiet: bool,
-    **options: Any,
-) -> None:
+def train_infersent(data: str | None, vectors: str, output: str, version: str, quiet: bool, **options: Any) -> None:
     """Train InferSent on MedNLI, or on other inference data in its format, for use as infersent:ENCODER.pkl+VECTORS."""
-    reading = Reading(version=version, tokenizer=tokenizer, case=case, boundaries=boundaries)
-    settings = InferSentTraining(reading=reading, **options)
+    settings = InferSentTraining(reading=Reading(version=version), **options)
     task, root = registry.task("MedNLI"), data_root(data)
     dataset = task.read(root if any((root / name).is_file() for name in _FILES) else locate(task, root), {})
     if dataset.rejected:
@@ -66,6 +48,5 @@ def train_infersent(
         progress=not quiet, announce=None if quiet else announce,
     )  # fmt: skip
     echo(f"dev accuracy {trained.dev_accuracy:.2f} %, {trained.dev_baseline:.2f} % for the largest class alone")
-    usual = asdict(Reading())
-    spec = "".join(f",{name}={value}" for name, value in asdict(reading).items() if value != usual[name])
+    spec = f",version={version}" if version != Reading().version else ""
     echo(f"{trained.path} written; use it as infersent:{trained.path}+{vectors}{spec}")
