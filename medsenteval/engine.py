@@ -27,7 +27,7 @@ from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, SettingsError
 from medsenteval.probes import describe_probe
 from medsenteval.settings import SentEvalParams, Settings
-from medsenteval.support.memory import peak_memory_mb
+from medsenteval.support.cores import peak_memory_mb
 from medsenteval.support.progress import Progress
 from medsenteval.tasks.probe_rows import stacked_parts
 

@@ -11,6 +11,7 @@ from medsenteval.cli.shared import echo
 from medsenteval.comparison.audit import audit_results
 from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import compression_frontier
+from medsenteval.contracts import Result
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import SettingsError
 from medsenteval.report.answer_tables import render_audit, render_frontier, render_gaps, render_paired_gaps
@@ -44,27 +45,18 @@ def audit(
 
 
 @click.command()
-@shared.results_named
+@shared.with_results
 @shared.ONLY_TASKS
 @shared.DATA
 @click.option("--dimensions", metavar="N,...", callback=shared.whole_numbers,
               help="Leading coordinates to keep; default halves down to 16.")  # fmt: skip
 @shared.FIGURE
 @shared.FORMAT
-def frontier(
-    what: tuple[str, ...],
-    folder: Path,
-    tasks: str | None,
-    data: str | None,
-    dimensions: tuple[int, ...],
-    figure: Path | None,
-    style: str,
-) -> None:
+def frontier(results: list[Result], data: str | None, dimensions: tuple[int, ...], figure: Path | None, style: str) -> None:
     """Show bytes per vector against score: fewer dimensions in float32, int8 and one bit, from cached vectors alone.
 
     Losses are those against all dimensions in float32, with paired 95 % intervals.
     """
-    results = shared.stored_results(what, folder, tasks)
     found, left_out = compression_frontier(results, data_root(data), dimensions=dimensions)
     echo("\n\n".join(render_frontier(each, style) for each in found))
     if style == "text":
@@ -76,17 +68,16 @@ def frontier(
 
 
 @click.command()
-@shared.results_named
+@shared.with_results
 @click.option("--pair", "pairs", multiple=True, metavar="GENERAL,INDOMAIN",
               help="Two encoders: how much of the first one's gap the second closes.")  # fmt: skip
 @shared.FIGURE
 @shared.FORMAT
-def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Path | None, style: str) -> None:
+def gap(results: list[Result], pairs: tuple[str, ...], figure: Path | None, style: str) -> None:
     """Set each biomedical task beside its general counterparts, normalised by each task's best constant answer.
 
     Run both halves first: medsenteval run -t sentence,general -e ENCODER
     """
-    results = shared.stored_results(what, folder)
     gaps = domain_gaps(results)
     echo(render_gaps(gaps, style))
     for pair in pairs:
@@ -99,15 +90,14 @@ def gap(what: tuple[str, ...], folder: Path, pairs: tuple[str, ...], figure: Pat
 
 
 @click.command()
-@shared.results_named
+@shared.with_results
 @shared.FIGURE
 @shared.FORMAT
-def curve(what: tuple[str, ...], folder: Path, figure: Path | None, style: str) -> None:
+def curve(results: list[Result], figure: Path | None, style: str) -> None:
     """Show scores by the part of the training rows that was used.
 
     Make the points first: medsenteval run -t TASK -e ENCODER --train-fraction 0.01,0.1,0.5 (or --shots 1,4,16)
     """
-    results = shared.stored_results(what, folder)
     points = curve_points(results)
     echo(render_curves(points, style))
     shared.say_synthetic(results, err=style == "csv")

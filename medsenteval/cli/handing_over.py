@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared import ONLY_TASKS, PATH, TO_FILE, echo, results_named, stored_results, write_or_echo
+from medsenteval.cli.shared import ONLY_TASKS, PATH, TO_FILE, echo, results_named, with_results, write_or_echo
 from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
+from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.interop.model_card import model_card_block
 from medsenteval.interop.mteb_results import export_results
@@ -22,23 +23,23 @@ def export() -> None:
 
 
 @export.command()
-@results_named
+@with_results
 @click.option("-o", "--output", required=True, type=PATH, metavar="FOLDER", help="Where to write MODEL/REVISION/TASK.json.")
-def mteb(what: tuple[str, ...], folder: Path, output: Path) -> None:
+def mteb(results: list[Result], output: Path) -> None:
     """Write results in the form and layout that mteb reads; `compare --with FOLDER` reads them back."""
-    written = export_results(stored_results(what, folder), output)
+    written = export_results(results, output)
     echo(f"{len(written)} result(s) written below {output}")
 
 
 @export.command("model-card")
-@results_named
+@with_results
 @TO_FILE
-def model_card(what: tuple[str, ...], folder: Path, output: Path | None) -> None:
+def model_card(results: list[Result], output: Path | None) -> None:
     """Write one encoder's results as the YAML block that opens a model's README.md on the hub.
 
     Every metric has its interval and the signature that repeats it.
     """
-    write_or_echo(model_card_block(stored_results(what, folder)), output)
+    write_or_echo(model_card_block(results), output)
 
 
 @click.group()

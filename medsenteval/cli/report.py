@@ -69,23 +69,14 @@ def report(
 @click.option("--width", metavar="column|page|INCHES",
               help="Width for a paper: column (3.3 inches), page (6.9) or a number; letters of 7 points or more.")  # fmt: skip
 @shared.LEVEL
-def figures(
-    what: tuple[str, ...],
-    output: Path,
-    formats: str,
-    folder: Path,
-    tasks: str | None,
-    subsets_by: Path | None,
-    width: str | None,
-    level: float,
-) -> None:
+def figures(what: tuple[str, ...], output: Path, formats: str, width: str | None, level: float, **chosen: Any) -> None:
     """Write the heat map, the intervals of each task, the critical-difference diagram and the others as files."""
     kinds = tuple(dict.fromkeys(shared.names_in(formats.casefold())))
     inches = None if width is None else _inches(width)
     # Refused before anything is computed.
     check_formats(kinds)
     loading.ready_folder(output)
-    written = write_figures(loading.page_of(what, folder, tasks, subsets_by, PageOptions(level=level)), output, kinds, inches)
+    written = write_figures(loading.page_of(what, **chosen, options=PageOptions(level=level)), output, kinds, inches)
     echo(f"{len(written)} file(s) in {output}")
 
 

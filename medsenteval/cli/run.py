@@ -99,14 +99,9 @@ def run(
         raise click.UsageError(f"--only-missing excludes {'--force' if force else '--retry-failed'}")
     described = SuiteDescription() if suite is None else read_suite(suite)
     # What is given on the command line replaces what the file says, and is the user's own word.
-    described = replace(
-        described,
-        encoders=encoders or described.encoders,
-        executor=executor or described.executor,
-        data=Path(data) if data else described.data,
-        output=output or described.output,
-        seeds=seeds or described.seeds,
-    )
+    given: dict[str, Any] = {"encoders": encoders, "executor": executor, "output": output, "seeds": seeds}
+    given["data"] = Path(data) if data else None
+    described = replace(described, **{name: value for name, value in given.items() if value})
     named = what_needs_trust(described) if suite is not None and not allow_code else []
     if from_file := [name for name in named if name not in (*encoders, executor)]:
         raise SettingsError(
@@ -140,12 +135,8 @@ def run(
         )
         if plan_only:
             _show_plan(to_run, folder, together)
-            continue
-        outcome = to_run.run()
-        together.results += outcome.results
-        together.skipped |= outcome.skipped
-        together.failed |= outcome.failed
-        together.reused += outcome.reused
+        else:
+            to_run.run(together)
     if common_pairs:
         from medsenteval.comparison.common_pairs import on_common_pairs
 

@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -87,11 +88,16 @@ def results_named(command: F) -> F:
     return what(folder(command))
 
 
-def stored_results(what: Sequence[str], folder: Path, tasks: str | None = None) -> list[Result]:
-    """Load what ``results_named`` takes, settled."""
-    from medsenteval.running.result_store import load_results, of_tasks
+def with_results(command: Callable[..., None]) -> Callable[..., None]:
+    """Hand a command the results themselves that ``results_named`` and ``ONLY_TASKS`` choose, settled."""
 
-    return settled(of_tasks(load_results(what, folder), tasks))
+    @wraps(command)
+    def loaded(what: Sequence[str], folder: Path, tasks: str | None = None, **options: Any) -> None:
+        from medsenteval.running.result_store import load_results, of_tasks
+
+        command(settled(of_tasks(load_results(what, folder), tasks)), **options)
+
+    return results_named(loaded)
 
 
 def settled(results: Sequence[Result]) -> list[Result]:

@@ -9,7 +9,6 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.shared import PATH, announcer, echo, names_in, one_source
-from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.report import term_tables
@@ -68,7 +67,7 @@ def build(
     positives, notice = _positives(kind, place, legacy, **reading)
     announce(f"{positives.source}: {len(positives.rejected):,} concept(s) or term(s) left out")
     statistics = build_sets(positives, output, notice=notice, legacy=legacy, announce=announce, progress=not quiet)
-    echo(_statistics_table(statistics, published=snomed is not None))
+    echo(_statistics_table(statistics))
     echo(f"\nWritten to {output}. {notice}")
 
 
@@ -93,20 +92,15 @@ def _positives(
     )
 
 
-def _statistics_table(statistics: dict[str, Any], *, published: bool) -> str:
-    sizes = [number for number in select_numbers(table="medisim-2") if number.metric == "n_pairs"]
-    printed = {(number.task, number.setting): f"{number.value:,.0f}" for number in sizes}
+def _statistics_table(statistics: dict[str, Any]) -> str:
     rows = []
     for row in statistics["sets"]:
         size = row["positive"]["n"] + max((row[strategy]["n"] for strategy in STRATEGIES if strategy in row), default=0)
         means = [f"{row[column]['mean']:.2f}" if column in row else "-" for column in ("positive", "random", "levenshtein")]
-        cells = [row["kind"], row["difficulty"], f"{size:,}", *means]
-        rows.append([*cells, printed.get((row["kind"], row["difficulty"]), "-")] if published else cells)
-    header = ["Set", "", "Pairs", "Positive", "Random", "Levenshtein", *(["Published pairs"] if published else [])]
-    table = text_table(header, rows, [False, False, *[True] * (len(header) - 2)])
+        rows.append([row["kind"], row["difficulty"], f"{size:,}", *means])
+    header = ["Set", "", "Pairs", "Positive", "Random", "Levenshtein"]
+    table = text_table(header, rows, [False, False, *[True] * 4])
     lines = [table, "Mean Levenshtein distance, ignoring case, of similar pairs and of dissimilar pairs of each strategy."]
-    if published:
-        lines.append("Published: release 20190131; any other release gives other numbers.")
     lines.append(f"{statistics['terms']:,} terms, {statistics['multiword_terms']:.0%} of several words.")
     lines += [f"{name}: {count:,} term(s) found no partner" for name, count in statistics["unpaired"].items()]
     return "\n".join(lines)
@@ -222,7 +216,7 @@ def link(
 @_ENCODERS
 @click.option("--snomed", type=PATH, metavar="DIR", help="Categories are descendants of concepts of this SNOMED CT release.")
 @click.option("--obo", type=PATH, metavar="FILE", help="Categories are branches of this ontology.")
-@click.option("-c", "--category", "categories", multiple=True, metavar="ID",
+@click.option("-c", "--category", "roots", multiple=True, metavar="ID",
               help="Root of a category, three times: near, close, distant. Default for SNOMED CT: diagnostic procedure, "
                    "therapeutic procedure, organism.")  # fmt: skip
 @click.option(
@@ -237,18 +231,15 @@ def link(
 @_NO_CACHE
 def separate(
     encoders: tuple[str, ...],
-    snomed: Path | None,
-    obo: Path | None,
-    categories: tuple[str, ...],
-    lists: tuple[Path, ...],
     sample: int | None,
     seed: int,
     measures: tuple[str, ...],
     all_measures: bool,
     no_cache: bool,
+    **source: Any,
 ) -> None:
     """Measure how far encoders keep a distant category apart from two close ones (relative overlap, lower is better)."""
-    found = sampled(read_categories(snomed, obo, categories, lists), sample, seed)
+    found = sampled(read_categories(**source), sample, seed)
     for name, members in found.items():
         echo(f"{name}: {len(members):,} terms", err=True)
     rows = separate_encoders(

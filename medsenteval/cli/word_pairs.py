@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -13,10 +15,9 @@ from medsenteval.cli import shared
 from medsenteval.cli.shared import echo
 from medsenteval.comparison.word_subsets import pair_subsets, read_word_values, subset_scores
 from medsenteval.errors import DataError
-from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.line_chart import subset_curves
 from medsenteval.running.result_store import ResultStore
-from medsenteval.statistics import Correlation, agreement_with_others, pairwise_agreement
+from medsenteval.statistics import agreement_with_others, pairwise_agreement
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
@@ -38,15 +39,7 @@ _GROUPS = click.option(
 @_GROUPS
 @click.option("--metric", type=click.Choice(["spearman", "pearson", "kendall"]), default="spearman", show_default=True)
 @shared.FIGURE
-def subsets(
-    results: Path,
-    table: Path,
-    tasks: str | None,
-    limits: tuple[float, ...],
-    groups: int,
-    metric: Correlation,
-    figure: Path | None,
-) -> None:
+def subsets(results: Path, table: Path, tasks: str | None, figure: Path | None, **how: Any) -> None:
     """Score stored word similarity RESULTS on subsets of pairs: both words in the same interval of values."""
     values = read_word_values(table)
     wanted = None if tasks is None else {task.name for task in registry.select_tasks(tasks)}
@@ -56,7 +49,7 @@ def subsets(
         on = f" on {tasks}" if tasks else ""
         raise DataError(f"{results}: no results of word similarity{on}; `medsenteval run -t word` makes some")
     by_task = grouped((result.task, result) for result in used)
-    found = [subset_scores(each, values, limits=limits, groups=groups, metric=metric) for each in by_task.values()]
+    found = [subset_scores(each, values, **how) for each in by_task.values()]
     for each in found:
         rows = []
         for score in each.scores:
@@ -67,9 +60,7 @@ def subsets(
         echo(f"{each.task}\n{text_table(header, rows, [False, False, True, True, True])}\n{each.left_out}\n")
     shared.say_cautions(used)
     shared.say_synthetic(used)
-    if figure is not None:
-        write_drawing(subset_curves(found, table.stem.replace("_", " ")), figure)
-        echo(f"Figure: {figure}")
+    shared.draw(figure, partial(subset_curves, values_are=table.stem.replace("_", " ")), found)
 
 
 @click.command()

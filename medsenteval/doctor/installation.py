@@ -23,14 +23,14 @@ from medsenteval.support.cores import available_cores
 
 #: Extra -> the package that tells whether it is there, and what it is for.
 _EXTRAS: Final = {
-    "torch": ("torch", "faster probes and pooling; the probes senteval and mlp"),
+    "torch": ("torch", "the probes senteval and mlp"),
     "transformers": ("transformers", "BERT, BioBERT, SciBERT, GPT and sentence-transformers"),
     "elmo": ("h5py", "ELMo"),
     "use": ("tensorflow", "the Universal Sentence Encoder"),
     "endpoint": ("httpx", "OpenAI-compatible embeddings servers"),
     "dask": ("distributed", "clusters"),
     "mteb": ("mteb", "mteb's models and tasks"),
-    "report": ("matplotlib", "figures and the report page"),
+    "report": ("matplotlib", "figures as PNG or PDF"),
 }
 _FEW_FREE_BYTES: Final = 2e9
 

@@ -162,12 +162,12 @@ class Suite:
         return PlannedJob(*names, "to run", n_texts, missing, *estimate, items)
 
     @noticing_interrupts()
-    def run(self) -> SuiteOutcome:
-        """Run what is left to do; each result is stored as soon as it exists.
+    def run(self, outcome: SuiteOutcome | None = None) -> SuiteOutcome:
+        """Run what is left to do and add it to ``outcome``; each result is stored as soon as it exists.
 
         An interrupt ends it with a KeyboardInterrupt that says what is kept.
         """
-        outcome = SuiteOutcome()
+        outcome = outcome if outcome is not None else SuiteOutcome()
         for own in (task for task in self.tasks if task.own_data):
             self._say(logging.INFO, f"{own.name}: {own.own_data}; {own.family}, {own.protocol_under(self.settings)}")
         jobs = self.plan(outcome)

@@ -1,4 +1,4 @@
-"""How many cores this process may use, and arithmetic that does not depend on how many there are."""
+"""How many cores this process may use, arithmetic that does not depend on how many there are, and the memory it took."""
 
 from __future__ import annotations
 
@@ -82,3 +82,13 @@ def in_parts(n_rows: int, compute: Callable[[slice], T]) -> list[T]:
     spans = [slice(first, last) for first, last in pairwise(bounds) if last > first]
     with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
         return list(pool.map(compute, spans))
+
+
+def peak_memory_mb() -> float:
+    """Return the largest memory this process has held so far, 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such module
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

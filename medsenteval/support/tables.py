@@ -177,11 +177,9 @@ def _delimited(path: Path, delimiter: str = "") -> Table:
     """Open a CSV file, whose first line tells its delimiter, or a TSV file."""
     text, *notes = _text(path)
     first = next(_lines(text), "")
-    if not first.strip():
-        raise DataError(f"{path}:1: no header row; the first row must name the columns")
     records = _tab_records if delimiter else _comma_records
     delimiter = delimiter or max(_DELIMITERS, key=lambda each: len(_fields(first, each)))
-    columns = _header(path, 1, next(records(path, text, delimiter))[1])
+    columns = _header(path, 1, next(records(path, text, delimiter), (1, []))[1])
     if delimiter not in ",\t":
         notes.append(f"{path.name} has its columns separated by {_DELIMITERS[delimiter]}")
     odd = f"cell(s) where the header names {len(columns)}; is a delimiter in a text that is not quoted?"

@@ -407,7 +407,7 @@ def test_options_of_a_run_reach_it(options: list[str], told: dict[str, object], 
     assert {name: given[name] for name in told} == told
 
 
-def test_sets_of_terms_stand_beside_the_published_numbers_of_pairs() -> None:
+def test_the_table_of_term_sets() -> None:
     sizes = {"positive": {"n": 3, "mean": 1.0}, "random": {"n": 3, "mean": 2.5}}
     rows = [
         {"kind": "FSN_SYN", "difficulty": "easy", **sizes},
@@ -415,15 +415,13 @@ def test_sets_of_terms_stand_beside_the_published_numbers_of_pairs() -> None:
         {"kind": "odd", "difficulty": "hard", "positive": {"n": 2, "mean": 1.0}},
     ]
     statistics = {"sets": rows, "terms": 1234, "multiword_terms": 0.5, "unpaired": {"x": 2000}}
-    assert _statistics_table(statistics, published=True).splitlines() == [
-        "Set            Pairs  Positive  Random  Levenshtein  Published pairs",
-        "-------  ----  -----  --------  ------  -----------  ---------------",
-        "FSN_SYN  easy      6      1.00    2.50            -           78,466",
-        "SYN_SYN  all   1,103      1.00    2.50         4.13          726,158",
-        "odd      hard      2      1.00       -            -                -",
+    assert _statistics_table(statistics).splitlines() == [
+        "Set            Pairs  Positive  Random  Levenshtein",
+        "-------  ----  -----  --------  ------  -----------",
+        "FSN_SYN  easy      6      1.00    2.50            -",
+        "SYN_SYN  all   1,103      1.00    2.50         4.13",
+        "odd      hard      2      1.00       -            -",
         "Mean Levenshtein distance, ignoring case, of similar pairs and of dissimilar pairs of each strategy.",
-        "Published: release 20190131; any other release gives other numbers.",
         "1,234 terms, 50% of several words.",
         "x: 2,000 term(s) found no partner",
     ]
-    assert "Published" not in _statistics_table(statistics, published=False)

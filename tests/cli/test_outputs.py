@@ -227,7 +227,6 @@ OUTPUTS: Final[dict[str, tuple[Callable[[], None], str, str]]] = {
     "correlate-spearman": (words, "correlate results -x Bio-SimLex -y MayoSRS --kind spearman --level 0.5", ""),
     "subsets-limits": (words, "subsets results --by values.tsv --limits 100,400 -t MayoSRS --metric kendall", ""),
     "ratings-all": (ratings, "ratings ratings.tsv --raters ada,bea,cy --scale 0,6,0,1 --limits 100 --by values.tsv", ""),
-    "published-csv": (nothing, "published --csv -t RQE --encoder BioBERT", ""),
     "pack": (uneven, "results pack results -o all.results.zip", ""),
     "verify": (packed, "results verify all.results.zip", ""),
     "add": (packed, "results add all.results.zip there", ""),

@@ -15,7 +15,7 @@ import pytest
 
 from medsenteval.support import atomic_files
 from medsenteval.support.atomic_files import remove_abandoned, scratch_folder, scratch_name, write_atomically
-from medsenteval.support.memory import peak_memory_mb
+from medsenteval.support.cores import peak_memory_mb
 
 
 def test_a_file_is_replaced_whole_and_has_the_usual_permissions(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import ExecutorError, MedSentEvalError, caused_by
-from medsenteval.support.cores import limit_cores
-from medsenteval.support.memory import peak_memory_mb
+from medsenteval.support.cores import limit_cores, peak_memory_mb
 
 #: Errors that say nothing of an encoder: a library that cannot be imported, a disk or a connection, memory that ran out.
 ENVIRONMENT: Final = (ImportError, OSError, MemoryError)
