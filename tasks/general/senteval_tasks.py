@@ -5,6 +5,7 @@ SICK-R and STSBenchmark are scored by a regression on the features of a pair, th
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import numpy as np
@@ -33,6 +34,17 @@ _BINARY_FILES: Final = {
     "CR": ("custrev.pos", "custrev.neg"),
     "SUBJ": ("subj.objective", "subj.subjective"),
     "MPQA": ("mpqa.pos", "mpqa.neg"),
+}
+_SST_FILES: Final = {name: f"sentiment-{name}" for name in _SPLITS}
+#: The files of label and text a line, and the form of the lines.
+_LINES: Final = {
+    "SST2": (_SST_FILES, re.compile(r"(?P<text>[^\t]*)\t(?P<label>.*)"), "sentence TAB label"),
+    "SST5": (_SST_FILES, re.compile(r"\s*(?P<label>\S+) (?P<text>.*\S)\s*"), "label sentence"),
+    "TREC": (
+        {"train": "train_5500.label", "test": "TREC_10.label"},
+        re.compile(r"\s*(?P<label>[^:]*):\S* (?P<text>.*\S)\s*"),
+        "COARSE:fine question",
+    ),
 }
 #: SentEval's softmax over five grades (needs torch; drawn from the seed), or ridge regression (deterministic).
 REGRESSIONS: Final = {"regression": ("senteval", "ridge")}
@@ -68,35 +80,16 @@ def _read_binary(builder: DatasetBuilder) -> None:
             split.add(file, number, line, label=label)
 
 
-def _read_sst2(builder: DatasetBuilder) -> None:
-    for name in _SPLITS:
-        file, split = builder.require(f"sentiment-{name}"), builder.split(name)
-        for number, (text, label) in tab_rows(builder, file, split, ("sentence", "label")):
-            split.add(file, number, text, label=label)
-
-
-def _read_sst5(builder: DatasetBuilder) -> None:
-    for name in _SPLITS:
-        file, split = builder.require(f"sentiment-{name}"), builder.split(name)
-        for number, line in builder.filled_lines(file):
-            label, blank, text = line.strip().partition(" ")
-            if blank:
-                split.add(file, number, text, label=label)
-            else:
-                split.reject(file, number, "no blank between label and sentence")
-
-
-def _read_trec(builder: DatasetBuilder) -> None:
-    """Read lines ``COARSE:fine question``; the training file is Latin-1."""
-    for name, file_name in (("train", "train_5500.label"), ("test", "TREC_10.label")):
+def _read_lines(builder: DatasetBuilder) -> None:
+    """Read a label and a text a line; TREC's training file is Latin-1, and its labels are the coarse ones."""
+    files, pattern, form = _LINES[builder.name]
+    for name, file_name in files.items():
         file, split = builder.require(file_name), builder.split(name)
         for number, line in builder.filled_lines(file):
-            label, colon, rest = line.strip().partition(":")
-            _, blank, question = rest.partition(" ")
-            if colon and blank:
-                split.add(file, number, question, label=label)
+            if found := pattern.fullmatch(line):
+                split.add(file, number, found["text"], label=found["label"])
             else:
-                split.reject(file, number, "not of the form COARSE:fine question")
+                split.reject(file, number, f"not of the form {form}")
 
 
 def _read_mrpc(builder: DatasetBuilder) -> None:
@@ -190,9 +183,7 @@ TASKS: Final = {
     task.name: task
     for task in (
         *(file_task("general", name, _read_binary) for name in _BINARY_FILES),
-        file_task("general", "SST2", _read_sst2),
-        file_task("general", "SST5", _read_sst5),
-        file_task("general", "TREC", _read_trec),
+        *(file_task("general", name, _read_lines) for name in _LINES),
         file_task("general", "MRPC", _read_mrpc),
         file_task("general", "SNLI", _read_snli),
         file_task("general", "SICKEntailment", _read_sick),
