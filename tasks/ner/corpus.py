@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Dataset, RejectedRow, Split
 from medsenteval.errors import DataError
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of
-from medsenteval.tasks.reading.column_roles import TAGGING, Columns, infer_columns
+from medsenteval.tasks.reading.column_roles import Columns, infer_columns
 from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_of
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
@@ -153,7 +153,7 @@ def _read_splits(builder: DatasetBuilder) -> dict[str, tuple[Path, Blocks]]:
 def _tagged_columns(table: Table) -> tuple[Table, Columns]:
     """Find the columns of tokens and of tags, and leave the others alone."""
     columns = infer_columns(table.name, table.columns, {"split": "", "label": "", "sentence": ""})
-    if columns.kind != TAGGING:
+    if columns.kind != "tagging":
         raise DataError(f"{table.name} has no columns of tokens and of their tags")
     return table, columns
 

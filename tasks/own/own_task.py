@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,16 +24,7 @@ from medsenteval.tasks.ner.corpus import TaggedDataset
 from medsenteval.tasks.ner.tagging_evaluation import evaluate_tagging
 from medsenteval.tasks.own.rows import read_rows, read_sentences
 from medsenteval.tasks.own.table_sources import file_parts, hub_parts, table_in_memory
-from medsenteval.tasks.reading.column_roles import (
-    CLASSIFICATION,
-    COLUMN_ROLES,
-    PAIRS,
-    SIMILARITY,
-    TAGGING,
-    WORDS,
-    Columns,
-    infer_columns,
-)
+from medsenteval.tasks.reading.column_roles import COLUMN_ROLES, Columns, Kind, infer_columns
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity
 from medsenteval.tasks.word.word_pairs import MULTIWORD, OOV, as_word_pairs, evaluate_word_pairs
@@ -42,18 +34,11 @@ _NEAR_ROWS: Final = 20_000
 #: Options beside columns, and those of single kinds of task with their values, the default first.
 _OTHERS: Final = ("protocol", "metric", "positive", "name", "sheet", "revision")
 _OF_KIND: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
-    WORDS: {"oov": OOV, "multiword": tuple(value for value in MULTIWORD if value != "skip")},
-    TAGGING: {name: values for name, values in TAGGER_OPTIONS.items() if name != "scheme"},
+    "word similarity": {"oov": OOV, "multiword": tuple(value for value in MULTIWORD if value != "skip")},
+    "tagging": {name: values for name, values in TAGGER_OPTIONS.items() if name != "scheme"},
 }
 #: Pairs of labels of which the second one says yes.
 _NO_YES: Final = (["0", "1"], ["false", "true"], ["no", "yes"], ["negative", "positive"], ["n", "y"])
-_METRICS: Final = {
-    CLASSIFICATION: ("acc", "f1"),
-    PAIRS: ("acc", "f1"),
-    SIMILARITY: ("pearson", "spearman"),
-    WORDS: ("spearman", "pearson", "kendall"),
-    TAGGING: ("f1", "precision", "recall"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +81,7 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
     builder.options = {role: column.replace("%", "%25").replace("|", "%7C") for role, column in columns.of.items()} | signed
     builder.files = [Path(table) for table in dict.fromkeys(table.name for _, table in parts)]
     builder.notes = list(dict.fromkeys(note for _, table in parts for note in table.notes))
-    if columns.kind == TAGGING:
+    if columns.kind == "tagging":
         found = read_sentences(builder, parts, columns)
         dataset: Dataset = TaggedDataset(**builder.facts(), splits=found)
     else:
@@ -105,9 +90,9 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
     described = _describe(columns, dataset)
     protocol, splits = _protocol(name, columns.kind, dataset.splits, options.get("protocol", ""))
     dataset = replace(dataset, splits=splits)
-    if columns.kind == WORDS:
+    if columns.kind == "word similarity":
         dataset = as_word_pairs(dataset)
-    probed = columns.kind in (CLASSIFICATION, PAIRS)
+    probed = columns.kind in ("classification", "pair classification")
     positive = _positive(name, builder.labels, options) if probed else None
     return Task(
         name=name,
@@ -117,7 +102,7 @@ def make_task(kind: str, source: Any, options: Mapping[str, str]) -> Task:
         metrics=_metrics(name, columns.kind, options.get("metric", "")),
         folders=(),
         read=_Checked(dataset, protocol == "nested"),
-        evaluate=_EVALUATIONS[columns.kind],
+        evaluate=_KINDS[columns.kind][0],
         citation="",
         licence="your own data",
         access="private",
@@ -141,16 +126,14 @@ def _common_columns(name: str, parts: Sequence[tuple[str, Table]]) -> list[str]:
 
 def _own_name(name: str) -> str:
     """Return the name that a user gives; one under which another task is known would lend it that task's terms."""
-    try:
-        known = registry.canonical_task_name(name)
-    except UnknownNameError:
-        if re.fullmatch(r"[\w.:/-]+", name):
-            return name
-        raise SettingsError(f"name={name}: a name has letters, digits and . : / - _ only") from None
-    raise SettingsError(f"name={name}: this is the task {known}; choose another name")
+    if not re.fullmatch(r"[\w.:/-]+", name):
+        raise SettingsError(f"name={name}: a name has letters, digits and . : / - _ only")
+    with suppress(UnknownNameError):
+        raise SettingsError(f"name={name}: this is the task {registry.canonical_task_name(name)}; choose another name")
+    return name
 
 
-def _options_of_kind(name: str, kind: str, options: Mapping[str, str]) -> dict[str, str]:
+def _options_of_kind(name: str, kind: Kind, options: Mapping[str, str]) -> dict[str, str]:
     known = _OF_KIND.get(kind, {})
     for option in (each for own in _OF_KIND.values() for each in own if each in options):
         if option not in known:
@@ -160,14 +143,14 @@ def _options_of_kind(name: str, kind: str, options: Mapping[str, str]) -> dict[s
     return {option: options.get(option, values[0]) for option, values in known.items()}
 
 
-def _protocol(name: str, kind: str, splits: Mapping[str, Split], asked: str) -> tuple[str, dict[str, Split]]:
+def _protocol(name: str, kind: Kind, splits: Mapping[str, Split], asked: str) -> tuple[str, dict[str, Split]]:
     """Return the protocol, as the splits allow or the user asks, and the splits that it needs."""
     there = ", ".join(splits)
-    if kind in (SIMILARITY, WORDS, TAGGING):
-        own = "window-tagger" if kind == TAGGING else "cosine"
+    if kind in ("similarity", "word similarity", "tagging"):
+        own = "window-tagger" if kind == "tagging" else "cosine"
         if asked and asked != own:
             raise SettingsError(f"{name}: protocol is {asked!r}; {kind} has only {own}")
-        if kind != TAGGING:  # nothing is trained, so that nothing need be held out
+        if kind != "tagging":  # nothing is trained, so that nothing need be held out
             return own, {"all": concatenate_splits(list(splits.values()))}
         if not {"train", "test"} <= splits.keys():
             raise DataError(f"{name}: a tagger needs sentences to train on and others to test; there is {there} only: give a "
@@ -203,12 +186,11 @@ def _positive(name: str, labels: Sequence[str], options: Mapping[str, str]) -> s
     return positive or None
 
 
-def _metrics(name: str, kind: str, asked: str) -> tuple[str, ...]:
-    if not asked:
-        return _METRICS[kind][: 2 if kind == SIMILARITY else 1]
-    if asked not in _METRICS[kind]:
-        raise SettingsError(f"{name}: metric is {asked!r}; {kind} has {', '.join(_METRICS[kind])}")
-    return (asked,)
+def _metrics(name: str, kind: Kind, asked: str) -> tuple[str, ...]:
+    known = _KINDS[kind][1]
+    if asked and asked not in known:
+        raise SettingsError(f"{name}: metric is {asked!r}; {kind} has {', '.join(known)}")
+    return (asked,) if asked else known[: 2 if kind == "similarity" else 1]
 
 
 def _describe(columns: Columns, dataset: Dataset) -> str:
@@ -223,7 +205,7 @@ def _describe(columns: Columns, dataset: Dataset) -> str:
             said[-1] += f" ({len(shown)} labels: {', '.join(shown[:8])}{', …' if len(shown) > 8 else ''})"
         elif role == "group":
             said[-1] += f" ({len({each for split in splits.values() for each in split.groups or ()}):,} groups)"
-    what = "sentences" if columns.kind == TAGGING else "rows"
+    what = "sentences" if columns.kind == "tagging" else "rows"
     parts = f" ({', '.join(f'{split} {len(rows):,}' for split, rows in splits.items())})" if len(splits) > 1 else ""
     return f"{', '.join(said)}, {len(dataset):,} {what}{parts}, {len(dataset.rejected):,} rejected"
 
@@ -262,10 +244,11 @@ def _evaluate_words(task: Task, dataset: Dataset, embeddings: Embeddings, settin
     return replace(scores, items=items, details={**scores.details, "unknown_words": []})
 
 
-_EVALUATIONS: Final[Mapping[str, Callable[[Task, Dataset, Embeddings, Settings], Scores]]] = {
-    CLASSIFICATION: _evaluate_labels,
-    PAIRS: _evaluate_labels,
-    SIMILARITY: evaluate_similarity,
-    WORDS: _evaluate_words,
-    TAGGING: evaluate_tagging,
+#: How a kind of task is evaluated, and the metrics that can be asked of it, the usual one first.
+_KINDS: Final[Mapping[Kind, tuple[Callable[[Task, Dataset, Embeddings, Settings], Scores], tuple[str, ...]]]] = {
+    "classification": (_evaluate_labels, ("acc", "f1")),
+    "pair classification": (_evaluate_labels, ("acc", "f1")),
+    "similarity": (evaluate_similarity, ("pearson", "spearman")),
+    "word similarity": (_evaluate_words, ("spearman", "pearson", "kendall")),
+    "tagging": (evaluate_tagging, ("f1", "precision", "recall")),
 }

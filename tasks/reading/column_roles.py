@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from medsenteval.errors import DataError
 from medsenteval.registry import name_key
 from medsenteval.support.toml_files import packaged_toml
 
-CLASSIFICATION: Final = "classification"
-PAIRS: Final = "pair classification"
-SIMILARITY: Final = "similarity"
-WORDS: Final = "word similarity"
-TAGGING: Final = "tagging"
+#: What the columns of a table make.
+Kind = Literal["classification", "pair classification", "similarity", "word similarity", "tagging"]
 
 _NAMES: Final = packaged_toml("medsenteval.tasks", "reading/column_names.toml")
 #: What a column can be -> the names by which it is known, without case, blanks and punctuation.
@@ -27,7 +24,7 @@ _WORD_PAIRS: Final = _NAMES["pairs"]["words"]
 class Columns:
     """The kind of task that a table makes, and the column of each of its roles."""
 
-    kind: str
+    kind: Kind
     of: Mapping[str, str]
 
 
@@ -59,7 +56,7 @@ def infer_columns(name: str, columns: Sequence[str], given: Mapping[str, str]) -
                 raise DataError(f"{name}: {shown} could both be what is asked; say tag=COLUMN to tag words, or label=COLUMN")
             for role in ("token", "tag", "sentence", "split"):
                 infer(role)
-            return Columns(TAGGING, _in_order(chosen))
+            return Columns("tagging", _in_order(chosen))
         if missing := [role for role in ("token", "tag") if role not in chosen and {"token", "tag"} & chosen.keys()]:
             raise DataError(f"{name}: no column is known to be the {missing[0]}; {_ask(missing[0], columns)}")
     kind = _infer_texts(name, columns, keys, chosen)
@@ -72,26 +69,26 @@ def infer_columns(name: str, columns: Sequence[str], given: Mapping[str, str]) -
     if not wanted:
         raise DataError(f"{name}: no column is known to be the label or the score; {_ask('label', columns)}")
     infer(wanted)
-    if wanted == "score" and kind == CLASSIFICATION:
+    if wanted == "score" and kind == "classification":
         raise DataError(
             f"{name}: a score ({chosen['score']!r}) needs pairs of texts: nothing here predicts a number from one text. "
             f"Name the second text with text2=COLUMN, or write label={chosen['score']} if its numbers are classes"
         )
     if wanted == "score":
-        kind = WORDS if kind == WORDS else SIMILARITY
-    elif kind == WORDS:
-        kind = PAIRS
+        kind = "word similarity" if kind == "word similarity" else "similarity"
+    elif kind == "word similarity":
+        kind = "pair classification"
     for role in ("split", "id", *(["group"] if wanted == "label" else [])):
         infer(role)
     return Columns(kind, _in_order(chosen))
 
 
-def _infer_texts(name: str, columns: Sequence[str], keys: Mapping[str, str], chosen: dict[str, str]) -> str:
+def _infer_texts(name: str, columns: Sequence[str], keys: Mapping[str, str], chosen: dict[str, str]) -> Kind:
     """Fill in the one or two columns of texts, and return the kind of task that they make if they are to be labelled."""
     if "text2" in chosen and "text" not in chosen:
         raise DataError(f"{name}: text2 is {chosen['text2']!r}, but which column is the first text? Say text=COLUMN")
     if "text" in chosen:
-        return PAIRS if "text2" in chosen else CLASSIFICATION
+        return "pair classification" if "text2" in chosen else "classification"
     singles = [(keys[key],) for key in COLUMN_ROLES["text"] if key in keys]
     pairs = [(keys[one], keys[other]) for one, other in (*_TEXT_PAIRS, *_WORD_PAIRS) if one in keys and other in keys]
     if len(found := [*singles, *pairs]) != 1:
@@ -101,8 +98,8 @@ def _infer_texts(name: str, columns: Sequence[str], keys: Mapping[str, str], cho
         raise DataError(f"{name}: no column is known to be the text; {_ask('text', columns)}")
     chosen.update(zip(("text", "text2"), found[0], strict=False))
     if not pairs:
-        return CLASSIFICATION
-    return WORDS if tuple(map(name_key, pairs[0])) in _WORD_PAIRS else PAIRS
+        return "classification"
+    return "word similarity" if tuple(map(name_key, pairs[0])) in _WORD_PAIRS else "pair classification"
 
 
 def _named(name: str, columns: Sequence[str], role: str, column: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from medsenteval.errors import DataError, MedSentEvalError
 from medsenteval.registry import name_key
 from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of, read_table
-from medsenteval.tasks.reading.column_roles import CLASSIFICATION, PAIRS, SIMILARITY, infer_columns
+from medsenteval.tasks.reading.column_roles import Kind, infer_columns
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
 
 SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -23,9 +23,9 @@ SPLITS: Final[Mapping[str, tuple[str, ...]]] = {
     "test": ("test", "testing", "tst"),
 }
 _MAKE: Final = {
-    CLASSIFICATION: "a text and its label",
-    PAIRS: "two texts and their label",
-    SIMILARITY: "two texts and their score",
+    "classification": "a text and its label",
+    "pair classification": "two texts and their label",
+    "similarity": "two texts and their score",
 }
 
 
@@ -38,7 +38,7 @@ class Copy:
     ``numbering`` returns the names of labels that are numbers, given how many rows have each, or None.
     """
 
-    kind: str
+    kind: Kind
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     means: tuple[tuple[str, ...], ...] = ()
     splits: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def _fit(table: Table, copy: Copy) -> _Fitting:
     """Find the columns; what a data set does not need, ids for one, is passed over."""
     keys = {name_key(column): column for column in table.columns}
     mean = next((tuple(keys[each] for each in names) for names in copy.means if keys.keys() >= set(names)), ())
-    given = dict.fromkeys(("id", "group", "label" if copy.kind == SIMILARITY else "score"), "")
+    given = dict.fromkeys(("id", "group", "label" if copy.kind == "similarity" else "score"), "")
     for role, names in copy.columns.items():
         if there := [keys[name_key(name)] for name in names if name_key(name) in keys]:
             given[role] = there[0]

@@ -7,7 +7,6 @@ from statistics import fmean
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import read_word_tables
-from medsenteval.tasks.reading.column_roles import SIMILARITY
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_sts_folder
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, SplitBuilder, finite_number
@@ -18,7 +17,7 @@ ANNOTATORS = ("A", "B", "C", "D", "E")
 #: Tables of the model hub (sentence1, sentence2, score), BLUE (the same in three files) and BigBIO (text_1, text_2, label or
 #: ratings); five ratings count before their mean, which may be rounded.
 COPY = Copy(
-    SIMILARITY,
+    "similarity",
     {"score": ("score", "label"), "id": ("sentence_id", "document_id")},
     means=(tuple(f"annotator{each.casefold()}" for each in ANNOTATORS), tuple(each.casefold() for each in ANNOTATORS)),
 )

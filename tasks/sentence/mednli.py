@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from medsenteval.tasks.reading.column_roles import PAIRS
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_parallel_nli
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
@@ -11,7 +10,7 @@ from medsenteval.tasks.reading.task_facts import file_task
 LABELS = ("entailment", "neutral", "contradiction")
 SPLITS = ("train", "dev", "test")
 #: PhysioNet's files under any name, and those with a premise, a hypothesis and a label, as the model hub and BLUE have them.
-COPY = Copy(PAIRS, {"label": ("gold_label", "label"), "id": ("pairID",)}, splits=SPLITS, grouped_by_text=True)
+COPY = Copy("pair classification", {"label": ("gold_label", "label"), "id": ("pairID",)}, splits=SPLITS, grouped_by_text=True)
 
 
 def read(builder: DatasetBuilder) -> None:

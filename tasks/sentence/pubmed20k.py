@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from medsenteval.tasks.reading.column_roles import CLASSIFICATION
 from medsenteval.tasks.reading.copies import Copy, read_copy
 from medsenteval.tasks.reading.layouts import read_abstracts
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
@@ -29,7 +28,7 @@ def _numbering(counts: Mapping[int, int]) -> Sequence[str] | None:
 
 #: The model hub's copies: labels as names or numbers, with or without the abstract's id.
 COPY = Copy(
-    CLASSIFICATION,
+    "classification",
     {"text": ("text", "sentence", "abstract_text"), "label": ("label", "labels", "target"), "group": ("abstract_id", "pmid")},
     splits=SPLITS,
     numbering=_numbering,

@@ -35,7 +35,7 @@ from medsenteval.tasks.ner.tagging_evaluation import (
     capitals_of,
     dictionary_tags,
 )
-from medsenteval.tasks.reading.column_roles import TAGGING, Columns
+from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.words.tagging.tag_schemes import tag_names
 from tests.conftest import CountingEncoder
 from tests.words.tagging.conll import conlleval_counts
@@ -164,7 +164,7 @@ def rows_of(columns: dict[str, list[Any]], classes: tuple[str, ...] = ()) -> tup
     """Read a table as sentences, and return them by split with what was rejected."""
     rejected: list[RejectedRow] = []
     table = replace(table_of_columns("t", columns), classes={"tag": classes})
-    roles = Columns(TAGGING, {name: name for name in columns})
+    roles = Columns("tagging", {name: name for name in columns})
     return dict(table_sentences("all", table, roles, rejected)), list(map(str, rejected))
 
 
