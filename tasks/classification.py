@@ -22,15 +22,7 @@ from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts, f1_interval
 from medsenteval.support.arrays import Floats, Labels, Rows
 from medsenteval.tasks.learning_curve import evaluate_part_of_training
-from medsenteval.tasks.probe_rows import (
-    Stacked,
-    accuracy_metric,
-    probe_splits,
-    stack_splits,
-    stacked_parts,
-    two_by_two,
-    unseen_labels,
-)
+from medsenteval.tasks.probe_rows import Stacked, accuracy_metric, probe_splits, stack_splits, two_by_two, unseen_labels
 
 #: So many nearest rows vote.
 NEIGHBOURS: Final = 10
@@ -41,7 +33,7 @@ def evaluate_classification(task: Task, dataset: Dataset, embeddings: Embeddings
     if settings.part_of_training:
         return evaluate_part_of_training(task, dataset, embeddings, settings)
     splits = probe_splits(task, dataset, settings)
-    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    stacked = stack_splits(task, splits, embeddings, settings)
     rows, labels = stacked.rows, stacked.targets
     groups = _group_numbers(task, splits, settings)
     data = (choose_backend(settings, task.training), stacked.features, labels, len(dataset.label_names))
@@ -67,7 +59,7 @@ def predict_split(
     """Train a probe on train and dev and return its answers to the rows of other splits, with how the fit went."""
     splits = {name: split for name, split in probe_splits(task, dataset, settings).items() if name in ("train", "dev")}
     splits |= {name: dataset.splits[name] for name in tested}
-    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    stacked = stack_splits(task, splits, embeddings, settings)
     rows = stacked.rows
     outcome = run_split(
         choose_backend(settings, task.training), stacked.features, stacked.targets, len(dataset.label_names),
@@ -150,18 +142,18 @@ def evaluate_neighbours(task: Task, dataset: Dataset, embeddings: Embeddings, se
     if task.protocol not in ("split", "kfold", "nested"):
         raise SettingsError(f"{task.name} is no classification task: it has no neighbours with labels")
     splits = probe_splits(task, dataset, settings)
-    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    stacked = stack_splits(task, splits, embeddings, settings)
     features, labels, rows = stacked.features, stacked.targets, stacked.rows
     if task.protocol == "nested":
         groups = _group_numbers(task, splits, settings)
         parts = stratified_folds(labels, settings.folds, NESTED_SEED, groups)
     else:
         parts = [(rows["train"], rows["test"])]
-    folds = []
-    for train, test in parts:
-        shares = neighbour_shares(features, labels, len(dataset.label_names), train, test)
-        folds.append(FoldOutcome(test, shares, float(NEIGHBOURS)))
-    outcome = Outcome(tuple(folds), float("nan"), FitReport(0, 0, None, None))
+    folds = tuple(
+        FoldOutcome(test, neighbour_shares(features, labels, len(dataset.label_names), train, test), float(NEIGHBOURS))
+        for train, test in parts
+    )
+    outcome = Outcome(folds, float("nan"), FitReport(0, 0, None, None))
     return classification_scores(task, dataset, outcome, stacked)
 
 

@@ -24,7 +24,7 @@ from medsenteval.probes.protocols import NESTED_SEED, FoldOutcome, run_kfold, ru
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import f1_from_counts, f1_share_interval, share_interval
 from medsenteval.support.arrays import Floats, Labels, Rows
-from medsenteval.tasks.probe_rows import Stacked, senteval_order, stack_splits, stacked_parts, two_by_two, unseen_labels
+from medsenteval.tasks.probe_rows import Stacked, senteval_order, stack_splits, two_by_two, unseen_labels
 
 #: The seed that mteb gives its tasks.
 MTEB_SEED: Final = 42
@@ -38,7 +38,7 @@ def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddin
         raise SettingsError("grouped folds and a part of the training rows exclude each other")
     mteb = settings.few_shot == "mteb"
     splits = {name: split if mteb else split.take(senteval_order(split)) for name, split in dataset.splits.items()}
-    stacked = stack_splits(splits, embeddings, stacked_parts(task, settings))
+    stacked = stack_splits(task, splits, embeddings, settings)
     features, labels, rows = stacked.features, stacked.targets, stacked.rows
     n_classes = len(dataset.label_names)
     if mteb:

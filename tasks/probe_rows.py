@@ -59,8 +59,8 @@ class Stacked:
     rows: dict[str, Rows]
 
 
-def stack_splits(splits: dict[str, Split], embeddings: Embeddings, combination: str) -> Stacked:
-    """Lay the splits one after the other."""
+def stack_splits(task: Task, splits: dict[str, Split], embeddings: Embeddings, settings: Settings) -> Stacked:
+    """Lay the splits one after the other, and the parts of pairs in the order in which the probe sees them."""
     parts = list(splits.values())
     left = np.concatenate([embeddings.rows(part.texts) for part in parts])
     pairs = all(part.texts2 is not None for part in parts)
@@ -69,7 +69,7 @@ def stack_splits(splits: dict[str, Split], embeddings: Embeddings, combination: 
     ends = np.cumsum([0, *map(len, parts)])
     rows = {name: np.arange(ends[i], ends[i + 1], dtype=np.intp) for i, name in enumerate(splits)}
     ids = [item for part in parts for item in part.ids]
-    return Stacked(Features(embeddings.matrix, left, right, combination), np.concatenate(targets), ids, rows)
+    return Stacked(Features(embeddings.matrix, left, right, stacked_parts(task, settings)), np.concatenate(targets), ids, rows)
 
 
 def accuracy_metric(gold: list[Labels], predicted: list[Labels], name: str = "acc") -> Metric:

@@ -153,7 +153,7 @@ def evaluate_relatedness(task: Task, dataset: Dataset, embeddings: Embeddings, s
     if settings.part_of_training:
         raise SettingsError(f"{task.name}: train_fraction and shots are not offered for its regression")
     splits = {name: split.take(senteval_order(split)) for name, split in dataset.splits.items()}
-    stacked = stack_splits(splits, embeddings, task.pair_features)
+    stacked = stack_splits(task, splits, embeddings, settings)
     train, dev, test = (stacked.rows[name] for name in ("train", "dev", "test"))
     gold = [stacked.targets[rows] for rows in (train, dev, test)]
     if dataset.options.get("regression") == "ridge":

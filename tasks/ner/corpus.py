@@ -81,16 +81,16 @@ class TaggedSentences(Split):
         yield from words
         yield from {form: None for word in words if (form := digits_as_zero(word)) not in words}
 
-    @property
+    @cached_property
     def offsets(self) -> NDArray[np.intp]:
         """Where each sentence begins in the words of all sentences, and where the last one ends."""
         return np.concatenate([[0], np.cumsum([len(tokens) for tokens in self.tokens])]).astype(np.intp)
 
-    @property
+    @cached_property
     def all_tokens(self) -> list[str]:
         return list(chain.from_iterable(self.tokens))
 
-    @property
+    @cached_property
     def all_tags(self) -> Tags:
         return np.fromiter(chain.from_iterable(self.tags), dtype=np.int16)
 

@@ -95,29 +95,33 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         (token for split in splits.values() for token in split.all_tokens), embeddings, scale=options.get("scale", "raw")
     )
     trained_on = ["train", "devel"] if options.get("training") == "train+devel" else ["train"]
-    training = _Part.of(concatenate_splits([splits[name] for name in trained_on]), table, tagger_settings)
-    test = _Part.of(splits["test"], table, tagger_settings)
+    training, test = concatenate_splits([splits[name] for name in trained_on]), splits["test"]
+    seen, unseen = (_windows(part, table, tagger_settings) for part in (training, test))
     transitions = (
         allowed_transitions(len(types))
         if tagger_settings.transitions == "allowed"
-        else seen_transitions(training.tags, training.offsets, len(types))
+        else seen_transitions(training.all_tags, training.offsets, len(types))
     )
 
     def run(number: int, stop: Event) -> Entities:
         rng = np.random.default_rng([settings.seed, number])
         tagger = WindowTagger(tagger_settings, table.vectors, len(transitions.first), rng)
-        tagger.fit(training.windows, training.tags, stop)
-        return find_entities(decode(tagger.log_probabilities(test.windows), test.offsets, transitions), test.offsets)
+        tagger.fit(seen, training.all_tags, stop)
+        return find_entities(decode(tagger.log_probabilities(unseen), test.offsets, transitions), test.offsets)
 
     predicted = _side_by_side(run, RUNS)
-    counts = np.stack([count_matches(test.entities, found, len(test)) for found in predicted])
-    guessed = find_entities(dictionary_tags(training.tokens, training.tags, test.tokens), test.offsets)
+    gold = find_entities(test.all_tags, test.offsets)
+    counts = np.stack([count_matches(gold, found, len(test)) for found in predicted])
+    guessed = find_entities(dictionary_tags(training.all_tokens, training.all_tags, test.all_tokens), test.offsets)
     details: dict[str, Any] = {
         "tagger": asdict(tagger_settings),
         "runs": {rate: (100 * rate_of(counts.sum(axis=1), rate)).tolist() for rate in RATES},
-        "by_type": {kind: _mean_f1(test, predicted, number) for number, kind in enumerate(types)},
-        "dictionary_f1": _mean_f1(test, [guessed]),
-        "unknown_words": table.report(test.tokens),
+        "by_type": {
+            kind: _mean_f1(gold.of_kind(number), [found.of_kind(number) for found in predicted], len(test))
+            for number, kind in enumerate(types)
+        },
+        "dictionary_f1": _mean_f1(gold, [guessed], len(test)),
+        "unknown_words": table.report(test.all_tokens),
     }
     metrics = []
     for rate in RATES:
@@ -128,32 +132,18 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
         metrics=tuple(metrics),
         n_train=len(training),
         n_test=len(test),
-        items=_items(splits["test"], types, test, predicted, counts),
+        items=_items(test, types, gold, predicted, counts),
         senteval={"f1": round(float(np.mean(details["runs"]["f1"])), 2), "ntrain": len(training), "ntest": len(test)},
         details=details,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """Sentences laid one after the other, as the tagger sees them."""
-
-    tokens: list[str]
-    tags: Tags
-    offsets: NDArray[np.intp]
-    windows: Windows
-    entities: Entities
-
-    @classmethod
-    def of(cls, split: TaggedSentences, table: WordTable, settings: TaggerSettings) -> _Part:
-        tokens, tags, offsets = split.all_tokens, split.all_tags, split.offsets
-        windows = [windows_of(table.rows(tokens), offsets, settings.window, PADDING)]
-        if settings.capitals:
-            windows.append(windows_of(capitals_of(tokens), offsets, settings.window, CAPITALS.index("padding")))
-        return cls(tokens, tags, offsets, windows, find_entities(tags, offsets))
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
+def _windows(split: TaggedSentences, table: WordTable, settings: TaggerSettings) -> Windows:
+    """Return what the tagger sees of each word: its neighbours and itself, and how these are capitalised."""
+    windows = [windows_of(table.rows(split.all_tokens), split.offsets, settings.window, PADDING)]
+    if settings.capitals:
+        windows.append(windows_of(capitals_of(split.all_tokens), split.offsets, settings.window, CAPITALS.index("padding")))
+    return windows
 
 
 def _side_by_side(run: Callable[[int, Event], _Outcome], n_runs: int) -> list[_Outcome]:
@@ -180,19 +170,17 @@ def dictionary_tags(train_tokens: Sequence[str], train_tags: Tags, tokens: Seque
     return np.fromiter((often[number_of[token]] if token in number_of else 0 for token in tokens), dtype=np.int16)
 
 
-def _mean_f1(part: _Part, runs: Sequence[Entities], kind: int | None = None) -> float:
-    """Return F1 in percent, of one type of entities or of all, as the mean over runs."""
-    gold = part.entities if kind is None else part.entities.of_kind(kind)
-    found = runs if kind is None else [entities.of_kind(kind) for entities in runs]
-    counts = np.stack([count_matches(gold, entities, len(part)).sum(axis=0) for entities in found])
+def _mean_f1(gold: Entities, runs: Sequence[Entities], n_sentences: int) -> float:
+    """Return F1 in percent as the mean over runs."""
+    counts = np.stack([count_matches(gold, found, n_sentences).sum(axis=0) for found in runs])
     return 100 * float(f1_from_counts(counts).mean())
 
 
 def _items(
-    split: TaggedSentences, types: Sequence[str], test: _Part, predicted: Sequence[Entities], counts: Counts
+    test: TaggedSentences, types: Sequence[str], gold: Entities, predicted: Sequence[Entities], counts: Counts
 ) -> dict[str, list[Any]]:
     """Return a row a test sentence: its entities, those of each run, and each run's counts for paired tests."""
-    items: dict[str, list[Any]] = {"id": list(split.ids), "gold": _spans(test.entities, test.offsets, types)}
+    items: dict[str, list[Any]] = {"id": list(test.ids), "gold": _spans(gold, test.offsets, types)}
     for number, (entities, run) in enumerate(zip(predicted, counts, strict=True), start=1):
         items[f"predicted_{number}"] = _spans(entities, test.offsets, types)
         for column, name in enumerate(("tp", "fp", "fn")):
