@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.settings import Settings
 from medsenteval.support.atomic_files import file_name_of
 from medsenteval.support.text_table import text_table
-from medsenteval.tasks.analogy.analogy_errors import KINDS, count_kinds, wrong_answers
+from medsenteval.tasks.analogy.analogy_errors import KINDS, count_errors
 from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
 from medsenteval.words.analogies import sources
 from medsenteval.words.analogies.generation import generate as generate_analogies
@@ -86,8 +87,7 @@ def generate(
 @DATA
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="An option of the task: setting=all-info")
 @click.option("--allow-incomplete", is_flag=True, help="Take a data set that is not the published one.")
-@click.option("--examples", type=int, default=1, show_default=True, metavar="N", help="Wrong answers shown of each kind.")
-def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], allow_incomplete: bool, examples: int) -> None:
+def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], allow_incomplete: bool) -> None:
     """Count what wrong answers are: of the same relation, of the same type, spelt alike (the paper's section 5.6)."""
     found = registry.task(task)
     if found.family != "analogy":
@@ -99,21 +99,16 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
     assert isinstance(dataset, AnalogyDataset)
     texts = list(dataset.all_texts())
     embeddings = embed_texts(loaded, texts, batch_size=settings.batch_size, task_name=found.name, cache=EmbeddingCache())
-    asked, wrong = wrong_answers(dataset, embeddings)
+    found_of = count_errors(dataset, embeddings)
     columns = [*KINDS, "none of these"]
     rows = []
-    for relation in [*asked, ""]:
-        counts = count_kinds(each for each in wrong if relation in ("", each.analogy.relation))
+    for relation, counts in [*found_of.items(), ("all", sum(found_of.values(), Counter()))]:
         shares = [f"{100 * counts[kind] / counts['wrong']:.0f} %" if counts["wrong"] else "-" for kind in columns]
-        total = asked[relation] if relation else sum(asked.values())
-        rows.append([relation or "all", f"{total:,}", f"{counts['wrong']:,}", *shares])
+        rows.append([relation, f"{counts['asked']:,}", f"{counts['wrong']:,}", *shares])
     header = ["Relation", "Asked", "Wrong", *(name.capitalize() for name in columns)]
     echo(text_table(header, rows, [False, *([True] * (len(header) - 1))]))
     for kind, meaning in KINDS.items():
         echo(f"{kind}: {meaning}.")
-        for each in [each for each in wrong if kind in each.kinds][: max(examples, 0)]:
-            a, b, c, d = each.analogy.a, " | ".join(each.analogy.b), each.analogy.c, " | ".join(each.analogy.d)
-            echo(f"  {a} : {b} :: {c} : {each.guess} (right: {d})")
     if dataset.synthetic:
         echo(SYNTHETIC_WARNING)
 

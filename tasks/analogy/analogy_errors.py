@@ -6,9 +6,8 @@ variants of b that outweigh c, neighbours of c whatever a and b are, and terms r
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from medsenteval.contracts import Embeddings
 from medsenteval.errors import SettingsError
 from medsenteval.tasks.analogy.analogy_evaluation import Posed, pose
-from medsenteval.tasks.analogy.analogy_sets import Analogy, AnalogyDataset
+from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
 from medsenteval.words.analogies.candidate_scores import Candidates
 from medsenteval.words.analogies.methods import mean_vectors
 
@@ -35,18 +34,8 @@ _STEM: Final = 5
 _SHORTEST: Final = 3
 
 
-@dataclass(frozen=True)
-class WrongAnswer:
-    """An analogy whose best candidate other than a, b and c is not right, and what kinds of wrong it is."""
-
-    item: str
-    analogy: Analogy
-    guess: str
-    kinds: frozenset[str]
-
-
-def wrong_answers(dataset: AnalogyDataset, embeddings: Embeddings) -> tuple[dict[str, int], list[WrongAnswer]]:
-    """Guess every analogy by 3CosAdd; returns how many of each relation were asked, and those that were guessed wrong."""
+def count_errors(dataset: AnalogyDataset, embeddings: Embeddings) -> dict[str, Counter[str]]:
+    """Guess every analogy by 3CosAdd; return how many of each relation were asked, wrong, and wrong in each way or in none."""
     if dataset.options["score"] != "3cosadd":
         raise SettingsError(
             f"wrong answers are those of 3cosadd, which the paper reports; score is {dataset.options['score']!r}"
@@ -60,33 +49,25 @@ def wrong_answers(dataset: AnalogyDataset, embeddings: Embeddings) -> tuple[dict
         objects[analogy.relation].update(analogy.b, analogy.d)
         for text in (analogy.a, analogy.c, *analogy.b, *analogy.d):
             relations_of[text].add(analogy.relation)
-    asked: dict[str, int] = defaultdict(int)
-    wrong = []
+    found: dict[str, Counter[str]] = defaultdict(Counter)
     for question, guess in _guesses(posed):
-        item = posed.ids[question]
-        analogy = analogies[item]
-        asked[analogy.relation] += 1
+        analogy = analogies[posed.ids[question]]
+        counts = found[analogy.relation]
+        counts["asked"] += 1
         if guess in posed.questions.answers[question]:
             continue
         text = text_of[int(posed.rows[guess])]
-        kind = dataset.categories.get(analogy.relation)
+        category = dataset.categories.get(analogy.relation)
         others = {dataset.categories.get(other) for other in relations_of[text] - {analogy.relation}}
-        found = {
+        kinds = {
             "same relation": text in objects[analogy.relation],
-            "same type": bool(kind) and kind in others,
+            "same type": bool(category) and category in others,
             "like b": _alike(text, analogy.b),
             "like c": _alike(text, (analogy.c,)),
             "like an answer": _alike(text, analogy.d),
         }
-        wrong.append(WrongAnswer(item, analogy, text, frozenset(kind for kind, is_so in found.items() if is_so)))
-    return dict(asked), wrong
-
-
-def count_kinds(wrong: Iterable[WrongAnswer]) -> dict[str, int]:
-    """Return how many wrong answers are of each kind, how many of none, and how many there are."""
-    listed = list(wrong)
-    counts = {kind: sum(kind in each.kinds for each in listed) for kind in KINDS}
-    return {**counts, "none of these": sum(not each.kinds for each in listed), "wrong": len(listed)}
+        counts.update(["wrong", *([kind for kind, is_so in kinds.items() if is_so] or ["none of these"])])
+    return found
 
 
 def _guesses(posed: Posed) -> Iterator[tuple[int, int]]:

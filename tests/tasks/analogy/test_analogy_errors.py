@@ -1,7 +1,9 @@
-"""What wrong answers to analogies are: guesses equal to a sort of all candidates, kinds as written out."""
+"""What wrong answers to analogies are: counted as by a sort of all candidates and the kinds as written out."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from medsenteval.embedding.embed import embed_texts
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.errors import SettingsError
 from medsenteval.settings import Settings
-from medsenteval.tasks.analogy.analogy_errors import count_kinds, wrong_answers
+from medsenteval.tasks.analogy.analogy_errors import KINDS, _alike, count_errors
 from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
 
 
@@ -39,51 +41,68 @@ def sample(**options: str) -> tuple[AnalogyDataset, Embeddings]:
     return dataset, embed_texts(encoder, list(dataset.all_texts()), batch_size=128, task_name="BMASS")
 
 
+def alike(text: str, others: Sequence[str]) -> bool:
+    """Whether a word of three letters or more begins as one of the others, up to five letters."""
+    pairs = [(one, two) for other in others for one in text.casefold().split() for two in other.casefold().split()]
+    return any(len(one) > 2 and one[:5] == two[:5] for one, two in pairs)
+
+
 @pytest.mark.parametrize("setting", ["multi-answer", "all-info"])
-def test_guesses_are_those_of_a_full_sort_and_accuracy_is_the_tasks(setting: str) -> None:
+def test_counts_are_those_of_a_full_sort_and_accuracy_is_the_tasks(setting: str) -> None:
     dataset, embeddings = sample(setting=setting)
-    asked, wrong = wrong_answers(dataset, embeddings)
-    guesses = {each.item: each.guess for each in wrong}
     assert dataset.candidates is not None
 
     def vector(term: str) -> Any:
         return embeddings.matrix[embeddings.row_of[term]].astype(np.float64)
 
     candidates = np.stack([vector(term) / np.linalg.norm(vector(term)) for term in dataset.candidates])
-    n_wrong = 0
-    for item, analogy in dataset.chosen():
+    everything = [analogy for _, analogy in dataset.chosen()]
+    expected: dict[str, Counter[str]] = {}
+    for analogy in everything:
         if not set(analogy.d) & set(dataset.candidates):
             continue
         aim = np.mean([vector(term) for term in analogy.b], axis=0) - vector(analogy.a) + vector(analogy.c)
         scores = np.round(candidates @ aim, 10)
         barred = {analogy.a, analogy.c, *analogy.b}
         best = max((i for i, term in enumerate(dataset.candidates) if term not in barred), key=lambda i: (scores[i], -i))
-        is_wrong = dataset.candidates[best] not in analogy.d
-        n_wrong += is_wrong
-        assert guesses.get(item) == (dataset.candidates[best] if is_wrong else None)
-    assert len(wrong) == n_wrong > 0
+        guess, counts = dataset.candidates[best], expected.setdefault(analogy.relation, Counter())
+        counts["asked"] += 1
+        if guess in analogy.d:
+            continue
+        category = dataset.categories[analogy.relation]
+        same = [each for each in everything if each.relation == analogy.relation]
+        others = [each for each in everything if each.relation != analogy.relation]
+        kinds = {
+            "same relation": any(guess in (*each.b, *each.d) for each in same),
+            "same type": category != "" and any(
+                guess in (each.a, *each.b, each.c, *each.d) and dataset.categories[each.relation] == category for each in others
+            ),
+            "like b": alike(guess, analogy.b),
+            "like c": alike(guess, [analogy.c]),
+            "like an answer": alike(guess, analogy.d),
+        }  # fmt: skip
+        assert kinds.keys() == KINDS.keys()
+        counts.update(["wrong", *([kind for kind, is_so in kinds.items() if is_so] or ["none of these"])])
+    found = count_errors(dataset, embeddings)
+    assert found == expected
+    assert set(sum(found.values(), Counter())) >= {"asked", "wrong", "none of these", *KINDS} - {"like c"}
     scored = registry.task("BMASS").evaluate(registry.task("BMASS"), dataset, embeddings, Settings())
     for relation, means in scored.details["relations"].items():
-        here = sum(each.analogy.relation == relation for each in wrong)
-        assert 1 - here / asked[relation] == pytest.approx(means["acc"])
+        assert 1 - found[relation]["wrong"] / found[relation]["asked"] == pytest.approx(means["acc"])
 
 
-def test_kinds_are_those_of_the_terms() -> None:
-    dataset, embeddings = sample()
-    _, wrong = wrong_answers(dataset, embeddings)
-    everything = list(dataset.analogies.values())
-    for each in wrong:
-        relation = each.analogy.relation
-        objects = {term for analogy in everything if analogy.relation == relation for term in (*analogy.b, *analogy.d)}
-        assert ("same relation" in each.kinds) == (each.guess in objects)
-        words = {word[:5] for word in each.guess.casefold().split() if len(word) > 2}
-        assert ("like c" in each.kinds) == bool(words & {word[:5] for word in each.analogy.c.casefold().split()})
-    counts = count_kinds(wrong)
-    assert counts["wrong"] == len(wrong)
-    assert counts["none of these"] == sum(not each.kinds for each in wrong)
-    assert max(counts["same relation"], counts["like c"]) > 0
+@pytest.mark.parametrize(
+    ("text", "other", "expected"),
+    [("Renal failure", "acute renal pain", True), ("diabetes", "diabetic foot", True), ("diabetes", "diabxxx", False),
+     ("of x", "of y", False), ("arm", "ARM", True), ("arm", "army", False), ("a", "a", False)],
+)  # fmt: skip
+def test_words_are_alike_by_five_letters(text: str, other: str, expected: bool) -> None:
+    assert _alike(text, ["unlike", other]) is expected
+
+
+def test_only_the_papers_score_is_analysed() -> None:
     with pytest.raises(SettingsError, match="wrong answers are those of 3cosadd"):
-        wrong_answers(*sample(score="3cosmul"))
+        count_errors(*sample(score="3cosmul"))
 
 
 def test_the_command(tmp_path: Path) -> None:
