@@ -98,8 +98,8 @@ def pose(dataset: AnalogyDataset, embeddings: Embeddings) -> Posed:
         coverage["analogies"] += 1
         relation = relations.setdefault(analogy.relation, len(relations))
         a, c = row_of[analogy.a], row_of[analogy.c]
-        objects = [row_of[term] for term in analogy.b]
-        b = tuple(dict.fromkeys(row for row in objects if known[row]))
+        objects = dict.fromkeys(row_of[term] for term in analogy.b)
+        b = tuple(row for row in objects if known[row])
         answers = tuple(dict.fromkeys(row_of[term] for term in analogy.d))
         right = [int(candidate_of[row]) for row in answers if candidate_of[row] >= 0]
         coverage["exemplar_objects_unknown"] += len(objects) - len(b)

@@ -183,6 +183,10 @@ def test_coverage_says_what_could_not_be_asked(write: Write) -> None:
     legacy = score("BMASS", root, TableEncoder(table), setting="single-answer", legacy_unanswerable="yes")
     assert legacy.metric("acc").value == pytest.approx(clean.metric("acc").value * 2 / 4)
     assert legacy.metric("map").value == clean.metric("map").value
+    # A term of two identifiers stands twice among an exemplar's objects; it is one, and known.
+    twice = write(bmass(["# r", 'C1:"a"\tC2:"b",C3:"b",C4:"u"\tC5:"c"\tC6:"d"'], ["d"]), "twice")
+    counted = score("BMASS", twice, TableEncoder(table), setting="all-info").details["coverage"]
+    assert (counted["asked"], counted["exemplar_objects_unknown"]) == (1, 1)
 
 
 @pytest.mark.parametrize("task", ["BMASS", "Google", "MSR", "BATS"])
