@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from medsenteval.errors import DataError, DataMissingError, MissingExtraError
+from medsenteval.errors import DataError, DataMissingError, import_extra
 from medsenteval.support.tables import ENDINGS, Table, ending_of, read_table, table_of_columns
 from medsenteval.tasks.reading.copies import name_splits, split_of
 
@@ -49,18 +49,15 @@ def table_in_memory(source: Any) -> Table:
 
 def hub_parts(name: str, revision: str = "") -> tuple[list[tuple[str, Table]], str]:
     """Fetch ``OWNER/NAME[:config][:split]``, from the hub's cache if there is no network; return it with its commit."""
-    try:
-        from huggingface_hub import metadata_load, snapshot_download
-    except ImportError as error:
-        raise MissingExtraError("reading data sets of the model hub", "huggingface_hub", "hub") from error
+    hub = import_extra("huggingface_hub", "reading data sets of the model hub", "hub")
     repository, *chosen = name.split(":")
     if "/" not in repository or len(chosen) > 2:
         raise DataError(f"hf:{name}: expected hf:OWNER/NAME, hf:OWNER/NAME:CONFIG or hf:OWNER/NAME:CONFIG:SPLIT")
     split = chosen.pop() if len(chosen) == 2 or (chosen and split_of(chosen[0])) else ""
 
-    def fetched(commit: str, patterns: list[str]) -> Path:
+    def fetched(at: str, patterns: list[str]) -> Path:
         try:
-            return Path(snapshot_download(repository, repo_type="dataset", revision=commit or None, allow_patterns=patterns))
+            return Path(hub.snapshot_download(repository, repo_type="dataset", revision=at or None, allow_patterns=patterns))
         except Exception as error:  # whatever the library, its network or its cache raises
             said = str(error).strip().partition("\n")[0]
             raise DataMissingError(
@@ -70,7 +67,7 @@ def hub_parts(name: str, revision: str = "") -> tuple[list[tuple[str, Table]], s
 
     folder = fetched(revision, ["README.md"])
     commit, card = folder.name, folder / "README.md"
-    described = metadata_load(card) if card.is_file() else None
+    described = hub.metadata_load(card) if card.is_file() else None
     configs = (described or {}).get("configs") or []
     files_of = {str(each.get("config_name", "default")): each.get("data_files") for each in configs if isinstance(each, dict)}
     if files_of:
@@ -85,8 +82,7 @@ def hub_parts(name: str, revision: str = "") -> tuple[list[tuple[str, Table]], s
     there = [path for path in sorted(folder.rglob("*")) if path.is_file() and ending_of(path) in ENDINGS]
     found = []
     for part, wanted in patterns.items():
-        names = {path: path.relative_to(folder).as_posix() for path in there}
-        matching = [path for path, name in names.items() if any(fnmatchcase(name, pattern) for pattern in wanted)]
+        matching = [path for path in there if any(fnmatchcase(path.relative_to(folder).as_posix(), each) for each in wanted)]
         found += [(part, path) for path in matching] if part else name_splits(f"hf:{name}", matching)
     wanted_part = split_of(split) or split
     kept = [(part, path) for part, path in found if not split or (split_of(part) or part) == wanted_part]
