@@ -107,8 +107,8 @@ def main() -> None:
     header = ["Vectors", "Preset", "Seconds, three runs", "F1", "95 % interval", "Runs"]
     print(text_table(header, rows, [False, False, True, True, True, False]))
 
-    train = dataset.tagged["train"]
-    table = WordTable.of((word for split in dataset.tagged.values() for word in split.all_tokens), embeddings, scale="raw")
+    train = dataset.splits["train"]
+    table = WordTable.of((word for split in dataset.splits.values() for word in split.all_tokens), embeddings, scale="raw")
     windows = windows_of(table.rows(train.all_tokens), train.offsets, 5, PADDING)
     settings = TaggerSettings(epochs=1)
     n_tags = 1 + 4 * len(dataset.label_names)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -99,18 +99,16 @@ class TaggedSentences(Split):
 class TaggedDataset(Dataset):
     """A corpus of tagged sentences; ``label_names`` are the types of its entities."""
 
+    splits: Mapping[str, TaggedSentences]
+
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that can change a score: types, tokens and tags, their order and their splits."""
         digest = hashlib.sha256(super().fingerprint.encode())
-        for split in self.tagged.values():
+        for split in self.splits.values():
             digest.update(split.offsets.astype("<i8").tobytes())
             digest.update(split.all_tags.astype("<i2").tobytes())
         return digest.hexdigest()
-
-    @property
-    def tagged(self) -> dict[str, TaggedSentences]:
-        return {name: split for name, split in self.splits.items() if isinstance(split, TaggedSentences)}
 
 
 def read_corpus(builder: DatasetBuilder) -> Dataset:

@@ -87,7 +87,7 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     """Train the tagger on the words' vectors, frozen or as a start, and score the test sentences after the last epoch."""
     if not isinstance(dataset, TaggedDataset):
         raise DataError(f"{task.name}: a tagging task needs sentences of tokens and tags, not a {type(dataset).__name__}")
-    splits, types, options = dataset.tagged, dataset.label_names, dataset.options
+    splits, types, options = dataset.splits, dataset.label_names, dataset.options
     tagger_settings, vectors = PRESETS[options.get("preset", "paper")], options.get("vectors", "preset")
     if vectors != "preset":
         tagger_settings = replace(tagger_settings, tuned=vectors == "tuned")

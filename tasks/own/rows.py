@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.contracts import Split
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text
 from medsenteval.support.tables import BLANK, Table
-from medsenteval.tasks.ner.corpus import AUTO, Blocks, parse_sentences, table_sentences
+from medsenteval.tasks.ner.corpus import AUTO, Blocks, TaggedSentences, parse_sentences, table_sentences
 from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.tasks.reading.copies import SPLITS, split_of
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
@@ -78,7 +77,7 @@ def read_rows(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], colum
         builder.split(splits[at] or "all").add(file, number, **cell_of, item=kept["id"][at] if "id" in kept else "")
 
 
-def read_sentences(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], columns: Columns) -> dict[str, Split]:
+def read_sentences(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], columns: Columns) -> dict[str, TaggedSentences]:
     """Read tables of a token and its tag a row, or of a sentence's tokens and tags a row, into splits of sentences."""
     blocks: dict[str, Blocks] = {}
     for split, table in parts:
@@ -88,7 +87,7 @@ def read_sentences(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], 
     builder.labels = tuple(sorted({line.partition("\t")[2].partition("-")[2] for line in lines} - {""}))
     if not builder.labels:
         raise DataError(f"{parts[0][1].name}: column {columns.of['tag']!r}: no tag names an entity, such as B-Disease")
-    found: dict[str, Split] = {}
+    found: dict[str, TaggedSentences] = {}
     for name in (*SPLITS, ""):
         if name in blocks:
             file = Path(next(table.name for split, table in parts if "split" in columns.of or split == name))

@@ -68,7 +68,7 @@ def test_the_group_has_the_corpora() -> None:
 
 def test_sentences_come_out_whole(corpus: Callable[..., Path]) -> None:
     dataset = read(corpus())
-    train = dataset.tagged["train"]
+    train = dataset.splits["train"]
     assert train.tokens == (("The", "liver", "lobe"), ("It", "grew"))
     assert train.tags == ((0, 1, 3), (0, 0))
     assert train.texts == ("The liver lobe", "It grew")
@@ -80,7 +80,7 @@ def test_sentences_come_out_whole(corpus: Callable[..., Path]) -> None:
 
 @pytest.mark.parametrize("train", [GOOD.rstrip(), GOOD.replace("\n", "\r\n"), "\n\n" + GOOD.replace("\n\n", "\n \n\n")])
 def test_line_ends_and_blank_lines_do_not_matter(corpus: Callable[..., Path], train: str) -> None:
-    assert read(corpus(train)).tagged["train"].tokens == (("The", "liver", "lobe"), ("It", "grew"))
+    assert read(corpus(train)).splits["train"].tokens == (("The", "liver", "lobe"), ("It", "grew"))
 
 
 def test_document_marks_are_skipped_and_counted(corpus: Callable[..., Path]) -> None:
@@ -106,7 +106,7 @@ def test_document_marks_are_skipped_and_counted(corpus: Callable[..., Path]) -> 
 )
 def test_a_bad_line_rejects_its_sentence_with_place_and_reason(corpus: Callable[..., Path], line: str, reason: str) -> None:
     dataset = read(corpus(f"{GOOD}A\tO\n{line}\n\nB\tO\n"))
-    assert [tokens[0] for tokens in dataset.tagged["train"].tokens] == ["The", "It", "B"]
+    assert [tokens[0] for tokens in dataset.splits["train"].tokens] == ["The", "It", "B"]
     (rejected,) = dataset.rejected
     assert (rejected.file, rejected.line, rejected.item) == ("train.tsv", 9, "sentence of lines 8-9")
     assert reason in rejected.reason
@@ -126,11 +126,11 @@ def test_each_file_is_read_in_its_own_scheme(
     folder = corpus("\n".join(lines) + "\n")
     write({"devel.tsv": "a\tO\n"}, "AnatEM")
     dataset = read(folder)
-    assert dataset.tagged["train"].tags == ((1, 3, 4, 0),)
+    assert dataset.splits["train"].tags == ((1, 3, 4, 0),)
     assert dataset.rejected == ()
     assert (f"train.tsv is read as {scheme}" in dataset.notes) == (scheme != "IOB2")
     write({"test.tsv": "a\tO\n"}, "AnatEM")
-    assert read(folder, scheme=scheme).tagged["train"].tags == dataset.tagged["train"].tags
+    assert read(folder, scheme=scheme).splits["train"].tags == dataset.splits["train"].tags
     if scheme != "IOB2":
         with pytest.raises(DataError, match=r"no readable sentence in .*train\.tsv; the first rejected: train\.tsv:\d: "):
             read(folder, scheme="IOB2")
@@ -146,8 +146,8 @@ def test_one_wrong_sentence_does_not_change_the_scheme(corpus: Callable[..., Pat
 def test_tokens_are_the_first_and_tags_the_last_of_any_columns(corpus: Callable[..., Path], columns: str) -> None:
     lines = [columns.format(*line.split("\t")) if line else "" for line in GOOD.splitlines()]
     dataset = read(corpus("\n".join(lines)))
-    assert dataset.tagged["train"].tokens == (("The", "liver", "lobe"), ("It", "grew"))
-    assert dataset.tagged["train"].tags == ((0, 1, 3), (0, 0))
+    assert dataset.splits["train"].tokens == (("The", "liver", "lobe"), ("It", "grew"))
+    assert dataset.splits["train"].tags == ((0, 1, 3), (0, 0))
     assert not dataset.rejected
     # A line of other columns rejects its sentence, and no other.
     broken = read(corpus("\n".join([*lines, columns.format("odd", "x") + "\tmore words", ""])))
@@ -225,7 +225,7 @@ def test_the_fingerprint_covers_tokens_and_tags(corpus: Callable[..., Path]) -> 
 def test_a_limit_keeps_tokens_and_tags_together(corpus: Callable[..., Path]) -> None:
     dataset = load_dataset(task("AnatEM"), corpus().parent, Settings(limit=1, allow_incomplete=True))
     assert isinstance(dataset, TaggedDataset)
-    train = dataset.tagged["train"]
+    train = dataset.splits["train"]
     assert (len(train), len(train.tokens)) == (1, 1)
     assert train.texts[0] == " ".join(train.tokens[0])
     assert len(train.tokens[0]) == len(train.tags[0])

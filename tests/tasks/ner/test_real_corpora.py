@@ -43,8 +43,8 @@ def test_the_corpora_have_their_published_counts(
     realdata: Path, corpus: str, tokens: tuple[int, ...], sentences: tuple[int, ...], entities: tuple[int, ...]
 ) -> None:
     dataset = read(corpus, realdata)
-    splits = list(dataset.tagged.values())
-    assert tuple(dataset.tagged) == ("train", "devel", "test")
+    splits = list(dataset.splits.values())
+    assert tuple(dataset.splits) == ("train", "devel", "test")
     assert tuple(len(split.all_tokens) for split in splits) == tokens
     assert tuple(map(len, splits)) == sentences
     assert tuple(len(find_entities(split.all_tags, split.offsets)) for split in splits) == entities
@@ -88,7 +88,7 @@ def anatem(realdata: Path) -> TaggedDataset:
 def write_in_scheme(corpus: TaggedDataset, folder: Path, scheme: str, bare: bool, most: int | None = None) -> None:
     """Write the first sentences of each part with their tags in another scheme; ``bare`` ones do not name the class."""
     names = tag_names(corpus.label_names)
-    for name, split in corpus.tagged.items():
+    for name, split in corpus.splits.items():
         sentences = []
         for tokens, tags in zip(split.tokens[:most], split.tags[:most], strict=True):
             written = in_scheme(np.array(tags, dtype=np.int16), scheme, names)
@@ -104,8 +104,8 @@ def test_sentences_are_the_same_in_every_scheme(anatem: TaggedDataset, tmp_path:
     dataset = task("AnatEM").read(tmp_path, {})
     assert isinstance(dataset, TaggedDataset)
     assert dataset.rejected == ()
-    assert {name: split.tags for name, split in dataset.tagged.items()} == {
-        name: split.tags[:250] for name, split in anatem.tagged.items()
+    assert {name: split.tags for name, split in dataset.splits.items()} == {
+        name: split.tags[:250] for name, split in anatem.splits.items()
     }
     assert bool(dataset.notes) == (scheme != "IOB2")
 
@@ -121,13 +121,13 @@ def test_iobes_turns_back_into_the_very_tags_of_the_file(realdata: Path, corpus:
     dataset = read(corpus, realdata)
     names = tag_names(dataset.label_names)
     written = [line.split("\t") for line in (realdata / f"ner/{corpus}-IOB/test.tsv").read_text("ascii").splitlines() if line]
-    test = dataset.tagged["test"]
+    test = dataset.splits["test"]
     assert [[token, names[tag]] for token, tag in zip(test.all_tokens, as_iob(test.all_tags), strict=True)] == written
 
 
 def test_entities_equal_seqevals_on_the_real_tags(realdata: Path) -> None:
     get_entities = pytest.importorskip("seqeval.metrics.sequence_labeling").get_entities
-    split = read("BC2GM", realdata).tagged["devel"]
+    split = read("BC2GM", realdata).splits["devel"]
     names = tag_names(("GENE",))
     found = find_entities(split.all_tags, split.offsets)
     theirs = [span for tags in split.tags for span in get_entities([names[tag] for tag in tags])]
@@ -159,7 +159,7 @@ def test_glove_beats_random_vectors_and_the_dictionary_on_anatem(realdata: Path,
 
     seqeval = pytest.importorskip("seqeval.metrics")
     names = tag_names(("Anatomy",))
-    gold = [[names[tag] for tag in tags] for tags in dataset.tagged["test"].tags]
+    gold = [[names[tag] for tag in tags] for tags in dataset.splits["test"].tags]
     for run, expected in enumerate(learned.details["runs"]["f1"], start=1):
         predicted = [_iob(spans, len(tags)) for spans, tags in zip(learned.items[f"predicted_{run}"], gold, strict=True)]
         assert 100 * seqeval.f1_score(gold, predicted) == pytest.approx(expected, abs=1e-9)

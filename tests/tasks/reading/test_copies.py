@@ -493,8 +493,8 @@ def test_named_entities(write: Write, tmp_path: Path, layout: str) -> None:
     folder = write(ner_files()[layout], "NCBI-disease")
     found = read("NCBI-disease", folder)
     for split in ("train", "devel", "test"):
-        assert [*zip(*found.tagged[split].tokens, strict=False)] == [("The", "It"), ("liver", "grew")]  # type: ignore[attr-defined]
-        assert found.tagged[split].tags == ((0, 1, 3), (0, 0))  # type: ignore[attr-defined]
+        assert [*zip(*found.splits[split].tokens, strict=False)] == [("The", "It"), ("liver", "grew")]  # type: ignore[attr-defined]
+        assert found.splits[split].tags == ((0, 1, 3), (0, 0))  # type: ignore[attr-defined]
     assert not found.rejected
     prepared = prepare(manifest("NCBI-disease"), [folder], tmp_path / "root", allow_incomplete=True)
     assert read("NCBI-disease", tmp_path / "root/NCBI-disease").fingerprint == found.fingerprint
