@@ -5,11 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import re
-import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
@@ -120,7 +119,7 @@ def _is_binary(head: bytes) -> bool:
     """Text holds no byte below a blank except white space, and its lines end in numbers; float32 nearly always differ."""
     if any(byte < 32 and byte not in b"\t\n\r" for byte in head):
         return True
-    return not _is_text([head[:-4]]) and _n_numbers(head.split(b"\n", 2)[1].split()) < 1
+    return not _is_text(head[:-4]) and _n_numbers(head.split(b"\n", 2)[1].split()) < 1
 
 
 def _header(line: bytes) -> tuple[int, int] | None:
@@ -132,23 +131,23 @@ def _header(line: bytes) -> tuple[int, int] | None:
 def _read_text(path: Path, stream: IO[bytes], header: tuple[int, int] | None) -> Iterator[Block]:
     """Read the lines after a header, if there is one."""
     count = dimension = 0
-    number = 2 if header else 1
-    content = _lines(path, stream, number)
+    content = _lines(path, stream, 2 if header else 1)
     while lines := list(islice(content, _LINES_A_BLOCK)):
-        dimension = dimension or _measured(path, lines, header)
-        words, vectors = _parse(path, lines, number, dimension)
-        number, count = number + len(lines), count + len(words)
-        yield words, vectors
+        dimension = dimension or _measured(path, [line for _, line in lines], header)
+        parsed = [_parse(f"{path}:{number}", line, dimension) for number, line in lines]
+        count += len(parsed)
+        yield [word for word, _ in parsed], np.stack([vector for _, vector in parsed])
     if header and count != header[0]:
         raise EncoderError(f"{path}: its first line promises {header[0]} words, it holds {count}; is the download complete?")
 
 
-def _lines(path: Path, stream: IO[bytes], number: int) -> Iterator[bytes]:
-    """Yield the lines, the first of which has this number; one without an end is refused before it fills the memory."""
+def _lines(path: Path, stream: IO[bytes], number: int) -> Iterator[tuple[int, bytes]]:
+    """Yield lines that are not blank with their numbers; one without an end is refused before it fills the memory."""
     while line := stream.readline(_LONGEST_LINE):
         if len(line) >= _LONGEST_LINE:
             raise EncoderError(f"{path}:{number}: a line of more than {_LONGEST_LINE:,} bytes; {_EXPECTED}")
-        yield line
+        if line.strip():
+            yield number, line
         number += 1
 
 
@@ -158,7 +157,7 @@ def _measured(path: Path, lines: list[bytes], header: tuple[int, int] | None) ->
     Words may hold blanks, as in GloVe 840B, and may end in a number: so what most lines have counts, and a header is believed
     if a tenth of the lines agree with it.
     """
-    split = [line.split() for line in lines[:_LINES_TO_MEASURE] if line.strip()]
+    split = [line.split() for line in lines[:_LINES_TO_MEASURE]]
     shapes = Counter(map(_n_numbers, split))
     found = shapes.most_common(1)[0][0] if shapes else 0
     if header is None:
@@ -174,42 +173,26 @@ def _n_numbers(fields: list[bytes]) -> int:
     return next((n for n, field in enumerate(fields[:0:-1]) if not _NUMBER.fullmatch(field)), len(fields) - 1)
 
 
-def _parse(path: Path, lines: list[bytes], number: int, dimension: int) -> Block:
-    """Parse lines at once, the first of which has this number; only if that fails one by one, to name the first bad one."""
-    # Numbers are counted from the right, since the word may hold blanks. No line has more than its share of them, so that one
-    # too many cannot make up for one too few elsewhere.
-    split = [line.rsplit(None, dimension) for line in lines if line.strip()]
-    words = [fields[0].strip() for fields in split]
-    numbers = [number for fields in split for number in fields[1:]]
-    vectors = _floats(numbers, len(words) * dimension) if _is_text(words) and dimension else None
-    if vectors is not None:
-        return words, vectors.reshape(len(words), dimension)
-    for place, line in enumerate(lines if len(lines) > 1 else ()):
-        _parse(path, [line], number + place, dimension)
-    shown, fault = lines[0].strip().decode("utf-8", "replace")[:60], "" if _is_text(words) else "not UTF-8 text; "
+def _parse(where: str, line: bytes, dimension: int) -> tuple[bytes, NDArray[np.float32]]:
+    """Return a line's word and numbers, which are counted from the right, since the word may hold blanks."""
+    word, *numbers = line.rsplit(None, dimension)
+    if _is_text(word):
+        with suppress(ValueError), np.errstate(over="ignore"):
+            vector = np.array(numbers, dtype=np.float32)
+            # Python takes 1_0 for a number.
+            if len(vector) == dimension > 0 and np.isfinite(vector).all() and b"_" not in b"".join(numbers):
+                return word.strip(), vector
+    shown, fault = line.strip().decode("utf-8", "replace")[:60], "" if _is_text(word) else "not UTF-8 text; "
     expected = f"expected a word and {dimension or 'some'} finite numbers separated by blanks"
-    raise EncoderError(f"{path}:{number}: {fault}{expected}, got {shown!r}")
+    raise EncoderError(f"{where}: {fault}{expected}, got {shown!r}")
 
 
-def _is_text(words: list[bytes]) -> bool:
+def _is_text(content: bytes) -> bool:
     try:
-        b"\n".join(words).decode("utf-8")
+        content.decode("utf-8")
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _floats(numbers: list[bytes], count: int) -> NDArray[np.float32] | None:
-    """Return exactly ``count`` finite numbers, or None."""
-    if len(numbers) != count:
-        return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # older NumPy warns where newer raises: text that is no number
-        try:
-            parsed = np.fromstring(b" ".join(numbers).decode("ascii"), dtype=np.float32, sep=" ")
-        except (ValueError, UnicodeDecodeError):
-            return None
-    return parsed if len(parsed) == count and np.isfinite(parsed).all() else None
 
 
 def _read_word2vec_binary(path: Path, stream: IO[bytes], count: int, dimension: int) -> Iterator[Block]:

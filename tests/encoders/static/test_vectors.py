@@ -186,7 +186,7 @@ def test_the_second_opening_maps_the_converted_copy_and_a_changed_file_is_conver
      (word2vec_binary(WORDS, b"\n").replace(b"4 3", b"4 0", 1), r"v\.txt:1: its first line promises vectors of 0 numbers"),
      (b"\xff\xfe 1 2\n", r"v\.txt:1: not UTF-8"),
      ("", "no word vectors"),
-     ("\n\n", r"v\.txt:1: expected a word and some finite numbers"),
+     ("\n\n", "no word vectors in it"), ("a 1 2\nb 1_0 2\n", r"v\.txt:2: expected a word and 2 finite numbers"),
      ("a 1 2\nb 1\nc 1 2\t3\n", r"v\.txt:2"),
      (gzip.compress(GLOVE.encode(), mtime=0)[:-12], "cannot be unpacked"),
      (zipped({"a.txt": GLOVE})[:-12], "cannot be unpacked"),
