@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
@@ -40,8 +41,10 @@ class Encoded:
     tokens: NDArray[np.uint32]
 
     @classmethod
-    def joined(cls, parts: Sequence[Encoded]) -> Encoded:
-        return cls(np.concatenate([part.rows for part in parts]), np.concatenate([part.tokens for part in parts]))
+    def joined(cls, parts: Iterable[tuple[int, Encoded]]) -> Encoded:
+        """Put numbered parts together in their order."""
+        found = [part for _, part in sorted(parts, key=itemgetter(0))]
+        return cls(np.concatenate([part.rows for part in found]), np.concatenate([part.tokens for part in found]))
 
 
 def in_order(texts: Iterable[str]) -> list[str]:
@@ -81,11 +84,11 @@ def embed_texts(
         raise EncoderError(f"{task_name}: there is no text to encode")
     work = _Encoding(encoder, texts, batch_size, task_name, progress or Progress(), remote)
     # Jobs side by side must not mix what one encoder learns from the texts of each.
-    alone: AbstractContextManager[object] = nullcontext() if _prepare_of(encoder) is None else _learning
+    alone: AbstractContextManager[object] = nullcontext() if getattr(encoder, "prepare", None) is None else _learning
     row_of = {text: row for row, text in enumerate(order)}
     if cache is None or not encoder.identity:
         with alone:
-            fresh = work.into_memory(order)
+            fresh = Encoded.joined(work.encoded(order, None))
         return Embeddings(fresh.rows, row_of, len(order), fresh.tokens)
     store = store_for(cache, encoder, texts)
     stored = store.find(order)
@@ -115,15 +118,6 @@ class _Encoding:
     progress: Progress
     remote: RemoteEncoding | None
 
-    def into_memory(self, texts: list[str]) -> Encoded:
-        whole = Encoded(np.empty((0, 0), dtype=np.float32), np.zeros(len(texts), dtype=np.uint32))
-        for start, found in self._encoded(texts, None):
-            if not len(whole.rows):
-                whole = replace(whole, rows=np.empty((len(texts), found.rows.shape[1]), dtype=np.float32))
-            whole.rows[start : start + len(found.rows)] = found.rows
-            whole.tokens[start : start + len(found.rows)] = found.tokens
-        return whole
-
     def into_store(self, store: VectorStore, missing: list[str], width: int | None) -> None:
         """Encode texts and store them every few seconds, and what is finished when anything stops the rest."""
         about = {"encoder": self.encoder.name, "identity": self.encoder.identity}
@@ -131,15 +125,14 @@ class _Encoding:
         since = time.monotonic()
 
         def write() -> None:
-            parts = sorted(waiting, key=lambda part: part[0])
-            texts = [text for start, found in parts for text in missing[start : start + len(found.rows)]]
-            found = Encoded.joined([found for _, found in parts])
-            store.append(texts, found.rows, found.tokens, about)
+            starts = sorted((start, start + len(found.rows)) for start, found in waiting)
+            found = Encoded.joined(waiting)
+            store.append([text for start, end in starts for text in missing[start:end]], found.rows, found.tokens, about)
             # Only now: an interrupt in the middle of writing has them written again.
             waiting.clear()
 
         try:
-            for part in self._encoded(missing, width):
+            for part in self.encoded(missing, width):
                 waiting.append(part)
                 size = sum(found.rows.nbytes for _, found in waiting)
                 if time.monotonic() - since > _SECONDS_UNSTORED or size > _BYTES_UNSTORED:
@@ -149,11 +142,11 @@ class _Encoding:
             if waiting:
                 write()
 
-    def _encoded(self, texts: list[str], width: int | None) -> Iterator[tuple[int, Encoded]]:
+    def encoded(self, texts: list[str], width: int | None) -> Iterator[tuple[int, Encoded]]:
         """Yield parts of the texts as they are encoded, each with the place of its first text; all rows are of one width."""
         self.progress.expect_texts(len(texts))
         _log.debug("%s: %s encodes %d texts", self.task_name, self.encoder.name, len(texts))
-        prepare = _prepare_of(self.encoder)
+        prepare: Callable[[list[str]], object] | None = getattr(self.encoder, "prepare", None)
         step = _batch_size(self.encoder, self.batch_size)
         parts: Iterator[tuple[int, Encoded]]
         if self.remote is None or prepare is not None:
@@ -177,12 +170,6 @@ class _Encoding:
 _learning: Final = threading.RLock()
 
 
-def _prepare_of(encoder: Encoder) -> Callable[[list[str]], object] | None:
-    """Return the method by which an encoder learns from a task's texts, if it has one."""
-    prepare: Callable[[list[str]], object] | None = getattr(encoder, "prepare", None)
-    return prepare
-
-
 def store_for(cache: EmbeddingCache, encoder: Encoder, texts: Sequence[str]) -> VectorStore:
     """Return where the cache keeps an encoder's vectors, or those that they are made from.
 
@@ -190,7 +177,7 @@ def store_for(cache: EmbeddingCache, encoder: Encoder, texts: Sequence[str]) -> 
     """
     encoder = getattr(encoder, "source", encoder) if hasattr(encoder, "derive") else encoder
     identity = encoder.identity
-    if _prepare_of(encoder) is not None:
+    if getattr(encoder, "prepare", None) is not None:
         identity += _prepared_on(texts)
     return cache.store(identity)
 

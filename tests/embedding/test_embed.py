@@ -120,7 +120,7 @@ def test_batches_side_by_side_are_all_encoded_and_stay_in_order(n_texts: int, mo
     texts = [f"{'ab' * number} c" for number in range(n_texts)]
     encoder = Concurrent()
     parts = list(encode_batches(encoder, texts, 3, "T"))
-    assert np.array_equal(Encoded.joined(parts).rows, CountingEncoder().encode(texts))
+    assert np.array_equal(Encoded.joined(enumerate(parts)).rows, CountingEncoder().encode(texts))
     assert (len(parts), len(encoder.batches)) == (-(-n_texts // 3), -(-n_texts // 3))
     assert len(encoder.threads) >= min(2, len(encoder.batches))
 

@@ -111,7 +111,7 @@ def encode_unit(used: tuple[str, str, str, str], pickled: Any, texts: Sequence[s
     encoder = for_use(remembered(key, load), task, role)
     # What is made of vectors after encoding is made by the coordinator, which has all of them.
     encoder = getattr(encoder, "source", encoder) if hasattr(encoder, "derive") else encoder
-    return Encoded.joined(list(encode_batches(encoder, texts, batch_size, where)))
+    return Encoded.joined(enumerate(encode_batches(encoder, texts, batch_size, where)))
 
 
 def score_unit(payload: Any, matrix: Any) -> Scores:
