@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
 from medsenteval.encoders.model_files import is_a
+from medsenteval.encoders.static.vectors import from_table
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from medsenteval.settings import SentEvalParams
@@ -123,7 +124,7 @@ def _adapted(thing: Any) -> Encoder:
             raise EncoderError(f"a tuple must be SentEval's (batcher, prepare), got {len(thing)} item(s): {thing!r:.80}")
         return BatcherEncoder(first, second, SentEvalParams())
     if isinstance(thing, Mapping):
-        return _from_mapping(thing)
+        return from_table(_UNNAMED, thing, [np.asarray(vector) for vector in thing.values()])
     if is_a(thing, "gensim.utils", "SaveLoad"):
         return _from_gensim(thing)
     if hasattr(thing, "mteb_model_meta"):
@@ -153,7 +154,6 @@ def _adapted(thing: Any) -> Encoder:
 def _from_gensim(model: Any) -> Encoder:
     """Wrap KeyedVectors or the model that holds them, named by the file that it was loaded from."""
     from medsenteval.encoders.static import fasttext
-    from medsenteval.encoders.static.vectors import from_table
 
     vectors = getattr(model, "wv", model)
     if hasattr(model, "infer_vector") or not hasattr(vectors, "key_to_index"):
@@ -168,18 +168,6 @@ def _from_gensim(model: Any) -> Encoder:
     if hasattr(vectors, "vectors_ngrams"):
         return fasttext.from_gensim(name, words, vectors)
     return from_table(name, words, vectors.vectors)
-
-
-def _from_mapping(vectors: Mapping[str, Any]) -> Encoder:
-    from medsenteval.encoders.static.vectors import from_table
-
-    if not vectors:
-        raise EncoderError("an empty dict of word vectors encodes nothing")
-    try:
-        rows = np.stack([np.asarray(vector, dtype=np.float32) for vector in vectors.values()])
-    except (ValueError, TypeError) as error:
-        raise EncoderError(f"the dict's values are not vectors of one length: {error}") from error
-    return from_table(_UNNAMED, vectors, rows)
 
 
 def load_object(argument: str) -> Encoder:

@@ -133,7 +133,7 @@ class DualEncoder:
 
 def load(argument: str, query: str = "", document: str = "", symmetric: str = "query") -> DualEncoder:
     """Load ``dual,query="SPECIFICATION",document="SPECIFICATION"``; ``symmetric`` is query or document."""
-    if argument or not query or not document:
+    if not query or not document:
         raise EncoderError('dual takes two specifications: dual,query="transformers:A,pooling=cls",document="transformers:B"')
     check_choices("dual", symmetric=(symmetric, ("query", "document")))
     return DualEncoder(load_encoder(query), load_encoder(document), symmetric)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.encoders.model_files import whole_number
-from medsenteval.errors import EncoderError
 
 _BUCKETS: Final = 2**18
 _COORDINATES_PER_BUCKET: Final = 4
@@ -22,8 +21,6 @@ class LexicalEncoder:
     """Word 1- and 2-grams and character 3- to 5-grams, hashed and projected to ``dimension`` coordinates."""
 
     def __init__(self, dimension: int = 512) -> None:
-        if dimension < 2:
-            raise EncoderError(f"lexical: dimension is {dimension}; it must be at least 2")
         from scipy.sparse import csr_array
         from sklearn.feature_extraction.text import HashingVectorizer
 
@@ -60,6 +57,4 @@ def _projection(dimension: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]
 
 def load(argument: str = "", dimension: str = "512") -> LexicalEncoder:
     """Make the encoder from its specification, ``lexical`` or ``lexical,dimension=256``."""
-    if argument:
-        raise EncoderError(f"lexical takes no argument, got {argument!r}; options follow a comma: lexical,dimension=256")
-    return LexicalEncoder(whole_number("lexical", "dimension", dimension))
+    return LexicalEncoder(whole_number("lexical", "dimension", dimension, least=2))

@@ -105,8 +105,6 @@ def _weights(inner: Any) -> tuple[str, bool, str]:
 
 def load(argument: str, revision: str = "") -> Encoder:
     """Load ``mteb:MODEL``, any model that mteb has an implementation for."""
-    if not argument:
-        raise EncoderError("mteb needs the name of a model, for example mteb:sentence-transformers/all-MiniLM-L6-v2")
     mteb = import_mteb()
     try:
         model = mteb.get_model(argument, revision=revision or None)

@@ -305,6 +305,9 @@ def load_encoder(spec: str) -> Encoder:
         name = name or recipe.shown
         declared = {**recipe.trained_on, **declared}
         kind, argument, options = recipe.resolve(chosen)
+    wanted = encoder_kinds()[kind]
+    if kind in ENCODER_KINDS and bool(argument) == wanted.startswith("no argument"):
+        raise EncoderError(f"{kind}: takes {wanted}; got {argument!r}")
     loader = encoder_loader(kind)
     try:
         encoder = loader(argument, **options)

@@ -141,8 +141,6 @@ class FlairEncoder:
 def load(argument: str, pooling: str = "mean", device: str = "auto") -> FlairEncoder:
     """Load ``flair:FORWARD.pt+BACKWARD.pt`` or one of the two."""
     check_choices("flair", pooling=(pooling, POOLINGS))
-    if not argument:
-        raise EncoderError("flair needs files: flair:FORWARD.pt+BACKWARD.pt, or one of the two")
     files = joined_files(argument)
     for file in files:
         if fault := torch_file_fault(file) if file.is_file() else "there is no file of this name":

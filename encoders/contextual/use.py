@@ -50,8 +50,6 @@ def load(argument: str, signature: str = "", output: str = "") -> UniversalSente
     A TF2 model is called as it is, a TF1 module by its signature ``default``; ``signature`` names another one, and ``output``
     one of several results.
     """
-    if not argument:
-        raise EncoderError("use needs a model: use:PATH or use:https://tfhub.dev/google/universal-sentence-encoder/4")
     is_address = argument.startswith(("http://", "https://"))
     folder = _fetched(argument) if is_address else Path(argument).expanduser()
     files = checked_files(folder)

@@ -118,8 +118,6 @@ def subwords(
 
 def load(argument: str, case: str = "exact", tokenizer: str = "words", pooling: str = "mean") -> FastTextEncoder:
     """Load ``fasttext:PATH`` of a .bin model."""
-    if not argument:
-        raise EncoderError("fasttext needs a file: fasttext:PATH of a fastText .bin model")
     path = Path(argument).expanduser()
     _, meta = converted_folder(path, _EXPECTED, "fasttext", lambda _: _description(path), [])
     # "<f4" at an offset that need not be a multiple of four: NumPy reads it all the same.

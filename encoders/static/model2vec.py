@@ -79,8 +79,6 @@ class Model2VecEncoder:
 def load(argument: str, max_length: str = "512") -> Model2VecEncoder:
     """Load ``model2vec:FOLDER``; ``max_length`` is a number of tokens or "none"."""
     tokenizers = import_extra("tokenizers", "model2vec:", "transformers")
-    if not argument:
-        raise EncoderError(f"model2vec needs a folder: model2vec:PATH; {_EXPECTED}")
     longest = None if max_length == "none" else whole_number("model2vec", "max_length", max_length, least=1)
     folder = Path(argument).expanduser()
     if not folder.is_dir():

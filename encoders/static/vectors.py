@@ -98,14 +98,11 @@ class WordVectorEncoder(StaticEncoder):
     ) -> None:
         super().__init__("vectors", row_of, case=case, tokenizer=tokenizer, pooling=pooling, poolings=POOLINGS)
         self.name, self.dimension = name, int(matrix.shape[1])
+        #: The words in the order of their file, frequent ones first as a rule.
+        self.vocabulary = row_of
         self._source, self._matrix = source, matrix
         self._frequencies, self._sif_a = frequencies, sif_a
         self._common = np.zeros(self.dimension, dtype=np.float32)
-
-    @property
-    def vocabulary(self) -> Mapping[str, int]:
-        """The words in the order of their file, frequent ones first as a rule."""
-        return self._row_of
 
     @property
     def identity(self) -> str:
@@ -178,8 +175,6 @@ def load(
 
     ``layout`` (blocks or adjacent), ``vocab`` and ``rows`` (word or sum) are for GloVe's own binary.
     """
-    if not argument:
-        raise EncoderError("vectors needs a file: vectors:PATH of GloVe, word2vec or fastText .vec word vectors")
     if pooling != "sif" and (sif_a or sif_frequencies):
         raise EncoderError(f"vectors: sif_a and sif_frequencies need pooling=sif, not {pooling!r}")
     if not layout and (vocab or rows):
@@ -207,7 +202,10 @@ def read_frequencies(path: Path) -> Mapping[str, float]:
 def from_table(name: str, words: Iterable[str], rows: Any) -> WordVectorEncoder:
     """Wrap vectors that are in memory already; equal tables get equal identities."""
     listed = list(words)
-    matrix = np.ascontiguousarray(rows, dtype=np.float32)
+    try:
+        matrix = np.ascontiguousarray(rows, dtype=np.float32)
+    except (ValueError, TypeError) as error:
+        raise EncoderError(f"the vectors of {name} are not all of one length: {error}") from error
     if matrix.ndim != 2 or len(matrix) != len(listed):
         raise EncoderError(f"{len(listed)} words with an array of shape {matrix.shape}: expected one vector a word")
     row_of = numbered(listed)

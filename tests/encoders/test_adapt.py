@@ -42,6 +42,11 @@ def test_plain_dicts_and_keyed_vectors_are_averaged() -> None:
     from_dict = as_encoder(vectors)
     assert isinstance(from_dict, TokenEncoder)
     assert from_dict.encode(["heart rate", "Heart"]).tolist() == [[0.5, 0.5], [1, 0]]
+    with pytest.raises(EncoderError, match=r"0 words with an array of shape \(0,\): expected one vector a word"):
+        as_encoder({})
+    for odd in ([1.0, 2.0], "ab", None):
+        with pytest.raises(EncoderError, match="the vectors of vectors are not all of one length"):
+            as_encoder({"a": [1.0], "b": odd})
     gensim = pytest.importorskip("gensim")
     keyed = gensim.models.KeyedVectors(2)
     keyed.add_vectors(list(vectors), list(vectors.values()))

@@ -9,8 +9,9 @@ import pytest
 
 import medsenteval
 from medsenteval.catalogue import TASK_GROUPS
-from medsenteval.encoders.lexical import LexicalEncoder, load
+from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.errors import EncoderError
+from medsenteval.registry import load_encoder
 
 
 def test_vectors_do_not_depend_on_neighbours_and_are_finite_for_anything() -> None:
@@ -35,9 +36,13 @@ def test_similar_texts_are_nearer_than_others() -> None:
 
 
 def test_wrong_specifications_are_refused() -> None:
-    for argument, options in (("x", {}), ("", {"dimension": "many"}), ("", {"dimension": "1"})):
-        with pytest.raises(EncoderError):
-            load(argument, **options)
+    for spec, message in (
+        ("lexical:x", "lexical: takes no argument: hashed words.*; got 'x'"),
+        ("lexical,dimension=many", "dimension is 'many'; it must be a whole number from 2"),
+        ("lexical,dimension=1", "dimension is '1'; it must be a whole number from 2"),
+    ):
+        with pytest.raises(EncoderError, match=message):
+            load_encoder(spec)
 
 
 @pytest.mark.slow

@@ -245,7 +245,7 @@ def test_loading_by_name() -> None:
     assert encoder.encode(["a", "b"]).shape[0] == 2
     with pytest.raises(EncoderError, match="mteb cannot load 'no/such-model'"):
         registry.load_encoder("mteb:no/such-model")
-    with pytest.raises(EncoderError, match="needs the name of a model"):
+    with pytest.raises(EncoderError, match="mteb: takes name of a model that mteb implements"):
         registry.load_encoder("mteb")
 
 

@@ -174,7 +174,7 @@ def test_wrong_and_cut_files_are_named_at_once(tiny: Path, tmp_path: Path) -> No
         with pytest.raises(EncoderError, match=message):
             load_encoder(f"fasttext:{path}")
     for spec, message in [
-        ("fasttext:", "needs a file"),
+        ("fasttext:", "fasttext: takes PATH of a fastText .bin model"),
         (f"fasttext:{tmp_path / 'none.bin'}", "cannot be read"),
         (f"fasttext:{tmp_path}", "is a folder"),
         (f"fasttext:{tiny},pooling=sif", "pooling is 'sif'"),

@@ -90,7 +90,7 @@ def test_broken_models_are_named(tmp_path: Path) -> None:
         with pytest.raises(EncoderError, match=message):
             load_encoder(spec)
 
-    refused("model2vec:", "needs a folder")
+    refused("model2vec:", "model2vec: takes PATH of a static model")
     refused(f"model2vec:{tmp_path / 'none'}", "is not there; expected a folder")
     folder = write_model(tmp_path / "m")
     refused(f"model2vec:{folder / 'config.json'}", "is a file")

@@ -213,8 +213,8 @@ def test_missing_files_folders_and_options_are_named(tmp_path: Path, write: Writ
         load(str(tmp_path / "none.txt"))
     with pytest.raises(EncoderError, match="is a folder"):
         load(str(tmp_path))
-    with pytest.raises(EncoderError, match="needs a file"):
-        load("")
+    with pytest.raises(EncoderError, match=r"vectors: takes PATH of GloVe.*; got ''"):
+        load_encoder("vectors:")
     path = str(write({"v.txt": GLOVE}) / "v.txt")
     with pytest.raises(EncoderError, match="no option 'kase'"):
         load_encoder(f"vectors:{path},kase=lower")
