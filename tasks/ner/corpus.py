@@ -41,7 +41,6 @@ OPTIONS: Final = {
     "preset": ("paper", "repo"),
     "vectors": ("preset", "frozen", "tuned"),
     "scale": ("raw", "unit"),
-    "training": ("train", "train+devel"),
     "scheme": (AUTO, *SCHEMES),
 }
 
