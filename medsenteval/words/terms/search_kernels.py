@@ -42,11 +42,8 @@ _HIGHEST: Final = 255 // _COUNTED
 _WORDS: Final = 8
 #: Terms that are skipped together when none of them is near enough.
 _BLOCK: Final = 64
-#: Neighbours on each side in a sorted list that give the first limit; more of them where that is not low: a search up to a
-#: high limit takes so much longer that looking further pays.
+#: Neighbours on each side in a sorted list that give the first limit.
 _REACH: Final = 8
-_FAR_REACH: Final = 32
-_LOW: Final = 12
 #: Diagonals that ``_measure_together`` follows: it serves for limits below.
 _BAND: Final = 32
 #: Terms that it measures side by side, and the columns between two looks at whether all of them are beyond the limit.
@@ -282,7 +279,7 @@ def search_terms(  # type: ignore[no-untyped-def]
     Terms are in order of length; those of length l are ``length_starts[l]`` to ``length_starts[l + 1]``. A query must be among
     what is excluded for it. Loops stand where NumPy would have a slice: they compile in a fraction of the time.
     """
-    longest, n_near = len(length_starts) - 2, 2 * _FAR_REACH + 1
+    longest, n_near = len(length_starts) - 2, 2 * _REACH + 1
     for length in range(longest + 1):
         n_near = max(n_near, length_starts[length + 1] - length_starts[length] + 1)
     differing, near = np.empty(n_near, dtype=np.uint8), np.empty(n_near, dtype=np.int32)
@@ -302,18 +299,15 @@ def search_terms(  # type: ignore[no-untyped-def]
         for i in range(excluded_starts[number], excluded_starts[number + 1]):
             seen[excluded[i]] = stamp
         # First what is near in sorted lists, so that the limit is low from the start.
-        for reach in (_REACH, _FAR_REACH):
-            if reach == _FAR_REACH and limit <= _LOW:
-                break
-            for which in range(len(orders)):
-                n, rank = 0, ranks[query, which]
-                for place in range(max(rank - reach, 0), min(rank + reach + 1, orders.shape[1])):
-                    term = orders[which, place]
-                    if seen[term] != stamp:
-                        near[n] = term
-                        distances[n] = _measure(masks, length, codes, starts[term], starts[term + 1], limit, horizontal)
-                        n += 1
-                hits, n_hits, limit = _keep_hits(hits, n_hits, stamp, near, distances, n, limit, wanted[number], seen, tally)
+        for which in range(len(orders)):
+            n, rank = 0, ranks[query, which]
+            for place in range(max(rank - _REACH, 0), min(rank + _REACH + 1, orders.shape[1])):
+                term = orders[which, place]
+                if seen[term] != stamp:
+                    near[n] = term
+                    distances[n] = _measure(masks, length, codes, starts[term], starts[term + 1], limit, horizontal)
+                    n += 1
+            hits, n_hits, limit = _keep_hits(hits, n_hits, stamp, near, distances, n, limit, wanted[number], seen, tally)
         # Then all that the limit leaves, terms of similar length first.
         for step in range(2 * longest):
             gap = (step + 1) >> 1
