@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -165,7 +165,7 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
         # Over questions where there is one relation only.
         values = np.array([means[name] for means in by_relation.values()]) if len(by_relation) > 1 else counted.values(name)
         low, high = mean_share_interval(values, confidence=CONFIDENCE)
-        metrics.append(Metric(name, overall[name].mean, low, high, constant[name].mean, "fraction", len(asked)))
+        metrics.append(Metric(name, overall[name]["mean"], low, high, constant[name]["mean"], "fraction", len(asked)))
     per_question = {name: measures.values(name)[where].tolist() for name in METRICS}
     details: dict[str, Any] = {
         "setting": dataset.options["setting"],
@@ -173,8 +173,8 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
         "interval": "over relations" if len(by_relation) > 1 else "over questions",
         "coverage": posed.coverage,
         "relations": by_relation,
-        "categories": {name: {metric: asdict(each[metric]) for metric in each} for name, each in by_category.items()},
-        "overall": {metric: asdict(overall[metric]) for metric in overall},
+        "categories": by_category,
+        "overall": overall,
     }
     relation_of = [posed.names[number] for number in posed.questions.relations]
     return Scores(
@@ -182,7 +182,7 @@ def _scores(dataset: AnalogyDataset, posed: Posed, asked: Questions, measures: M
         n_train=0,
         n_test=len(asked),
         items={"id": posed.ids, "relation": relation_of, **per_question},
-        senteval={**{name: overall[name].mean for name in METRICS}, "relations": by_relation, "ntest": len(asked)},
+        senteval={**{name: overall[name]["mean"] for name in METRICS}, "relations": by_relation, "ntest": len(asked)},
         details=details,
     )
 

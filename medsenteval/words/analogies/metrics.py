@@ -20,6 +20,8 @@ from medsenteval.words.analogies.ranks import rank_answers
 
 #: Names of the metrics in the order of the paper's tables.
 METRICS: Final = ("acc", "map", "mrr")
+#: For each metric its mean over relations, and the sample standard deviation that the paper prints beside it.
+Summary = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,14 +35,6 @@ class Measures:
     def values(self, metric: str) -> Floats:
         found: Floats = getattr(self, metric)
         return found
-
-
-@dataclass(frozen=True)
-class Summary:
-    """A metric's mean over relations with the sample standard deviation that the paper prints beside it."""
-
-    mean: float
-    deviation: float
 
 
 def measure(score: AdditiveScore, questions: Questions) -> Measures:
@@ -101,7 +95,7 @@ def _contained(lists: Ragged, others: Ragged) -> Bools:
 
 def summarise(
     measures: Measures, relations: Rows, names: Sequence[str], categories: Mapping[str, str]
-) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, Summary]], dict[str, Summary]]:
+) -> tuple[dict[str, dict[str, float]], dict[str, Summary], Summary]:
     """Return means of each relation, then mean and deviation over the relations of each category, then over all relations."""
     counts = np.bincount(relations, minlength=len(names))
     present = np.flatnonzero(counts).tolist()
@@ -110,12 +104,13 @@ def summarise(
         names[i]: {"n": float(counts[i]), **{metric: float(sums[metric][i] / counts[i]) for metric in METRICS}} for i in present
     }
     by_category = grouped((categories.get(name, ""), name) for name in by_relation)
-    summaries = {
-        category: {metric: _spread([by_relation[name][metric] for name in members]) for metric in METRICS}
-        for category, members in by_category.items()
+    summaries = {name: _spread([by_relation[each] for each in members]) for name, members in by_category.items()}
+    return by_relation, summaries, _spread(list(by_relation.values()))
+
+
+def _spread(relations: Sequence[Mapping[str, float]]) -> Summary:
+    columns = {metric: [means[metric] for means in relations] for metric in METRICS}
+    return {
+        metric: {"mean": float(np.mean(values)), "deviation": float(np.std(values, ddof=1)) if len(values) > 1 else 0.0}
+        for metric, values in columns.items()
     }
-    return by_relation, summaries, {metric: _spread([each[metric] for each in by_relation.values()]) for metric in METRICS}
-
-
-def _spread(values: Sequence[float]) -> Summary:
-    return Summary(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)

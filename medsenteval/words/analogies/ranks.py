@@ -26,8 +26,6 @@ from medsenteval.words.analogies.candidate_scores import AdditiveScore, Comparis
 _PRODUCTS: Final = 1 << 21
 _FEWEST: Final = 64
 _MOST: Final = 4096
-#: Candidates that are compared together: their factors with a relation's terms stay in a core's own cache.
-_PART: Final = 512
 #: Answers that NumPy compares at once.
 _ANSWERS: Final = 64
 #: Comparisons below which compiling the loop costs more than it saves.
@@ -95,26 +93,14 @@ def _compiled_count() -> Any:
 def _count(  # type: ignore[no-untyped-def]
     first, second, exemplars, queries, product, weight, offset, margin, better, worse
 ):
-    """Add to ``better`` and ``worse`` how many candidates surely are so.
-
-    Straight loops without a branch over parts that begin at zero: the compiler handles several candidates at a time.
-    """
-    width = first.shape[1]
-    z = np.empty(_PART)
-    for begin in range(0, width, _PART):
-        n = min(_PART, width - begin)
-        for k in range(len(exemplars)):
-            x, y = first[exemplars[k], begin : begin + n], second[queries[k], begin : begin + n]
-            w, t, m = weight[k], offset[k], margin[k]
-            if product:
-                for v in range(n):
-                    z[v] = x[v] * y[v] - t
-            else:
-                for v in range(n):
-                    z[v] = x[v] + w * y[v] - t
-            above, below = 0, 0
-            for v in range(n):
-                above += z[v] > m
-                below += z[v] < -m
-            better[k] += above
-            worse[k] += below
+    """Add to ``better`` and ``worse`` how many candidates surely are so."""
+    for k in range(len(exemplars)):
+        x, y = first[exemplars[k]], second[queries[k]]
+        w, t, m = weight[k], offset[k], margin[k]
+        above, below = 0, 0
+        for v in range(first.shape[1]):
+            z = x[v] * y[v] - t if product else x[v] + w * y[v] - t
+            above += z > m
+            below += z < -m
+        better[k] += above
+        worse[k] += below

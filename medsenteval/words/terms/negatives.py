@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,17 +25,9 @@ _SPARE: Final = 2
 _LARGEST_NUMBER_OF_DRAWS: Final = 10_000
 
 
-class KnownPairs:
-    """Pairs that must not be made, in either order."""
-
-    def __init__(self, *groups: Sequence[Pair]) -> None:
-        self._pairs = {(min(pair), max(pair)) for group in groups for pair in group}
-
-    def add(self, first: str, second: str) -> None:
-        self._pairs.add((min(first, second), max(first, second)))
-
-    def __contains__(self, pair: Pair) -> bool:
-        return (min(pair), max(pair)) in self._pairs
+def unordered(pair: Pair) -> Pair:
+    """Return a pair and its reverse as one."""
+    return min(pair), max(pair)
 
 
 @dataclass
@@ -47,20 +39,23 @@ class Negatives:
     unpaired: list[str]
 
 
-def random_negatives(positives: Sequence[Pair], forbidden: KnownPairs) -> Negatives:
-    """Pair the first term of each positive with a term of another row, drawn until the pair is new and not similar."""
+def random_negatives(positives: Sequence[Pair], forbidden: Set[Pair]) -> Negatives:
+    """Pair the first term of each positive with a term of another row, drawn until the pair is new and not ``forbidden``.
+
+    Forbidden pairs are unordered.
+    """
     rng = random.Random(SEED)
     made: list[Pair] = []
-    taken = KnownPairs()
+    taken: set[Pair] = set()
     unpaired = []
     for row, (first, _) in enumerate(positives):
         for _ in range(_LARGEST_NUMBER_OF_DRAWS):
             drawn = rng.randint(0, len(positives) - 1)
             second = positives[drawn][rng.choice((0, 1))]
-            pair = (first, second)
+            pair = unordered((first, second))
             if drawn != row and pair not in forbidden and pair not in taken and first.lower() != second.lower():
-                made.append(pair)
-                taken.add(*pair)
+                made.append((first, second))
+                taken.add(pair)
                 break
         else:
             unpaired.append(first)
@@ -135,7 +130,7 @@ class _Neighbourhood:
         away: set[str],
         moved: dict[str, tuple[int, int]],
         source: str,
-        forbidden: KnownPairs,
+        forbidden: Set[Pair],
         rng: random.Random,
     ) -> list[str]:
         """Return ``wanted`` terms, nearest first, a random one among equals; fewer when not so many were found."""
@@ -152,14 +147,14 @@ class _Neighbourhood:
             tier.sort(key=lambda term: moved.get(term) or self._first_place(term, self.rows_of[term]))
             while tier and len(chosen) < wanted:
                 term = tier.pop(rng.randint(0, len(tier) - 1))
-                if (source, term) not in forbidden:
+                if unordered((source, term)) not in forbidden:
                     chosen.append(term)
         return chosen
 
 
 def levenshtein_negatives(
     positives: Sequence[Pair],
-    forbidden: KnownPairs,
+    forbidden: Set[Pair],
     *,
     legacy: bool,
     progress: Callable[[int], object] = lambda n_done: None,

@@ -19,7 +19,7 @@ from typing import Any, Final
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.support.atomic_files import write_atomically
 from medsenteval.support.files import read_lines
-from medsenteval.words.terms.negatives import KnownPairs, Negatives, levenshtein_negatives, random_negatives
+from medsenteval.words.terms.negatives import levenshtein_negatives, random_negatives, unordered
 from medsenteval.words.terms.positives import DIFFICULTIES, KINDS, Pair, Positives, split_by_distance
 
 #: Strategy for negatives -> what the reference code's files call it; in the order of building.
@@ -135,7 +135,8 @@ def build_sets(
                 earlier[kind, level] = done.of(similar=False)
                 unpaired[str(name)] = len(pairs) - len(earlier[kind, level])
                 continue
-            forbidden = KnownPairs(*split.values(), *_to_avoid(earlier, kind, level, legacy))
+            avoided = [*split.values(), *_to_avoid(earlier, kind, level, legacy)]
+            forbidden = {unordered(pair) for known in avoided for pair in known}
             if strategy == "random":
                 negatives = random_negatives(pairs, forbidden)
             else:
@@ -143,7 +144,10 @@ def build_sets(
                 total, hidden = len({first for first, _ in pairs}), None if progress else True
                 with tqdm(total=total, desc=str(name), unit=" terms", leave=False, disable=hidden) as bar:
                     negatives = levenshtein_negatives(pairs, forbidden, legacy=legacy, progress=bar.update)
-            _write_set(folder, name, pairs, negatives)
+            lines = [f"{first}\t{second}\t1\n" for first, second in pairs]
+            lines += [f"{first}\t{second}\t0\n" for first, second in negatives.pairs]
+            negatives.rng.shuffle(lines)
+            write_atomically(folder / name.file, "".join(lines))
             earlier[kind, level] = negatives.pairs
             unpaired[str(name)] = len(negatives.unpaired)
             left = f", {len(negatives.unpaired):,} without a partner" if negatives.unpaired else ""
@@ -166,13 +170,6 @@ def _to_avoid(earlier: Mapping[tuple[str, str], list[Pair]], kind: str, level: s
         if other not in ("FSN_SYN", "SYN_SYN") or other == kind or too_late:
             avoided.append(pairs)
     return avoided
-
-
-def _write_set(folder: Path, name: SetName, pairs: Sequence[Pair], negatives: Negatives) -> None:
-    lines = [f"{first}\t{second}\t1\n" for first, second in pairs]
-    lines += [f"{first}\t{second}\t0\n" for first, second in negatives.pairs]
-    negatives.rng.shuffle(lines)
-    write_atomically(folder / name.file, "".join(lines))
 
 
 def _check_same_build(folder: Path, split: Mapping[tuple[str, str], Sequence[Pair]], legacy: bool, source: str) -> None:
