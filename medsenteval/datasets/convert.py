@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -12,6 +10,7 @@ from typing import Any, Final
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, parse_json, read_json, read_lines, read_text
+from medsenteval.support.tables import comma_records
 
 _ID_KEYS: Final = ("id_str", "id", "tweet_id", "tweetid", "status_id")
 _TEXT_KEYS: Final = ("full_text", "text", "tweet", "content", "tweet_text")
@@ -50,8 +49,9 @@ def _objects(source: Path) -> Iterator[Any]:
     if text.lstrip().startswith("{"):
         yield from (parse_json(line, source, number) for number, line in enumerate(lines, start=1) if line.strip())
         return
-    tabs = "\t" in "".join(lines[:1])
-    rows = (line.split("\t") for line in lines) if tabs else _comma_rows(source, text)
+    rows: Iterator[list[str]] = (cells for _, cells in comma_records(source, text))
+    if tabs := "\t" in "".join(lines[:1]):
+        rows = (line.split("\t") for line in lines)
     first = next(rows, [])
     names = [re.sub(r"\W", "", name).casefold() for name in first]
     if not set(names) & set(_ID_KEYS):
@@ -61,7 +61,9 @@ def _objects(source: Path) -> Iterator[Any]:
     for row in rows:
         if tabs and len(row) > len(names):  # nothing is quoted: tabs beyond the last column belong to its text
             row[len(names) - 1 :] = ["\t".join(row[len(names) - 1 :])]
-        if any(field.strip() for field in row):
+        if len(row) > len(names):
+            yield {}  # a comma in a text that is not quoted: the text would end there
+        elif any(field.strip() for field in row):
             # Of two columns of one name the first counts.
             yield dict([*zip(names, row, strict=False)][::-1])
 
@@ -76,14 +78,6 @@ def _tweet(parsed: Any) -> tuple[str, str]:
         if isinstance(tweet, (str, int)) and number and text is not None:
             return number[1], clean_text(text)
     return "", ""
-
-
-def _comma_rows(source: Path, text: str) -> Iterator[list[str]]:
-    rows = csv.reader(io.StringIO(text, newline=""))
-    try:
-        yield from rows
-    except csv.Error as error:
-        raise DataError(f"{source}:{rows.line_num}: not comma-separated: {error}") from error
 
 
 def _snli(path: str, source: Path) -> Converted:

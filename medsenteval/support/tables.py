@@ -177,7 +177,7 @@ def _delimited(path: Path, delimiter: str = "") -> Table:
     """Open a CSV file, whose first line tells its delimiter, or a TSV file."""
     text, *notes = _text(path)
     first = next(_lines(text), "")
-    records = _tab_records if delimiter else _comma_records
+    records = _tab_records if delimiter else comma_records
     delimiter = delimiter or max(_DELIMITERS, key=lambda each: len(_fields(first, each)))
     columns = _header(path, 1, next(records(path, text, delimiter), (1, []))[1])
     if delimiter not in ",\t":
@@ -206,7 +206,7 @@ def _tab_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, l
         yield number, _fields(line, delimiter)
 
 
-def _comma_records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def comma_records(path: Path, text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield records with the line on which each begins; quoted fields may hold line ends."""
     # A limit of the whole process: what other readers of CSV refuse must not depend on whether this one has been at work.
     limit = csv.field_size_limit(_LONGEST_CELL)

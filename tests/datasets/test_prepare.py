@@ -266,11 +266,20 @@ def test_odd_tweets_are_counted_and_none_is_an_error(write: Write, tmp_path: Pat
         ('[{"id": 1}]', "no tweet with an id"),
         ('{"id": 1\n', "t.json:1: not JSON"),
         ("id,lang\n1,en\n", "the header names no text column"),
-        ('id,text\n1,"' + "x" * 200_000 + '"\n', r"t.json:\d+: not comma-separated: field larger"),
+        ('id,text\n1,"x\n2,y\n', r"t.json:2: the quotes of the row that begins here do not match"),
     ]:
         folder = write({"TweetsAnnotation.txt": ANNOTATIONS, "t.json": content}, "other")
         with pytest.raises(DataError, match=complaint):
             prepared("VaccineSA", folder, root=tmp_path / "never")
+
+
+def test_a_text_with_a_comma_that_is_not_quoted_is_not_cut(write: Write, tmp_path: Path) -> None:
+    rows = "100000,safe, they say\n100001,fine\n"
+    for name, header in (("bare.csv", ""), ("named.csv", "id,text\n")):
+        folder = write({"TweetsAnnotation.txt": ANNOTATIONS, name: header + rows}, name)
+        found = prepared("VaccineSA", folder, root=tmp_path / "root" / name)
+        assert (tmp_path / "root" / name / "ClinicalSA/tweets.txt").read_text() == "100001\tfine\n"
+        assert f"1 row(s) of {name} have no id or no text" in found.notes
 
 
 # ---------------------------------------------------------------- sets without a task yet, status, real data
