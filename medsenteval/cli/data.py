@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -24,9 +24,8 @@ from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
 from medsenteval.datasets.prepare import Prepared
 from medsenteval.datasets.prepare import prepare as prepare_one
 from medsenteval.datasets.quality import NEAR
-from medsenteval.datasets.status import INCOMPLETE, MISSING, UNREADABLE, SetStatus, examine, what_to_do, where_is
+from medsenteval.datasets.status import AS_IT_IS, INCOMPLETE, MISSING, UNREADABLE, SetStatus, examine, what_to_do, where_is
 from medsenteval.errors import DataError, DataMissingError, SettingsError
-from medsenteval.settings import Settings
 from medsenteval.support.text_table import text_table
 
 _target = click.option("-d", "--data", metavar="FOLDER", help="Data folder, made if absent; default MEDSENTEVAL_DATA.")
@@ -36,8 +35,6 @@ _incomplete = click.option("--allow-incomplete", is_flag=True,
                            help="Take a data set that is far from its published size or lost over 2 % of rows.")  # fmt: skip
 _names = click.argument("names", nargs=-1, metavar="[NAME]...")
 _some_names = click.argument("names", nargs=-1, required=True, metavar="NAME...")
-#: Whoever looks at data wants to see it, complete or not.
-_AS_IT_IS: Final = Settings(allow_incomplete=True)
 
 
 @click.group()
@@ -133,7 +130,7 @@ def show(names: tuple[str, ...], data: str | None, examples: int) -> None:
     """
     root = data_root(data)
     for task in (task for found in _chosen(names, root) for task in found.tasks):
-        echo(describe_dataset(load_dataset(task, root, _AS_IT_IS), examples))
+        echo(describe_dataset(load_dataset(task, root, AS_IT_IS), examples))
 
 
 @data.command()
@@ -145,8 +142,8 @@ def describe(source: str, examples: int) -> None:
     FILE is a file or folder, with options as `run --tasks file:FILE` takes them (notes.csv,label=severity), or hf:OWNER/NAME.
     """
     (task,) = registry.select_tasks(source if source.startswith(("file:", "hf:")) else f"file:{source}")
-    dataset = load_dataset(task, Path(), _AS_IT_IS)
-    echo(f"{task.name}: {task.own_data}; {task.family}, {task.protocol_under(_AS_IT_IS)}, data={dataset.fingerprint[:12]}")
+    dataset = load_dataset(task, Path(), AS_IT_IS)
+    echo(f"{task.name}: {task.own_data}; {task.family}, {task.protocol_under(AS_IT_IS)}, data={dataset.fingerprint[:12]}")
     for row in dataset.rejected[:10]:
         echo(f"rejected: {row}")
     if len(dataset.rejected) > 10:
@@ -170,7 +167,7 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
     absent = []
     for task in registry.select_tasks(tasks):
         try:
-            dataset = load_dataset(task, data_root(data), _AS_IT_IS)
+            dataset = load_dataset(task, data_root(data), AS_IT_IS)
         except DataMissingError:
             absent.append(task.name)
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -13,13 +13,10 @@ from medsenteval.encoders.contextual import infersent_training
 from medsenteval.encoders.contextual.infersent import VERSIONS, Reading
 from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass
 
-#: A folder that holds one of these is itself MedNLI's.
-_FILES: Final = ("mli_train_v1.jsonl", "labels.train")
-
 
 @click.command("train-infersent")
 @click.option("-d", "--data", metavar="FOLDER",
-              help="MedNLI's folder, or the one it is in; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
+              help="The folder MedNLI, or the one it is in; default MEDSENTEVAL_DATA, then the bundled sample.")  # fmt: skip
 @click.option("--vectors", required=True, metavar="FILE", help="Word vectors: GloVe 840B, fastText crawl-300d-2M, ...")
 @click.option("-o", "--output", default="encoder.pkl", show_default=True, metavar="FILE", help="Where the encoder is written.")
 @click.option("--epochs", default=20, show_default=True, metavar="N", help="Passes over the training pairs at most")
@@ -33,8 +30,8 @@ _FILES: Final = ("mli_train_v1.jsonl", "labels.train")
 def train_infersent(data: str | None, vectors: str, output: str, version: str, quiet: bool, **options: Any) -> None:
     """Train InferSent on MedNLI, or on other inference data in its format, for use as infersent:ENCODER.pkl+VECTORS."""
     settings = InferSentTraining(reading=Reading(version=version), **options)
-    task, root = registry.task("MedNLI"), data_root(data)
-    dataset = task.read(root if any((root / name).is_file() for name in _FILES) else locate(task, root), {})
+    task = registry.task("MedNLI")
+    dataset = task.read(locate(task, data_root(data)), {})
     if dataset.rejected:
         echo(f"Note: {len(dataset.rejected)} row(s) rejected; the first: {dataset.rejected[0]}", err=True)
 

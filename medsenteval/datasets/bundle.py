@@ -79,7 +79,14 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
         if not (folder / _LIST).is_file():
             other = "for other archives: medsenteval data prepare"
             raise DataError(f"{bundle}: no bundle of this toolkit, it has no {_LIST}; {other}")
-        names, digest_of = _listed(folder / _LIST, bundle)
+        content, digest_of = read_json(folder / _LIST), dict[str, str]()
+        try:
+            if content["schema"] != _SCHEMA:
+                raise ValueError(f"its schema is {content['schema']!r}, not {_SCHEMA}")
+            for about in content["sets"].values():
+                digest_of |= {file: str(facts["sha256"]) for file, facts in about["files"].items()}
+        except (TypeError, KeyError, AttributeError, ValueError) as error:
+            raise DataError(f"{bundle}: its {_LIST} cannot be read: {error}; export it again") from error
         present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {_LIST, _TERMS}
         if odd := sorted(digest_of.keys() ^ present):
             raise DataError(f"{bundle}: its list and its files disagree: {odd[0]}; export it again")
@@ -87,7 +94,7 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
             if file_digest(folder / name) != digest:
                 raise DataError(f"{bundle}: {name} is damaged (its hash is another than listed); copy the bundle again")
         statuses = []
-        for name in names:
+        for name in content["sets"]:
             if name not in known:
                 raise DataError(f"{bundle}: holds the data set {name!r}, which this version does not know; update medsenteval")
             status = examine(known[name], folder / "data")
@@ -99,17 +106,3 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
         return [
             replace(each, folder=install(each.manifest, data / each.manifest.folder, root, replace_old)) for each in statuses
         ]
-
-
-def _listed(path: Path, bundle: Path) -> tuple[list[str], dict[str, str]]:
-    """Read a bundle's data sets and the hash of each file."""
-    content = read_json(path)
-    found: dict[str, str] = {}
-    try:
-        if content["schema"] != _SCHEMA:
-            raise ValueError(f"its schema is {content['schema']!r}, not {_SCHEMA}")
-        for about in content["sets"].values():
-            found |= {file: str(facts["sha256"]) for file, facts in about["files"].items()}
-    except (TypeError, KeyError, AttributeError, ValueError) as error:
-        raise DataError(f"{bundle}: its {_LIST} cannot be read: {error}; export it again") from error
-    return list(content["sets"]), found

@@ -34,8 +34,6 @@ def near_duplicates(sets: Sequence[set[str]], threshold: float, first: int | Non
 
     With ``first`` only pairs of one of the first so many sets and one of the others are looked for.
     """
-    if not 0 < threshold <= 1:
-        raise ValueError(f"the threshold is {threshold}; it must be above 0 and at most 1")
     filled = np.array([i for i, words in enumerate(sets) if words], dtype=np.intp)
     if len(filled) < 2:
         return np.empty((0, 2), dtype=np.intp)

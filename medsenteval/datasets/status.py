@@ -20,7 +20,7 @@ DIFFERS: Final = "ready with differences"
 SYNTHETIC: Final = "synthetic sample"
 INCOMPLETE: Final = "incomplete"
 #: Everything is read, whether it may be scored without asking or not; the state says which.
-_AS_IT_IS: Final = Settings(allow_incomplete=True)
+AS_IT_IS: Final = Settings(allow_incomplete=True)
 UNREADABLE: Final = "found but unreadable"
 MISSING: Final = "missing"
 
@@ -62,7 +62,7 @@ def examine(manifest: Manifest, root: Path) -> SetStatus:
     if folder is None:
         return SetStatus(manifest, MISSING)
     try:
-        datasets = {task: load_dataset(task, root, _AS_IT_IS) for task in manifest.tasks}
+        datasets = {task: load_dataset(task, root, AS_IT_IS) for task in manifest.tasks}
     except DataMissingError as error:
         problem = str(error).partition(". To get it:")[0]
         # Other sets may live in the same folder: then only what looks like a file of this one makes it found.

@@ -55,11 +55,6 @@ def test_blocks_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     assert list(map(tuple, whole)) == brute_force(sets, 0.6)
 
 
-def test_a_threshold_outside_its_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="must be above 0"):
-        near_duplicates([{"a"}], 0.0)
-
-
 def test_words_are_compared_without_case_and_sides_apart() -> None:
     assert word_set("A b, B.") == {"a", "b"}
     assert word_set("?!") == {"?!"}
