@@ -7,7 +7,7 @@ encoder of the best pass over the data is written in the official format, for ``
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -62,19 +62,6 @@ class Pass:
     best: bool
 
 
-@dataclass(frozen=True)
-class TrainedInferSent:
-    """Where the encoder was written, how it was reached, and what always answering dev's largest class scores there."""
-
-    path: Path
-    passes: tuple[Pass, ...]
-    dev_baseline: float
-
-    @property
-    def dev_accuracy(self) -> float:
-        return max(each.dev_accuracy for each in self.passes)
-
-
 class _Pairs:
     """Labelled pairs of sentences, premises and hypotheses, as rows of a table of word vectors."""
 
@@ -91,18 +78,15 @@ def train_infersent(
     dev: Split,
     vectors: str | Path,
     output_path: str | Path,
-    settings: InferSentTraining | None = None,
+    settings: InferSentTraining,
     *,
     progress: bool = False,
-    announce: Callable[[Pass], None] | None = None,
-) -> TrainedInferSent:
-    """Train on pairs with labels, write the best encoder to ``output_path`` and return how training went.
+) -> Iterator[Pass]:
+    """Train on pairs with labels, write the best encoder to ``output_path`` and yield each pass over the data once it is made.
 
     ``vectors`` names a file of word vectors. The written file is there after the first pass already and replaced by each better
-    one, so that an interrupted training leaves something to use. Neither torch's global random state nor its settings are
-    changed.
+    one, so that an interrupted training leaves something to use. Torch's global random state is not changed.
     """
-    settings = settings or InferSentTraining()
     output = Path(output_path).expanduser()
     if not output.parent.is_dir():
         raise SettingsError(f"train-infersent: there is no folder {output.parent} to write {output.name} into")
@@ -116,37 +100,32 @@ def train_infersent(
         raise EncoderError(f"train-infersent: {vectors} knows no word to train on; are they of this language and case?")
     torch = import_extra("torch", "train-infersent", "torch")
     rng = np.random.default_rng(settings.seed)
-    passes: list[Pass] = []
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
         torch.manual_seed(settings.seed)
         # The LSTM has the name that the official files use; the classifier has no non-linearity, as in the original's default.
         encoder = torch.nn.LSTM(reader.dimension, settings.hidden, bidirectional=True)
         widths = [8 * settings.hidden, _CLASSIFIER_HIDDEN, _CLASSIFIER_HIDDEN, max(classes) + 1]
         classifier = torch.nn.Sequential(*(torch.nn.Linear(inputs, outputs) for inputs, outputs in pairwise(widths)))
-        network = torch.nn.ModuleDict({"enc_lstm": encoder, "classifier": classifier})
-        network = network.to(choose_device(settings.device, mps=False))
-        optimiser = torch.optim.SGD(network.parameters(), lr=settings.learning_rate)
-        rate = settings.learning_rate
-        for number in range(1, settings.epochs + 1):
-            if number > 1:
-                rate *= _DECAY
-            optimiser.param_groups[0]["lr"] = rate
-            title = f"pass {number} of {settings.epochs}" if progress else ""
-            order = rng.permutation(len(train))
-            loss, train_accuracy = _pass_over(network, pairs, order, settings.batch_size, optimiser, title)
-            _, dev_accuracy = _pass_over(network, dev_pairs, np.arange(len(dev)), settings.batch_size)
-            best = all(dev_accuracy > earlier.dev_accuracy for earlier in passes)
-            passes.append(Pass(number, rate, loss, train_accuracy, dev_accuracy, best))
-            if best:
-                _write_state(network, output)
-            if announce is not None:
-                announce(passes[-1])
-            if not best:
-                rate /= _SHRINK
-                if rate < _LEAST_LEARNING_RATE:
-                    break
-    baseline = 100.0 * float(np.bincount(dev_pairs.labels).max()) / len(dev)
-    return TrainedInferSent(output, tuple(passes), baseline)
+    network = torch.nn.ModuleDict({"enc_lstm": encoder, "classifier": classifier})
+    network = network.to(choose_device(settings.device, mps=False))
+    rate, highest = settings.learning_rate, -1.0
+    optimiser = torch.optim.SGD(network.parameters(), lr=rate)
+    for number in range(1, settings.epochs + 1):
+        optimiser.param_groups[0]["lr"] = rate
+        title = f"pass {number} of {settings.epochs}" if progress else ""
+        order = rng.permutation(len(train))
+        loss, train_accuracy = _pass_over(network, pairs, order, settings.batch_size, optimiser, title)
+        _, dev_accuracy = _pass_over(network, dev_pairs, np.arange(len(dev)), settings.batch_size)
+        best = dev_accuracy > highest
+        if best:
+            highest = dev_accuracy
+            _write_state(network, output)
+        yield Pass(number, rate, loss, train_accuracy, dev_accuracy, best)
+        if not best:
+            rate /= _SHRINK
+            if rate < _LEAST_LEARNING_RATE:
+                return
+        rate *= _DECAY
 
 
 def _pass_over(

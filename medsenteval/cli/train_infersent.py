@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import numpy as np
 
 from medsenteval import registry
 from medsenteval.cli.shared import echo
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.encoders.contextual import infersent_training
 from medsenteval.encoders.contextual.infersent import VERSIONS, Reading
-from medsenteval.encoders.contextual.infersent_training import InferSentTraining, Pass
+from medsenteval.encoders.contextual.infersent_training import InferSentTraining
 
 
 @click.command("train-infersent")
@@ -34,16 +35,14 @@ def train_infersent(data: str | None, vectors: str, output: str, version: str, q
     dataset = task.read(locate(task, data_root(data)), {})
     if dataset.rejected:
         echo(f"Note: {len(dataset.rejected)} row(s) rejected; the first: {dataset.rejected[0]}", err=True)
-
-    def announce(done: Pass) -> None:
+    train, dev, highest = dataset.splits["train"], dataset.splits["dev"], 0.0
+    for done in infersent_training.train_infersent(train, dev, vectors, output, settings, progress=not quiet):
+        highest = max(highest, done.dev_accuracy)
         learning = f"pass {done.number}: learning rate {done.learning_rate:.2g}, loss {done.loss:.3f}"
         best = " (best so far, written)" if done.best else ""
-        echo(f"{learning}, train {done.train_accuracy:.1f} %, dev {done.dev_accuracy:.1f} %{best}", err=True)
-
-    trained = infersent_training.train_infersent(
-        dataset.splits["train"], dataset.splits["dev"], vectors, output, settings,
-        progress=not quiet, announce=None if quiet else announce,
-    )  # fmt: skip
-    echo(f"dev accuracy {trained.dev_accuracy:.2f} %, {trained.dev_baseline:.2f} % for the largest class alone")
+        if not quiet:
+            echo(f"{learning}, train {done.train_accuracy:.1f} %, dev {done.dev_accuracy:.1f} %{best}", err=True)
+    baseline = 100 * np.bincount(np.asarray(dev.labels)).max() / len(dev)
+    echo(f"dev accuracy {highest:.2f} %, {baseline:.2f} % for the largest class alone")
     spec = f",version={version}" if version != Reading().version else ""
-    echo(f"{trained.path} written; use it as infersent:{trained.path}+{vectors}{spec}")
+    echo(f"{output} written; use it as infersent:{output}+{vectors}{spec}")
