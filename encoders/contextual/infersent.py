@@ -56,16 +56,15 @@ class SentenceReader:
     def __init__(self, table: VectorTable, where: Path, reading: Reading) -> None:
         self.dimension = int(table.matrix.shape[1])
         self._matrix, self._row_of, self._reading = table.matrix, table.row_of, reading
-        rows = {version: look_up(words, table.row_of, "exact") for version, words in VERSIONS.items()}
-        absent = [word for word, row in zip(VERSIONS[reading.version], rows[reading.version], strict=True) if row < 0]
-        if absent and reading.boundaries == "required":
-            others = [version for version, found in rows.items() if (found >= 0).all()]
-            hint = f"they have those of version={others[0]}" if others else "boundaries=if-known leaves them out"
+        words = VERSIONS[reading.version]
+        rows = look_up(words, table.row_of, "exact")
+        if (rows < 0).any() and reading.boundaries == "required":
+            absent = " and ".join(repr(word) for word, row in zip(words, rows, strict=True) if row < 0)
             raise EncoderError(
-                f"infersent: {where} has no vector for {' and '.join(map(repr, absent))}, which version {reading.version} puts "
-                f"around every sentence; GloVe 840B belongs to version 1, fastText crawl-300d-2M to version 2; {hint}"
+                f"infersent: {where} has no vector for {absent}, which version {reading.version} puts around every sentence; "
+                "GloVe 840B belongs to version 1, fastText crawl-300d-2M to version 2; boundaries=if-known leaves them out"
             )
-        self._before, self._after = (row[row >= 0] for row in np.split(rows[reading.version], 2))
+        self._before, self._after = (row[row >= 0] for row in np.split(rows, 2))
 
     def read(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
         """Return the rows of each text, boundaries included."""
@@ -143,13 +142,10 @@ def load(
     padding: str = "ignored",
     device: str = "auto",
 ) -> InferSentEncoder:
-    """Load ``infersent:ENCODER.pkl+VECTORS``; docs/encoders.md lists the options.
+    """Load ``infersent:ENCODER.pkl+VECTORS``; docs/encoders.md explains the options.
 
-    ``tokenizer=whitespace`` is what SentEval's script and hence the paper used, ``case=exact`` as in the original.
-    ``boundaries`` says what happens when the vectors lack the version's boundary words: required refuses them, if-known does
-    without. ``padding=zeros`` compares states with the zeros that pad a batch in the official code of version 1, as though each
-    sentence stood beside a longer one: there a sentence's vector depends on its batch, since the longest ones of a batch are
-    not padded; here it does not.
+    ``padding=zeros`` compares states with the zeros that pad a batch in the official code of version 1, as though each sentence
+    stood beside a longer one: there a sentence's vector depends on its batch, since the longest ones of a batch are not padded.
     """
     reading = Reading(version, tokenizer, case, boundaries)
     check_choices("infersent", padding=(padding, PADDINGS))
@@ -180,10 +176,7 @@ def _read_state(path: Path) -> dict[str, Any]:
 
     from medsenteval.encoders.contextual.torch_file import read_torch_file
 
-    try:
-        found = read_torch_file(path)
-    except Exception as error:  # a hostile pickle can make its reader raise anything
-        raise EncoderError(f"{path}: cannot be read, and code in it is never run ({error}); {_EXPECTED}") from error
+    found = read_torch_file(path, _EXPECTED)
     is_plain = isinstance(found, dict) and all(isinstance(name, str) for name in found)
     if not is_plain or not all(isinstance(tensor, torch.Tensor) for tensor in found.values()):
         raise EncoderError(f"{path}: holds a {type(found).__name__}, not a dictionary of plain tensors; {_EXPECTED}")

@@ -17,8 +17,11 @@ from typing import IO, Any, Final
 
 import torch
 
+from medsenteval.errors import EncoderError
+
 _MAGIC: Final = 0x1950A86A20F9469CFC6C
 _PROTOCOL: Final = 1001
+_BYTES: Final = {"latin1": "latin-1"}
 _STORED: Final = {
     "Float": torch.float32, "Double": torch.float64, "Half": torch.float16, "BFloat16": torch.bfloat16, "Long": torch.int64,
 }  # fmt: skip
@@ -31,13 +34,16 @@ class Characters:
     item2idx: Any
 
 
-def read_torch_file(file: Path) -> Any:
-    """Return what a file holds; any error means that it is damaged or holds more than a model consists of."""
+def read_torch_file(file: Path, expected: str) -> Any:
+    """Return what a file holds, or say that it is damaged or holds more than a model consists of."""
     size = file.stat().st_size
-    with file.open("rb") as stream:
-        is_archive = stream.read(2) == b"PK"
-        stream.seek(0)
-        return (_read_archive if is_archive else _read_row)(stream, size)
+    try:
+        with file.open("rb") as stream:
+            is_archive = stream.read(2) == b"PK"
+            stream.seek(0)
+            return (_read_archive if is_archive else _read_row)(stream, size)
+    except Exception as error:  # a hostile pickle can make its reader raise anything
+        raise EncoderError(f"{file}: cannot be read, and code in it is never run ({error}); {expected}") from error
 
 
 class _Reader(pickle.Unpickler):
@@ -60,7 +66,7 @@ class _Reader(pickle.Unpickler):
             "collections.OrderedDict": OrderedDict,
             "collections.defaultdict": defaultdict,
             **dict.fromkeys(("builtins.int", "__builtin__.int", "__builtin__.long"), int),  # long is protocol 2's
-            "_codecs.encode": self._bytes,  # how protocol 2 writes bytes
+            "_codecs.encode": lambda text, encoding: text.encode(_BYTES[encoding]),  # how protocol 2 writes bytes
             "flair.data.Dictionary": type("Dictionary", (Characters,), {}),
             "torch._utils._rebuild_tensor": self._tensor,  # before torch 0.4
             "torch._utils._rebuild_tensor_v2": self._tensor,
@@ -84,11 +90,6 @@ class _Reader(pickle.Unpickler):
                 raise pickle.UnpicklingError("it promises more numbers than it holds")
             self.storages[key] = torch.zeros(length, dtype=dtype)
         return self.storages[key]
-
-    def _bytes(self, text: str, encoding: str) -> bytes:
-        if encoding != "latin1":
-            raise pickle.UnpicklingError(f"it writes bytes as {encoding}")
-        return text.encode("latin-1")
 
     def _tensor(self, storage: torch.Tensor, offset: int, size: Any, stride: Any, *_: Any) -> torch.Tensor:
         tensor = storage.as_strided(size, stride, offset)

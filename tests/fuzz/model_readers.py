@@ -213,9 +213,9 @@ def _torch(folder: Path) -> Any:
         except EncoderError:
             outcomes.append(-1)
         try:
-            read_torch_file(file)
-        except Exception as error:  # by its contract any error means that the file is damaged
-            outcomes.append(type(error).__name__)
+            read_torch_file(file, "expected is a model")
+        except EncoderError as error:
+            outcomes.append(type(error.__cause__).__name__)
     return str(outcomes)
 
 
