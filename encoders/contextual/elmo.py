@@ -6,7 +6,8 @@ module, because no maintained package loads these files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 from pathlib import Path
@@ -35,9 +36,8 @@ _TOKENS_AT_ONCE: Final = 4096
 #: Words that the character convolutions take at once; their maps need about 200 kB a word in the 5.5B model.
 _WORDS_AT_ONCE: Final = 256
 
-#: Far more than any model has; each costs time and memory before a weight is read.
-_MOST_PARTS: Final = 1000
-_MOST_CHARACTERS: Final = 10_000
+#: Far above every size of every model; each costs time and memory before a weight is read.
+_MOST: Final = 10_000
 _EXPECTED: Final = "expected AllenNLP's elmo_..._options.json+elmo_..._weights.hdf5"
 
 #: HDF5's own deflate, shuffle and checksum; others are loaded from plug-ins.
@@ -57,8 +57,8 @@ class ElmoShape:
     cells: int
     n_layers: int
     projection: int
-    cell_clip: float | None
-    projection_clip: float | None
+    cell_clip: float
+    projection_clip: float
     skip_connections: bool
 
     def array_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -82,6 +82,7 @@ class ElmoShape:
         return shapes
 
 
+@dataclass(eq=False, repr=False)
 class BidirectionalLanguageModel:
     """The biLM of one pair of options and weights, whose arrays have the names and layouts of the official HDF5 file.
 
@@ -91,12 +92,9 @@ class BidirectionalLanguageModel:
     every run starts from zero states: unlike AllenNLP's stateful biLM, no batch hears an echo of the one before.
     """
 
-    def __init__(self, shape: ElmoShape, arrays: Mapping[str, NDArray[np.float32]], device: str) -> None:
-        import torch
-
-        self._shape = shape
-        self._weights = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-        self._device = device
+    shape: ElmoShape
+    weights: dict[str, Any]
+    device: str
 
     def __call__(self, characters: NDArray[np.int64], sentences: Sequence[NDArray[np.int64]]) -> list[Any]:
         """Return every layer's vectors, a row a word, the sentences one after the other.
@@ -106,9 +104,9 @@ class BidirectionalLanguageModel:
         """
         import torch
 
-        blocks = torch.split(torch.from_numpy(characters).to(self._device), _WORDS_AT_ONCE)
+        blocks = torch.split(torch.from_numpy(characters).to(self.device), _WORDS_AT_ONCE)
         words = torch.cat([self._word_vectors(block) for block in blocks])
-        own = [words[torch.from_numpy(sentence).to(self._device)] for sentence in sentences]
+        own = [words[torch.from_numpy(sentence).to(self.device)] for sentence in sentences]
         forward = [own, *self._in_context(0, own)]
         backward = [own, *([each.flip(0) for each in layer] for layer in self._in_context(1, [each.flip(0) for each in own]))]
         return [
@@ -121,15 +119,15 @@ class BidirectionalLanguageModel:
         import torch
         from torch.nn import functional
 
-        weights = self._weights
+        weights = self.weights
         embedded = functional.embedding(characters, weights["char_embed"]).transpose(1, 2)
         maxima = []
-        for i in range(len(self._shape.filters)):
+        for i in range(len(self.shape.filters)):
             # TensorFlow's (1, width, characters' dimension, filters) becomes torch's (filters, dimension, width).
             kernel = weights[f"CNN/W_cnn_{i}"][0].permute(2, 1, 0)
             maxima.append(functional.conv1d(embedded, kernel, weights[f"CNN/b_cnn_{i}"]).amax(dim=2))
-        words = (torch.relu if self._shape.activation == "relu" else torch.tanh)(torch.cat(maxima, dim=1))
-        for j in range(self._shape.n_highway):
+        words = (torch.relu if self.shape.activation == "relu" else torch.tanh)(torch.cat(maxima, dim=1))
+        for j in range(self.shape.n_highway):
             # The gate called carry in the file weighs the transformed word, and its complement the word itself.
             layer = f"CNN_high_{j}"
             gate = torch.sigmoid(torch.addmm(weights[f"{layer}/b_carry"], words, weights[f"{layer}/W_carry"]))
@@ -143,9 +141,9 @@ class BidirectionalLanguageModel:
 
         packed = pack_sequence(sentences, enforce_sorted=False)
         layers = []
-        for layer in range(self._shape.n_layers):
+        for layer in range(self.shape.n_layers):
             produced = self._lstm(f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell", packed)
-            if self._shape.skip_connections and layer > 0:
+            if self.shape.skip_connections and layer > 0:
                 produced = produced + packed.data
             packed = PackedSequence(produced, *packed[1:])
             layers.append(unpack_sequence(packed))
@@ -155,28 +153,25 @@ class BidirectionalLanguageModel:
         """Run one layer: an LSTM whose cells are clipped and whose output is projected and clipped again."""
         import torch
 
-        kernel, bias, projection = (self._weights[f"{name}/{part}"] for part in ("W_0", "B", "W_P_0"))
+        kernel, bias, projection = (self.weights[f"{name}/{part}"] for part in ("W_0", "B", "W_P_0"))
         # TensorFlow's gates stand in the order input, candidate, forget, output, and it adds 1 to the forget gate's bias
         # when it computes, so that the file's bias lacks it.
         bias = bias.clone()
-        bias[2 * self._shape.cells : 3 * self._shape.cells] += 1.0
+        bias[2 * self.shape.cells : 3 * self.shape.cells] += 1.0
         sizes = packed.batch_sizes.tolist()
-        cell = bias.new_zeros(sizes[0], self._shape.cells)
-        hidden = bias.new_zeros(sizes[0], self._shape.projection)
+        cell = bias.new_zeros(sizes[0], self.shape.cells)
+        hidden = bias.new_zeros(sizes[0], self.shape.projection)
         produced = []
         for words in torch.split(packed.data, sizes):
             n = len(words)
             gates = torch.addmm(bias, torch.cat([words, hidden[:n]], dim=1), kernel)
             taken, candidate, forgotten, shown = gates.chunk(4, dim=1)
             cell = torch.sigmoid(forgotten) * cell[:n] + torch.sigmoid(taken) * torch.tanh(candidate)
-            cell = _clipped(cell, self._shape.cell_clip)
-            hidden = _clipped((torch.sigmoid(shown) * torch.tanh(cell)) @ projection, self._shape.projection_clip)
+            cell = cell.clamp(-self.shape.cell_clip, self.shape.cell_clip)
+            hidden = (torch.sigmoid(shown) * torch.tanh(cell)) @ projection
+            hidden = hidden.clamp(-self.shape.projection_clip, self.shape.projection_clip)
             produced.append(hidden)
         return torch.cat(produced)
-
-
-def _clipped(values: Any, limit: float | None) -> Any:
-    return values if limit is None else values.clamp(-limit, limit)
 
 
 @dataclass(eq=False, repr=False)
@@ -217,30 +212,26 @@ class ElmoEncoder:
         import torch
 
         with torch.inference_mode():
-            found = [layer.cpu().numpy() for layer in self.model(*_character_ids(sentences, self.shape.characters))]
-        if self.layers == "all":
-            return np.concatenate(found, axis=1)
-        chosen: NDArray[np.float32] = np.mean(found, axis=0) if self.layers == "average" else found[int(self.layers)]
-        return chosen
+            found = self.model(*_character_ids(sentences, self.shape.characters))
+            if self.layers == "all":
+                return np.asarray(torch.cat(found, dim=1).cpu())
+            return np.asarray((sum(found) / len(found) if self.layers == "average" else found[int(self.layers)]).cpu())
 
 
 def load(
     argument: str, layers: str = "all", tokenizer: str = "whitespace", pooling: str = "mean", device: str = "auto"
 ) -> ElmoEncoder:
-    """Load ``elmo:OPTIONS.json+WEIGHTS.hdf5``; docs/encoders.md lists the options.
-
-    ``layers=all`` concatenates every layer, as in MedSentEval; a number names one layer, 0 being the word without context.
-    ``tokenizer=whitespace`` is the paper's protocol; ``words`` splits punctuation off as the models' training text had it.
-    """
+    """Load ``elmo:OPTIONS.json+WEIGHTS.hdf5``; docs/encoders.md explains the options."""
     check_choices("elmo", tokenizer=(tokenizer, TOKENIZERS), pooling=(pooling, POOLINGS))
     options_path, weights_path = two_files(argument, "elmo", _EXPECTED)
     shape = read_options(options_path)
     check_choices("elmo", layers=(layers, ("all", "average", *map(str, range(shape.n_layers + 1)))))
     arrays = _read_weights(weights_path, shape)
     torch = import_extra("torch", "elmo:", "elmo")
-    weights = hash_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
-    identity = f"elmo-{weights[:32]}-{shape!r}-layers={layers}-tokenizer={tokenizer}-pooling={pooling}"
-    model = BidirectionalLanguageModel(shape, arrays, choose_device(device, mps=False))
+    device = choose_device(device, mps=False)
+    weights = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+    identity = f"elmo-{hash_state_dict(weights)[:32]}-{shape!r}-layers={layers}-tokenizer={tokenizer}-pooling={pooling}"
+    model = BidirectionalLanguageModel(shape, weights, device)
     return ElmoEncoder(weights_path.stem.removesuffix("_weights"), identity, model, shape, layers, tokenizer, pooling)
 
 
@@ -249,17 +240,17 @@ def read_options(path: Path) -> ElmoShape:
     try:
         characters, lstm = found["char_cnn"], found["lstm"]
         shape = ElmoShape(
-            characters=_whole(characters["max_characters_per_token"]),
-            character_dimension=_whole(characters["embedding"]["dim"]),
-            filters=tuple((_whole(width), _whole(count)) for width, count in characters["filters"]),
+            characters=_size(characters["max_characters_per_token"]),
+            character_dimension=_size(characters["embedding"]["dim"]),
+            filters=tuple((_size(width), _size(count)) for width, count in characters["filters"]),
             activation=str(characters["activation"]),
-            n_highway=_whole(characters["n_highway"]),
-            cells=_whole(lstm["dim"]),
-            n_layers=_whole(lstm["n_layers"]),
-            projection=_whole(lstm["projection_dim"]),
+            n_highway=_size(characters["n_highway"]),
+            cells=_size(lstm["dim"]),
+            n_layers=_size(lstm["n_layers"]),
+            projection=_size(lstm["projection_dim"]),
             # As in AllenNLP, 0 and null both mean that nothing is clipped.
-            cell_clip=float(lstm["cell_clip"]) if lstm.get("cell_clip") else None,
-            projection_clip=float(lstm["proj_clip"]) if lstm.get("proj_clip") else None,
+            cell_clip=float(lstm.get("cell_clip") or math.inf),
+            projection_clip=float(lstm.get("proj_clip") or math.inf),
             skip_connections=bool(lstm["use_skip_connections"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -267,17 +258,15 @@ def read_options(path: Path) -> ElmoShape:
         raise EncoderError(f"{path}: not the options of a character-based biLM: {what}; {_EXPECTED}") from error
     if shape.activation not in ("relu", "tanh"):
         raise EncoderError(f"{path}: the activation is {shape.activation!r}; a biLM has relu or tanh")
-    widest = max((width for width, _ in shape.filters), default=0)
-    many = max(shape.n_highway, shape.n_layers, len(shape.filters))
-    sound = 1 <= widest <= shape.characters and 3 <= shape.characters <= _MOST_CHARACTERS and many <= _MOST_PARTS
-    if not sound or min(shape.cells, shape.projection, shape.n_layers) < 1:
+    widest = max((width for width, _ in shape.filters), default=_MOST)
+    if not max(widest, 3) <= shape.characters:
         raise EncoderError(f"{path}: sizes that no biLM can have: {str(shape)[:500]}")
     return shape
 
 
-def _whole(number: Any) -> int:
-    if type(number) is not int:
-        raise TypeError(f"{number!r} where a whole number is expected")
+def _size(number: Any) -> int:
+    if type(number) is not int or not 1 <= number <= _MOST:
+        raise ValueError(f"{number!r:.99} where a whole number from 1 to {_MOST} is expected")
     return number
 
 
