@@ -38,62 +38,49 @@ class UniversalSentenceEncoder:
 
     name: str
     identity: str
-    function: Callable[[list[str]], Any]
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.asarray(self.function(list(texts)), dtype=np.float32)
+    encode: Callable[[Sequence[str]], NDArray[np.float32]]
 
 
-def load(argument: str, signature: str = "", output: str = "") -> UniversalSentenceEncoder:
-    """Load ``use:PATH`` or ``use:https://tfhub.dev/...``.
-
-    A TF2 model is called as it is, a TF1 module by its signature ``default``; ``signature`` names another one, and ``output``
-    one of several results.
-    """
+def load(argument: str) -> UniversalSentenceEncoder:
+    """Load ``use:PATH`` or ``use:https://tfhub.dev/...``; a TF2 model is called as it is, a TF1 module by its signature."""
     is_address = argument.startswith(("http://", "https://"))
     folder = _fetched(argument) if is_address else Path(argument).expanduser()
     files = checked_files(folder)
-    loaded = _load_saved_model(folder)
-    function, chosen = _text_function(loaded, folder, signature, output)
+    function, chosen = _text_function(_load_saved_model(folder), folder)
     name = argument.rstrip("/").removeprefix("https://tfhub.dev/").replace("/", "-") if "://" in argument else folder.name
     # The call and the signature of one model may differ, so which of them was chosen is part of the identity.
     return UniversalSentenceEncoder(name, f"use-{hash_files(files)[:32]}-{chosen}", function)
 
 
-def _text_function(loaded: Any, folder: Path, signature: str, output: str) -> tuple[Callable[[list[str]], Any], str]:
+def _text_function(loaded: Any, folder: Path) -> tuple[Callable[[Sequence[str]], NDArray[np.float32]], str]:
     """Return the function from texts to rows, and what of the model it calls."""
     tensorflow = import_tensorflow()
-    if callable(loaded) and not signature:
+    if callable(loaded):
         # Of the functions for inputs of several kinds that a model may hold, the one that is checked is the one that is called.
-        texts = tensorflow.TensorSpec([None], tensorflow.string)
-        name, argument = "call", ""
+        texts, name = tensorflow.TensorSpec([None], tensorflow.string), "call"
         function = _called(lambda: loaded.__call__.get_concrete_function(texts), folder)
     else:
         signatures = dict(getattr(loaded, "signatures", {}))
-        name = signature or ("serving_default" if "default" not in signatures else "default")
-        if name not in signatures:
-            raise EncoderError(f"use: {folder} has no signature {name!r}; it has {', '.join(sorted(signatures)) or 'none'}")
+        name = next((name for name in ("default", "serving_default") if name in signatures), "")
+        if not name:
+            held = ", ".join(sorted(signatures)) or "none"
+            raise EncoderError(f"use: {folder} has no signature default or serving_default; it has {held}")
         function = signatures[name]
         inputs = {key: spec.dtype.name for key, spec in function.structured_input_signature[1].items()}
         if list(inputs.values()) != ["string"]:
             raise EncoderError(f"use: the signature {name!r} of {folder} takes {inputs}; expected is one input of texts")
-        (argument,) = inputs
     _check_function(function, folder)
 
-    def run(texts: list[str]) -> Any:
-        given = tensorflow.constant(texts, tensorflow.string)
-        return function(**{argument: given}) if argument else function(given)
+    def run(texts: Sequence[str]) -> Any:
+        return function(tensorflow.constant(list(texts), tensorflow.string))
 
     probe = _called(lambda: run(["."]), folder)
     if not isinstance(probe, dict):
-        if output:
-            raise EncoderError(f"use: {folder} has a single output, so output={output} cannot be chosen; leave it out")
-        return (lambda texts: run(texts).numpy()), name
-    candidates = [output] if output else ["default", "outputs", *(probe if len(probe) == 1 else ())]
-    key = next((key for key in candidates if key in probe), None)
+        return (lambda texts: np.asarray(run(texts), dtype=np.float32)), name
+    key = next((key for key in (probe if len(probe) == 1 else ("default", "outputs")) if key in probe), None)
     if key is None:
-        raise EncoderError(f"use: {folder} has the outputs {', '.join(sorted(probe))}; choose one with output=NAME")
-    return (lambda texts: run(texts)[key].numpy()), f"{name}-{key}"
+        raise EncoderError(f"use: {folder} has the outputs {', '.join(sorted(probe))}; expected is one, or one called default")
+    return (lambda texts: np.asarray(run(texts)[key], dtype=np.float32)), f"{name}-{key}"
 
 
 def _called(call: Callable[[], Any], folder: Path) -> Any:
@@ -180,8 +167,6 @@ def _disarm(graph: Any, where: str) -> None:
         for node in nodes:
             if node.op not in allowed:
                 raise EncoderError(f"{where} holds the operation {node.op}, which no text encoder needs")
-            if node.op in families["text"]:
-                _register_text(where)
             if node.op in families["saving"]:
                 node.op = "NoOp"
                 del node.input[:]
@@ -241,14 +226,6 @@ def _functions_of(node: Any) -> Iterator[str]:
         yield from (function.name for function in value.list.func)
 
 
-def _register_text(where: str) -> None:
-    """Import the package whose import teaches TensorFlow the operations that split words as multilingual encoders do."""
-    try:
-        import tensorflow_text  # noqa: F401
-    except ImportError as error:
-        raise EncoderError(f"{where} splits words by TensorFlow Text; install it with: pip install tensorflow-text") from error
-
-
 def _tags(model: Any, where: str) -> list[str] | None:
     """Return the tags of the graph for inference."""
     found = [set(graph.meta_info_def.tags) for graph in model.meta_graphs]
@@ -266,11 +243,8 @@ def checked_files(folder: Path) -> list[Path]:
     if not graph.is_file():
         raise EncoderError(f"use: {folder} has no saved_model.pb; {_EXPECTED}")
     variables = folder / "variables"
-    shards = sorted(variables.glob("variables.data-*"))
-    if variables.is_dir() and any(variables.iterdir()):
-        announced = int(shards[0].name.rpartition("-")[2]) if shards else 1
-        if not (variables / "variables.index").is_file() or len(shards) != announced:
-            expected = f"variables.index and variables.data-00000-of-{announced:05}"
-            raise EncoderError(f"use: {variables} is not whole: {len(shards)} of {announced} data files; expected: {expected}")
+    held = [path.name for path in variables.glob("*")]
+    if held and not ("variables.index" in held and any(name.startswith("variables.data-") for name in held)):
+        raise EncoderError(f"use: {variables} is not whole; expected are variables.index and variables.data-00000-of-00001")
     inner = [file for name in ("variables", "assets") for file in sorted((folder / name).rglob("*")) if file.is_file()]
     return [graph, *inner]

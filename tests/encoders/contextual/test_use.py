@@ -72,17 +72,7 @@ def save_tf2(tensorflow: Any, folder: Path, seed: int = 0) -> Path:
         def __call__(self, inputs: Any) -> Any:
             return graph_rows(tensorflow, inputs, self.numbers, self.table)
 
-        @tensorflow.function(input_signature=[tensorflow.TensorSpec([None], tensorflow.string)])  # type: ignore[untyped-decorator]
-        def double(self, inputs: Any) -> Any:
-            rows = self(inputs)
-            return {"doubled": 2 * rows, "plain": rows}
-
-        @tensorflow.function(input_signature=[tensorflow.TensorSpec([None], tensorflow.int32)])  # type: ignore[untyped-decorator]
-        def count(self, inputs: Any) -> Any:
-            return {"outputs": inputs}
-
-    model = Encoder()
-    tensorflow.saved_model.save(model, str(folder), signatures={"double": model.double, "count": model.count})
+    tensorflow.saved_model.save(Encoder(), str(folder))
     return folder
 
 
@@ -148,24 +138,49 @@ def test_vectors_equal_the_means_whatever_the_neighbours(version: str, request: 
 
 
 @needs_tensorflow
-def test_signature_and_output_can_be_chosen(tf2: Path, tensorflow: Any, tmp_path: Path) -> None:
-    doubled = load_encoder(f"use:{tf2},signature=double,output=doubled")
-    assert doubled.encode(TEXTS) == pytest.approx(2 * expected_rows(TEXTS), abs=1e-5)
-    for options, named in [
-        (",signature=double", "doubled, plain"),
-        (",signature=double,output=x", "doubled"),
-        (",signature=single", "double"),
-        (",signature=count", "int32"),
-        (",output=doubled", "single output"),
-    ]:
+def test_what_is_not_called_has_a_usual_signature_and_output(tensorflow: Any, tmp_path: Path) -> None:
+    texts = tensorflow.TensorSpec([None], tensorflow.string)
+
+    class Model(tensorflow.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.one = tensorflow.function(lambda inputs: {"rows": self.lengths(inputs)}, [texts])
+            self.two = tensorflow.function(lambda inputs: {"a": inputs, "outputs": 2 * self.lengths(inputs)}, [texts])
+            self.odd = tensorflow.function(lambda inputs: {"a": inputs, "b": self.lengths(inputs)}, [texts])
+            numbers = tensorflow.TensorSpec([None], tensorflow.int32)
+            self.count = tensorflow.function(lambda inputs: {"outputs": inputs}, [numbers])
+
+        def lengths(self, inputs: Any) -> Any:
+            return tensorflow.cast(tensorflow.strings.length(inputs), tensorflow.float32)[:, None]
+
+    model = Model()
+
+    def saved(name: str, **signatures: Any) -> str:
+        tensorflow.saved_model.save(model, str(tmp_path / name), signatures=signatures)
+        return f"use:{tmp_path / name}"
+
+    for spec, factor, chosen in (
+        (saved("one", serving_default=model.one), 1, "serving_default-rows"),
+        (saved("two", serving_default=model.two), 2, "serving_default-outputs"),
+        (saved("both", serving_default=model.two, default=model.one), 1, "default-rows"),
+    ):
+        encoder = load_encoder(spec)
+        assert encoder.encode(["fever", ""]).tolist() == [[5 * factor], [0]]
+        assert encoder.identity.endswith(f"-{chosen}")
+    for spec, named in (
+        (saved("odd", serving_default=model.odd), "has the outputs a, b; expected is one, or one called default"),
+        (saved("count", serving_default=model.count), "int32.*expected is one input of texts"),
+        (saved("other", other=model.one), "has no signature default or serving_default; it has other"),
+        (saved("none"), "has no signature default or serving_default; it has none"),
+    ):
         with pytest.raises(EncoderError, match=named):
-            load_encoder(f"use:{tf2}{options}")
+            load_encoder(spec)
     several = save_tf1(tensorflow, tmp_path / "several", outputs=("default", "other"))
     assert load_encoder(f"use:{several}").encode(TEXTS) == pytest.approx(expected_rows(TEXTS), abs=1e-5)
 
 
 @needs_tensorflow
-def test_identity_follows_weights_vocabulary_and_choice_but_not_the_place(tf2: Path, tensorflow: Any, tmp_path: Path) -> None:
+def test_identity_follows_weights_and_vocabulary_but_not_the_place(tf2: Path, tensorflow: Any, tmp_path: Path) -> None:
     identity = load_encoder(f"use:{tf2}").identity
     copy = shutil.copytree(tf2, tmp_path / "elsewhere")
     (copy / "README").write_text("moved")
@@ -175,8 +190,6 @@ def test_identity_follows_weights_vocabulary_and_choice_but_not_the_place(tf2: P
     assert load_encoder(f"use:{copy}").identity != identity
     other = save_tf2(tensorflow, tmp_path / "other", seed=1)
     assert load_encoder(f"use:{other}").identity != identity
-    found = {load_encoder(f"use:{tf2},signature=double,output={name}").identity for name in ("doubled", "plain")}
-    assert len(found | {identity}) == 3
 
 
 @needs_tensorflow
