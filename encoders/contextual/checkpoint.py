@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -27,20 +28,12 @@ def without_surrogates(texts: Sequence[str]) -> list[str]:
 
 def count_tokens(tokenizer: Any, texts: list[str]) -> list[int]:
     """Return how many tokens each text has, special ones included, without any cutting."""
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not hasattr(backend, "encode_batch"):
-        with tokenizer_turn:
-            return [len(ids) for ids in tokenizer(texts, truncation=False)["input_ids"]]
-    return [len(found.ids) for found in _uncut(backend).encode_batch_fast(texts)]
+    with tokenizer_turn:
+        return [len(ids) for ids in _copied(tokenizer)(texts, truncation=False, verbose=False)["input_ids"]]
 
 
-@lru_cache(maxsize=1)
-def _uncut(backend: Any) -> Any:
-    """Return a copy that cuts nothing: cutting and padding are settings of the tokeniser itself, which other threads use."""
-    whole = type(backend).from_str(backend.to_str())
-    whole.no_truncation()
-    whole.no_padding()
-    return whole
+#: Cutting is a setting of the tokeniser itself, which other threads use.
+_copied: Final = lru_cache(maxsize=1)(deepcopy)
 
 
 def passes(
@@ -93,10 +86,6 @@ def check_length(length: int, model: Any, tokenizer: Any, where: str, marks: int
         raise EncoderError(f"{where}: max_length is {length}, but this model takes {bounds}; give max_length={most or least}")
 
 
-#: The roles that a task can give a text; texts without one are compared on equal terms.
-ROLES = ("query", "document")
-
-
 @dataclass(frozen=True)
 class Prompts:
     """``default`` is for texts without a role, ``roles`` for queries and documents, ``tasks`` for the tasks that they name.
@@ -118,7 +107,7 @@ class Prompts:
             raise EncoderError(f"{kind}: task_prompts is not JSON: {error}; expected {{'RQE': 'prompt'}} in JSON") from error
         if not isinstance(named, dict) or not all(isinstance(text, str) for text in named.values()):
             raise EncoderError(f"{kind}: task_prompts is {tasks!r}; expected a JSON object from names of tasks to prompts")
-        roles = {role: text for role, text in zip(ROLES, (query, document), strict=True) if text is not None}
+        roles = {role: text for role, text in (("query", query), ("document", document)) if text is not None}
         return cls(default, roles, {name_key(name): text for name, text in sorted(named.items())})
 
     def chosen(self, task: str, role: str) -> str:

@@ -21,7 +21,7 @@ from medsenteval.contracts import TokenVectors
 from medsenteval.embedding.pooling import pool
 from medsenteval.encoders.contextual import checkpoint
 from medsenteval.encoders.contextual.checkpoint import Prompts
-from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed
+from medsenteval.encoders.contextual.lazy_model import LazyModel
 from medsenteval.encoders.contextual.model_folder import check_model_folder, check_settings, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.fingerprint import hash_config, hash_state_dict, hash_tokenizer
@@ -36,18 +36,17 @@ _CHOICES: Final = {
     "pooling": ("mean", "max", "cls", "last"),
     "specials": ("no", "yes"),
     "end": ("no", "yes"),
-    "case": ("checkpoint", "exact", "lower"),
+    "case": ("checkpoint", "lower"),
     "dtype": ("float32", "bfloat16", "float16"),
 }
 
 
 @dataclass(frozen=True)
 class _Pieces:
-    """One text as word pieces: their numbers, which of them are pooled, and segment numbers where the tokeniser has them."""
+    """One text as word pieces: the model's inputs, a number a piece each, and which pieces are pooled."""
 
-    ids: list[int]
+    inputs: dict[str, list[int]]
     kept: list[bool]
-    segments: list[int] | None
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class TransformerEncoder:
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)
         for place, pieces, vectors in self._vectors(texts):
             if self._reading.pooling == "cls":
-                rows[place] = vectors[pieces.ids.index(self._tokenizer.cls_token_id)]
+                rows[place] = vectors[pieces.inputs["input_ids"].index(self._tokenizer.cls_token_id)]
             elif self._reading.pooling == "last":
                 rows[place] = vectors[-1]
             else:
@@ -129,13 +128,12 @@ class TransformerEncoder:
         import torch
 
         pieces = self._pieces(texts)
-        for places in checkpoint.passes([len(each.ids) for each in pieces], str(self._model.device)):
-            inputs, inside = self._padded([pieces[place] for place in places])
-            tensors = {key: torch.from_numpy(value).to(self._model.device) for key, value in inputs.items()}
+        for places in checkpoint.passes([len(each.kept) for each in pieces], str(self._model.device)):
+            tensors = self._padded([pieces[place] for place in places])
             with torch.inference_mode():
                 hidden = self._hidden(tensors).float().cpu().numpy()
-            for place, rows, real in zip(places, hidden, inside, strict=True):
-                yield place, pieces[place], rows[real]
+            for place, rows in zip(places, hidden, strict=True):
+                yield place, pieces[place], rows[: len(pieces[place].kept)]
 
     def _hidden(self, tensors: dict[str, Any]) -> Any:
         import torch
@@ -148,21 +146,16 @@ class TransformerEncoder:
         chosen = [outputs.last_hidden_state if n == last else outputs.hidden_states[n] for n in self._reading.layers]
         return chosen[0] if len(chosen) == 1 else torch.cat(chosen, dim=-1)
 
-    def _padded(self, batch: Sequence[_Pieces]) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.bool_]]:
-        """Return the model's inputs, padded on the right, where no causal model looks, and which places hold a piece."""
-        lengths = np.array([len(pieces.ids) for pieces in batch])
-        inside = np.arange(lengths.max()) < lengths[:, None]
-        model, tokenizer = self._lazy.model
-        known = (tokenizer.pad_token_id, getattr(model.config, "pad_token_id", None), tokenizer.eos_token_id, 0)
-        padding = next(number for number in known if isinstance(number, int))
-        ids = np.full(inside.shape, padding, dtype=np.int64)
-        ids[inside] = np.concatenate([pieces.ids for pieces in batch])
-        inputs = {"input_ids": ids, "attention_mask": inside.astype(np.int64)}
-        if "token_type_ids" in self._accepted and batch[0].segments is not None:
-            segments = np.zeros_like(ids)
-            segments[inside] = np.concatenate([pieces.segments or [] for pieces in batch])
-            inputs["token_type_ids"] = segments
-        return inputs, inside
+    def _padded(self, batch: Sequence[_Pieces]) -> dict[str, Any]:
+        """Return the model's inputs, padded on the right, where no causal model looks."""
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+
+        # A model that was made without padding knows no token for it; the mask hides whichever stands there.
+        padding = {"input_ids": self._tokenizer.pad_token_id or 0}
+        columns = {key: [torch.tensor(pieces.inputs[key]) for pieces in batch] for key in batch[0].inputs}
+        padded = {key: pad_sequence(rows, batch_first=True, padding_value=padding.get(key, 0)) for key, rows in columns.items()}
+        return {key: rows.to(self._model.device) for key, rows in padded.items()}
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """Return how many tokens each text has behind the prompt, special ones and those that are cut off included."""
@@ -184,17 +177,17 @@ class TransformerEncoder:
     def _tokenize(self, texts: list[str]) -> list[_Pieces]:
         with checkpoint.tokenizer_turn:
             most = self._reading.max_length - self._reading.end
-            masks = {"return_special_tokens_mask": True, "return_attention_mask": False}
+            masks = {"return_special_tokens_mask": True, "return_attention_mask": True}
             encoded = self._tokenizer(texts, truncation=True, max_length=most, **masks)
-        segments = encoded.get("token_type_ids") or [None] * len(texts)
-        found = [
-            _Pieces(ids, [self._reading.specials or not special for special in mask], segment)
-            for ids, mask, segment in zip(encoded["input_ids"], encoded["special_tokens_mask"], segments, strict=True)
-        ]
-        if not self._reading.end:
-            return found
-        last, kept = self._tokenizer.eos_token_id, self._reading.specials
-        return [_Pieces([*each.ids, last], [*each.kept, kept], each.segments and [*each.segments, 0]) for each in found]
+        columns: dict[str, list[list[int]]] = dict(encoded)
+        if "token_type_ids" not in self._accepted:
+            columns.pop("token_type_ids", None)
+        if self._reading.end:
+            behind = {"input_ids": self._tokenizer.eos_token_id, "attention_mask": 1, "special_tokens_mask": 1}
+            columns = {key: [[*row, behind.get(key, 0)] for row in rows] for key, rows in columns.items()}
+        kept = [[self._reading.specials or not special for special in mask] for mask in columns.pop("special_tokens_mask")]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return list(map(_Pieces, rows, kept))
 
 
 def load(
@@ -213,13 +206,7 @@ def load(
     document_prompt: str | None = None,
     task_prompts: str = "",
 ) -> TransformerEncoder:
-    """Load ``transformers:ID_OR_PATH``; docs/encoders.md lists the options.
-
-    ``layer`` is last, first, a number (0 is the embedding layer, negative ones count from the end) or several joined by ``+``,
-    whose vectors are concatenated. ``pooling=last`` takes the last piece whatever it is, as decoders are read; ``specials=yes``
-    pools over [CLS] and [SEP] too. ``end=yes`` puts the end-of-text token behind each text, cut or not. ``max_length`` counts
-    the special pieces. ``adapter`` is a folder or ID, ``task_prompts`` a JSON object from names of tasks to prompts.
-    """
+    """Load ``transformers:ID_OR_PATH``; docs/encoders.md explains the options."""
     chosen = {"pooling": pooling, "specials": specials, "end": end, "case": case, "dtype": dtype}
     check_choices("transformers", **{option: (value, _CHOICES[option]) for option, value in chosen.items()})
     if not _LAYERS.fullmatch(layer):
@@ -230,13 +217,12 @@ def load(
     folder, source, revision = find_model(argument, "transformers")
     (check_settings if revision else check_model_folder)(folder, "transformers")
     where = f"transformers:{argument}"
-    check_installed("transformers:", "torch", "transformers")
     change = PeftAdapter(adapter, "transformers") if adapter else None
 
     def load_model() -> tuple[Any, dict[str, Any]]:
         model, tokenizer = _from_pretrained(source, revision, dtype, device)
         model = model if change is None else change.merged_into(model)
-        lowercase = _apply_case(tokenizer, case, where)
+        lowercase = case == "lower" and not _lower_cases(tokenizer)
         if end == "yes" and tokenizer.eos_token_id is None:
             raise EncoderError(f"{where}: end is 'yes', but its tokeniser has no end-of-text token; leave it out")
         checkpoint.check_length(longest, model, tokenizer, where, marks=end == "yes")
@@ -246,8 +232,7 @@ def load(
         reading = Reading(layers, pooling, specials == "yes", longest, lowercase, end == "yes")
         return (model, tokenizer), _facts(model, tokenizer, reading)
 
-    options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length}
-    options |= {} if change is None else {"adapter": change.key}
+    options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length, "adapter": change.key if change else ""}
     lazy = LazyModel.remembered(folder, revision, options, load_model)
     prompts = Prompts.given("transformers", prompt, query_prompt, document_prompt, task_prompts)
     return TransformerEncoder(lazy, model_name(str(source)) + (f"+{change.name}" if change else ""), prompts)
@@ -295,17 +280,15 @@ def _from_pretrained(source: str, revision: dict[str, str], dtype: str, device: 
     torch = import_extra("torch", "transformers:", "transformers")
     with environment("USE_TF", "0"):  # TensorFlow, which transformers 4 would import, takes seconds
         transformers = import_extra("transformers", "transformers:", "transformers")
-    version = tuple(int(number) for number in re.findall(r"\d+", transformers.__version__)[:2])
-    # Given always: version 5 would otherwise take the precision that config.json happens to name.
-    precision = {"dtype" if version >= (4, 56) else "torch_dtype": getattr(torch, dtype)}
     logging = transformers.utils.logging
     verbosity = logging.get_verbosity()
     logging.set_verbosity_error()
     try:
         safe = {"trust_remote_code": False, **revision}
         tokenizer = transformers.AutoTokenizer.from_pretrained(source, **safe)
-        load_encoder_part = transformers.AutoModel.from_pretrained
-        model, report = load_encoder_part(source, output_loading_info=True, weights_only=True, **precision, **safe)
+        # Without a precision, version 5 would take the one that config.json happens to name.
+        options = {"torch_dtype": getattr(torch, dtype), "output_loading_info": True, "weights_only": True, **safe}
+        model, report = transformers.AutoModel.from_pretrained(source, **options)
     except Exception as error:  # the library lets through whatever its parsers raise
         raise EncoderError(f"transformers: {source!r} could not be loaded: {error}") from error
     finally:
@@ -327,16 +310,12 @@ def _layer_numbers(layer: str, last: int, where: str) -> tuple[int, ...]:
     return tuple(number % (last + 1) for number in numbers)
 
 
-def _apply_case(tokenizer: Any, case: str, where: str) -> bool:
-    """Set the tokeniser's own lower-casing if it can be set; return whether texts must be lower-cased before it."""
-    if case == "checkpoint":
-        return False
+def _lower_cases(tokenizer: Any) -> bool:
+    """Have the tokeniser lower-case texts by itself, as BERT's can; return whether it does."""
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     normalizer: Any = getattr(backend, "normalizer", None)
-    if hasattr(normalizer, "lowercase"):
-        normalizer.lowercase = case == "lower"
-        backend.normalizer = normalizer
+    if not hasattr(normalizer, "lowercase"):
         return False
-    if case == "exact" and (backend is None or '"Lowercase"' in backend.to_str()):
-        raise EncoderError(f"{where}: case is 'exact', but the letter case of a {type(tokenizer).__name__} cannot be kept")
-    return case == "lower"
+    normalizer.lowercase = True
+    backend.normalizer = normalizer
+    return True
