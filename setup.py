@@ -29,7 +29,7 @@ EXTRAS = {
     "analogy": ["numba>=0.60"],
     "terms": ["fastobo>=0.12", "numba>=0.61", "openpyxl>=3.1", "rapidfuzz>=3.9"],
     "torch": TORCH,
-    "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.0"],
+    "transformers": [*TORCH, "transformers>=4.44", "sentence-transformers>=3.2"],
     # Adapters (LoRA) that are merged into a model.
     "peft": [*TORCH, "transformers>=4.44", "peft>=0.13"],
     # tensorflow-hub, for addresses only, imports pkg_resources, which setuptools dropped in version 82.

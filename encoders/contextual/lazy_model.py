@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from functools import cached_property
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, Final
 
 from medsenteval.embedding.cache import CacheError, cache_folder, check_owner
 from medsenteval.encoders.fingerprint import hash_files
-from medsenteval.errors import MissingExtraError
 from medsenteval.support.atomic_files import write_atomically
 
 #: Raised whenever a fact is found out in another way.
-_LAYOUT: Final = 3
+_LAYOUT: Final = 4
 _PACKAGES: Final = ("torch", "transformers", "tokenizers", "sentence-transformers")
 #: Files that no way of loading reads.
 _NOT_READ: Final = (".md", ".png", ".jpg", ".h5", ".msgpack", ".ot", ".tflite", ".gitattributes", ".py", ".lock", ".metadata")
@@ -34,15 +32,10 @@ class LazyModel:
     def __init__(self, load: Callable[[], Any], facts: dict[str, Any]) -> None:
         self.facts = facts
         self._load = load
-        self._model: Any = None
-        self._lock = threading.Lock()
 
-    @property
+    @cached_property
     def model(self) -> Any:
-        with self._lock:
-            if self._model is None:
-                self._model = self._load()
-            return self._model
+        return self._load()
 
     @classmethod
     def remembered(
@@ -53,7 +46,8 @@ class LazyModel:
         load: Callable[[], tuple[Any, dict[str, Any]]],
     ) -> LazyModel:
         """Return a folder's model, which ``load`` returns with facts; now, unless an earlier run left these in the cache."""
-        path = cache_folder() / "models-known" / content_key(folder, revision, options, str(_LAYOUT), *map(_version, _PACKAGES))
+        versions = [found.version for package in _PACKAGES for found in distributions(name=package)]
+        path = cache_folder() / "models-known" / content_key(folder, revision, options, str(_LAYOUT), *versions)
         places = (path.parent.parent, path.parent, path)
         with suppress(OSError, ValueError, RecursionError, CacheError):
             for place in places:
@@ -76,17 +70,3 @@ def content_key(folder: Path, revision: Mapping[str, str], options: Mapping[str,
     names = "" if revision else [str(path.relative_to(folder)) for path in read]
     parts = [content, str(names), str(sorted(options.items())), *more]
     return hashlib.sha256("|".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
-
-
-def check_installed(needed_for: str, *modules: str, extra: str = "transformers") -> None:
-    """Say which package is missing before anything is read."""
-    for module in modules:
-        if find_spec(module.partition(".")[0]) is None or find_spec(module) is None:
-            raise MissingExtraError(needed_for, module.replace("_", "-"), extra)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from copy import copy
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from medsenteval.contracts import Encoder
 from medsenteval.encoders.contextual import checkpoint
 from medsenteval.encoders.contextual.checkpoint import Prompts
-from medsenteval.encoders.contextual.lazy_model import LazyModel, check_installed, content_key
+from medsenteval.encoders.contextual.lazy_model import LazyModel, content_key
 from medsenteval.encoders.contextual.model_folder import check_modules, find_model, model_name
 from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.encoders.derived import DerivedEncoder
@@ -33,16 +34,16 @@ _POOLER: Final = re.compile(r"\d+\.(auto_)?model\.pooler\.")
 class SentenceTransformerEncoder:
     """A sentence-transformers model, loaded when it first encodes; texts, the empty one included, stand behind the prompt."""
 
-    def __init__(self, lazy: LazyModel, name: str, prompts: Prompts, *, normalize: bool = False, role: str = "") -> None:
+    def __init__(self, lazy: LazyModel, name: str, prompts: Prompts, role: str = "") -> None:
         self.name = name
         self._lazy = lazy
         self._prompts = prompts
-        self._normalize = normalize
         # Only a model that routes texts by their role gives another vector for another role under the same prompt.
         self._role = role if lazy.facts["routes"] else ""
         routed = f"-role={self._role}" if self._role else ""
         described = lazy.facts["described"]
-        self.identity = f"{described}-normalize={normalize}-{prompts}{routed}" if described else ""
+        # Normalised vectors are derived from these; the word stays, so that identities are what they were.
+        self.identity = f"{described}-normalize=False-{prompts}{routed}" if described else ""
 
         self.dimension: int = lazy.facts["dimension"]
         # ONNX Runtime and OpenVINO divide a batch among threads of their own.
@@ -60,8 +61,7 @@ class SentenceTransformerEncoder:
         return not self.keeps_threads and str(self._lazy.model.device) == "cpu"
 
     def for_use(self, task: str, role: str) -> SentenceTransformerEncoder:
-        prompt = self._prompts.chosen(task, role)
-        return SentenceTransformerEncoder(self._lazy, self.name, Prompts(prompt), normalize=self._normalize, role=role)
+        return SentenceTransformerEncoder(self._lazy, self.name, Prompts(self._prompts.chosen(task, role)), role)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         model, sound = self._lazy.model, checkpoint.without_surrogates(texts)
@@ -77,9 +77,6 @@ class SentenceTransformerEncoder:
                 batch_size=len(places),
                 show_progress_bar=False,
                 convert_to_numpy=True,
-                normalize_embeddings=self._normalize,
-                # Whole vectors are cached, whatever part of them is wanted.
-                **({"truncate_dim": self.dimension} if model.truncate_dim is not None else {}),
                 **({"task": self._role} if self._role else {}),
             )
         return rows
@@ -101,15 +98,24 @@ def from_model(model: Any) -> Encoder:
     """
     card, inner = getattr(model, "model_card_data", None), _transformer_of(model[0])
     named = getattr(card, "model_id", None) or getattr(getattr(inner, "config", None), "_name_or_path", None) or ""
-    facts = _facts(model)
-    name = model_name(named) or f"sentence-transformers-{_fingerprint(model)[:8]}"
-    encoder = SentenceTransformerEncoder(LazyModel(lambda: model, facts), name, _prompts(facts, "the model"))
-    kept = model.truncate_dim
-    return DerivedEncoder(encoder, dimension=kept) if kept is not None and kept < facts["dimension"] else encoder
+    whole = copy(model)  # the caller's own keeps its dimension
+    facts = _facts(whole)
+    name = model_name(named) or describe_model(model)[: len(_KIND) + 9]
+    return _derived(SentenceTransformerEncoder(LazyModel(lambda: whole, facts), name, _prompts(facts)), facts["kept"])
+
+
+def _derived(encoder: SentenceTransformerEncoder, dimension: int | None, unit: bool = False) -> Encoder:
+    """Return an encoder of so many leading coordinates of the same vectors, of length one if ``unit``."""
+    # All of the coordinates is what an absent option means too, and must have the same identity.
+    cut = dimension if dimension is not None and dimension < encoder.dimension else None
+    return DerivedEncoder(encoder, cut, unit) if unit or cut is not None else encoder
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """Return everything that is asked of a model before it encodes."""
+    """Return everything that is asked of a model before it encodes, from now on whole vectors, whatever part is wanted."""
+    kept, model.truncate_dim = model.truncate_dim, None
+    # Version 6 shortened the name.
+    width = (getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension)()
     pooling = (module.get_config_dict() for module in model if type(module).__name__ == "Pooling")
     settings: dict[str, Any] = next(pooling, {})
     length = model.max_seq_length if _transformer_of(model[0]) is not None else None
@@ -126,7 +132,8 @@ def _facts(model: Any) -> dict[str, Any]:
         "max_length": length if isinstance(length, int) else None,
         "dtype": str(getattr(model, "dtype", None) or "").removeprefix("torch."),
         "pooling": _pooling_of(settings),
-        "dimension": _dimension(model),
+        "dimension": int(width or model.encode(["."]).shape[1]),
+        "kept": kept,
     }
 
 
@@ -137,29 +144,20 @@ def _pooling_of(settings: dict[str, Any]) -> str:
 
 
 def _prompts(
-    facts: dict[str, Any], where: str, prompt: str | None = None, prompt_name: str = "", query: str | None = None,
-    document: str | None = None, tasks: str = "",
-) -> Prompts:  # fmt: skip
+    facts: dict[str, Any], prompt: str | None = None, query: str | None = None, document: str | None = None, tasks: str = ""
+) -> Prompts:
     """Return the prompts that options give, and for the rest those that the model brings along, as the library chooses them."""
-    stored: dict[str, str] = facts["prompts"]
-    if prompt_name and prompt_name not in stored:
-        raise EncoderError(f"{where}: the model has no prompt {prompt_name!r}; it has {', '.join(stored) or 'none'}")
-    chosen = prompt_name or facts["default_prompt"]
-    default = str(stored[chosen]) if prompt is None and chosen else prompt or ""
-    if prompt is None and not prompt_name:  # one that is given without a role is meant for every text
+    if prompt is None:  # one that is given without a role is meant for every text
+        stored: dict[str, str] = facts["prompts"]
+        prompt = stored[facts["default_prompt"]] if facts["default_prompt"] else ""
         query = stored.get("query") or None if query is None else query
         named = (stored.get(name) for name in ("document", "passage", "corpus"))
         document = next(filter(None, named), None) if document is None else document
-    return Prompts.given(_KIND, default, query, document, tasks)
+    return Prompts.given(_KIND, prompt, query, document, tasks)
 
 
 def describe_model(model: Any) -> str:
     """Return everything about a model that decides its whole vectors, but for what a call to ``encode`` says."""
-    return f"sentence-transformers-{_fingerprint(model)}-max_length={model.max_seq_length}"
-
-
-def _fingerprint(model: Any) -> str:
-    """Hash what decides a vector: the modules with their settings, the tokeniser and every weight."""
     # A pooler has no part in a vector, and where the checkpoint lacks one it is random.
     weights = {key: value for key, value in model.state_dict().items() if not _POOLER.match(key)}
     digest = hashlib.sha256(hash_state_dict(weights).encode())
@@ -177,14 +175,13 @@ def _fingerprint(model: Any) -> str:
         # A static model's tokeniser is the backend itself.
         is_bare = not hasattr(tokenizer, "backend_tokenizer") and hasattr(tokenizer, "to_str")
         digest.update((tokenizer.to_str() if is_bare else hash_tokenizer(tokenizer)).encode())
-    return digest.hexdigest()[:32]
+    return f"{_KIND}-{digest.hexdigest()[:32]}-max_length={model.max_seq_length}"
 
 
 def load(
     argument: str,
     normalize: str = "no",
     prompt: str | None = None,
-    prompt_name: str = "",
     query_prompt: str | None = None,
     document_prompt: str | None = None,
     task_prompts: str = "",
@@ -196,33 +193,21 @@ def load(
     file_name: str = "",
     adapter: str = "",
 ) -> Encoder:
-    """Load ``sentence-transformers:ID_OR_PATH``; docs/encoders.md lists the options.
-
-    ``prompt_name`` chooses one of the prompts that the model brings along, whose default prompt, if it has one, holds when
-    neither it nor ``prompt`` is given (``prompt=`` means none). ``dimension`` keeps that many leading coordinates of the same
-    vectors, before ``normalize=yes`` makes rows of length one. ``max_length`` and ``dtype`` replace the model's own.
-    ``file_name`` names the graph of onnx or openvino in the model's folder; without it one is exported. ``adapter`` is a folder
-    or ID, ``task_prompts`` a JSON object from names of tasks to prompts.
-    """
+    """Load ``sentence-transformers:ID_OR_PATH``; docs/encoders.md explains the options."""
     check_choices(_KIND, normalize=(normalize, ("no", "yes")), dtype=(dtype, _DTYPES), backend=(backend, _BACKENDS))
     if backend != "torch" and (dtype or adapter):
         raise EncoderError(f"sentence-transformers: dtype and adapter are for backend=torch, not for backend={backend}")
     path = PurePosixPath(file_name)
     if file_name and (backend == "torch" or path.is_absolute() or ".." in path.parts or "\\" in file_name):
         raise EncoderError(f"{_KIND}: file_name is {file_name!r}; it names a graph of onnx or openvino in the folder")
-    first = whole_number(_KIND, "dimension", dimension, least=1) if dimension else 0
+    first = whole_number(_KIND, "dimension", dimension, least=1) if dimension else None
     longest = whole_number(_KIND, "max_length", max_length, least=1) if max_length else 0
-    if prompt is not None and prompt_name:
-        raise EncoderError("sentence-transformers: prompt and prompt_name exclude each other; give one of them")
     folder, source, revision = find_model(argument, _KIND)
     check_modules(folder, weights=not revision and backend == "torch")
     where = f"sentence-transformers:{argument}"
-    check_installed(f"{_KIND}:", "torch", "sentence_transformers")
-    check_installed(f"backend={backend}", *_BACKENDS[backend], extra=backend)
     change = PeftAdapter(adapter, _KIND) if adapter else None
-    options = {"kind": _KIND, "max_length": max_length, "dtype": dtype}
-    options |= {} if backend == "torch" else {"backend": backend, "file_name": file_name}
-    options |= {} if change is None else {"adapter": change.key}
+    options = {"kind": _KIND, "max_length": max_length, "dtype": dtype, "backend": backend, "file_name": file_name}
+    options["adapter"] = change.key if change else ""
 
     def load_model() -> tuple[Any, dict[str, Any]]:
         arguments = {"torch_dtype": dtype} if dtype else {"file_name": file_name} if file_name else {}
@@ -244,25 +229,21 @@ def load(
         return model, facts
 
     lazy = LazyModel.remembered(folder, revision, options, load_model)
-    prompts = _prompts(lazy.facts, where, prompt, prompt_name, query_prompt, document_prompt, task_prompts)
-    width = lazy.facts["dimension"]
-    if first > width:
-        raise EncoderError(f"{where}: dimension is {dimension}, but the model's vectors have {width}")
+    prompts = _prompts(lazy.facts, prompt, query_prompt, document_prompt, task_prompts)
+    if first and first > lazy.facts["dimension"]:
+        raise EncoderError(f"{where}: dimension is {first}, but the model's vectors have {lazy.facts['dimension']}")
     name = model_name(str(source)) + (f"+{change.name}" if change else "")
-    unit = normalize == "yes"
-    # All of the coordinates is what an absent option means too, and must have the same identity.
-    if 0 < first < width:
-        return DerivedEncoder(SentenceTransformerEncoder(lazy, name, prompts), dimension=first, normalize=unit)
-    return SentenceTransformerEncoder(lazy, name, prompts, normalize=unit)
+    return _derived(SentenceTransformerEncoder(lazy, name, prompts), first or lazy.facts["kept"], normalize == "yes")
 
 
 def _load_model(source: str, revision: dict[str, str], device: str, backend: str, arguments: dict[str, str]) -> Any:
     with environment("USE_TF", "0"):  # TensorFlow, which transformers 4 would import, takes seconds
         library = import_extra("sentence_transformers", f"{_KIND}:", "transformers", _KIND)
+    for module in _BACKENDS[backend]:
+        import_extra(module, f"backend={backend}", backend)
+    options = {"device": device, "backend": backend, "model_kwargs": arguments, **revision}
     try:
-        more: dict[str, Any] = {"model_kwargs": arguments} if arguments else {}
-        more |= {} if backend == "torch" else {"backend": backend}
-        return library.SentenceTransformer(source, device=device, trust_remote_code=False, **revision, **more).eval()
+        return library.SentenceTransformer(source, trust_remote_code=False, **options).eval()
     except Exception as error:  # the library lets through whatever its parsers raise
         raise EncoderError(f"sentence-transformers: {source!r} could not be loaded: {error}") from error
 
@@ -271,15 +252,3 @@ def _transformer_of(module: Any) -> Any:
     """Return the transformer inside a module, None for a module of another kind."""
     inner = getattr(module, "auto_model", None) or getattr(module, "model", None)
     return inner if hasattr(inner, "config") else None
-
-
-def _dimension(model: Any) -> int:
-    """Return the width of the model's whole vectors."""
-    kept, model.truncate_dim = model.truncate_dim, None
-    try:
-        # Version 6 shortened the name.
-        ask = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-        told = ask()
-        return int(told) if told else int(model.encode(["."]).shape[1])
-    finally:
-        model.truncate_dim = kept

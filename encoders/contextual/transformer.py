@@ -232,7 +232,8 @@ def load(
         reading = Reading(layers, pooling, specials == "yes", longest, lowercase, end == "yes")
         return (model, tokenizer), _facts(model, tokenizer, reading)
 
-    options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length, "adapter": change.key if change else ""}
+    options = {"kind": "transformers", **chosen, "layer": layer, "max_length": max_length}
+    options["adapter"] = change.key if change else ""
     lazy = LazyModel.remembered(folder, revision, options, load_model)
     prompts = Prompts.given("transformers", prompt, query_prompt, document_prompt, task_prompts)
     return TransformerEncoder(lazy, model_name(str(source)) + (f"+{change.name}" if change else ""), prompts)

@@ -10,7 +10,7 @@ import sys
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from medsenteval.datasets.locate import load_dataset
-from medsenteval.encoders.contextual import lazy_model
 from medsenteval.encoders.contextual.lazy_model import LazyModel
 from medsenteval.encoders.contextual.sentence_transformer import SentenceTransformerEncoder, _pooling_of
 from medsenteval.errors import EncoderError, MissingExtraError
@@ -90,7 +89,6 @@ def test_vectors_equal_a_plain_numpy_forward_pass_under_every_option(tiny: Path)
     assert cached(tiny, ",max_length=6").encode(TEXTS) == pytest.approx(expected_rows(tiny, TEXTS, 6), abs=1e-5)
     prompted = expected_rows(tiny, ["fever " + text for text in TEXTS])
     assert cached(tiny, ",prompt=fever ").encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
-    assert cached(tiny, ",prompt_name=passage").encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
 
 
 @needs_library
@@ -148,10 +146,11 @@ def test_the_models_default_prompt_holds_unless_another_is_given(tmp_path: Path)
     prompted = expected_rows(folder, ["chest pain " + text for text in TEXTS])
     assert cached(folder).encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
     assert cached(folder, ",prompt=").encode(TEXTS) == pytest.approx(expected_rows(folder, TEXTS), abs=1e-5)
-    identities = [cached(folder, options).for_use("T", "").identity for options in ("", ",prompt_name=query", ",prompt=")]
+    ways = ("", ",prompt=chest pain ", ",prompt=")
+    identities = [cached(folder, options).for_use("T", "").identity for options in ways]
     assert identities[0] == identities[1] != identities[2]
-    # A prompt that is named is for every text; the model's own are for texts of their role.
-    documents = [cached(folder, options).for_use("T", "document") for options in ("", ",prompt_name=query")]
+    # A prompt that is given is for every text; the model's own are for texts of their role.
+    documents = [cached(folder, options).for_use("T", "document") for options in ways[:2]]
     assert documents[0].encode(TEXTS) == pytest.approx(expected_rows(folder, ["fever " + text for text in TEXTS]), abs=1e-5)
     assert documents[1].encode(TEXTS) == pytest.approx(prompted, abs=1e-5)
 
@@ -259,7 +258,6 @@ def test_half_a_surrogate_pair_is_read_as_the_replacement_character(tiny: Path) 
         (",dimension=17", "have 16"),
         (",max_length=131", "from 3 to 130"),
         (",max_length=2", "from 3 to 130"),
-        (",prompt_name=question", "query, "),
         (",device=tpu", "tpu"),
     ],
 )
@@ -277,7 +275,6 @@ def test_options_beyond_the_model_are_refused(tiny: Path, options: str, named: s
         ("x,normalize=maybe", "maybe"),
         ("x,dimension=none", "none"),
         ("x,max_length=0", "max_length"),
-        ("x,prompt=a,prompt_name=b", "exclude"),
         ("x,colour=red", "colour"),
     ],
 )
@@ -334,7 +331,10 @@ def test_a_missing_folder_is_refused_before_torch_is_imported(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("package", ["torch", "sentence_transformers"])
-def test_an_absent_package_is_named_with_its_extra(tiny: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+def test_an_absent_package_is_named_with_its_extra(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path))  # where no model is known yet
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=r"medsenteval\[transformers\]"):
         load_encoder(f"sentence-transformers:{tiny}")
@@ -393,7 +393,7 @@ def test_a_model_whose_facts_are_known_is_loaded_only_to_encode(tmp_path: Path, 
     again: Any = load_encoder(f"{spec},normalize=yes,prompt=x")
     assert len(loaded) == 1
     plain = first.for_use("T", "").identity
-    assert again.identity == plain.replace("normalize=False-prompt=''", "normalize=True-prompt='x'") != plain
+    assert again.identity == plain.replace("prompt=''", "prompt='x'") + "-unit" != plain
     assert again.sees["max_length"] == first.sees["max_length"]
     again.encode(["fever"])
     assert len(loaded) == 2
@@ -481,7 +481,35 @@ def test_tokens_are_not_counted_where_nothing_is_cut() -> None:
 @needs_library
 def test_a_backend_without_its_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = save_model(tmp_path / "model")
-    for missing, named in (("onnxruntime", "onnxruntime"), ("optimum", "optimum"), ("optimum.onnxruntime", "optimum")):
-        monkeypatch.setattr(lazy_model, "find_spec", lambda name, missing=missing: None if name == missing else name)
-        with pytest.raises(MissingExtraError, match=rf"backend=onnx.*{named}"):
-            load_encoder(f"sentence-transformers:{folder},backend=onnx")
+    present = ModuleType("present")
+    for held, missing, extra in (
+        ({}, "onnxruntime", "onnx"),
+        ({"onnxruntime": present}, "optimum.onnxruntime", "onnx"),
+        ({}, "openvino", "openvino"),
+        ({"openvino": present}, "optimum.intel", "openvino"),
+    ):
+        with monkeypatch.context() as patched:
+            for name in ("onnxruntime", "openvino", "optimum.onnxruntime", "optimum.intel"):
+                patched.setitem(sys.modules, name, held.get(name))
+            named = rf"backend={extra} needs the package '{missing}'.*medsenteval\[{extra}\]"
+            with pytest.raises(MissingExtraError, match=named):
+                load_encoder(f"sentence-transformers:{folder},backend={extra}")
+
+
+@needs_library
+def test_a_model_that_keeps_part_of_its_vectors_is_cut_as_the_library_cuts_it(tmp_path: Path) -> None:
+    """Whole vectors are made, so that every part comes from the same cached ones."""
+    folder = save_model(tmp_path / "tiny")
+    whole = cached(folder)
+    file = folder / "config_sentence_transformers.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "truncate_dim": 5}))
+    from sentence_transformers import SentenceTransformer
+
+    expected = SentenceTransformer(str(folder), device="cpu").encode(TEXTS)
+    assert expected.shape[1] == 5
+    kept: Any = load_encoder(f"sentence-transformers:{folder}")
+    assert kept.encode(TEXTS) == pytest.approx(expected, abs=1e-5)
+    assert (kept.identity, kept.source.identity) == (f"{whole.identity}-first=5", whole.identity)
+    for width in (4, 16):
+        chosen = load_encoder(f"sentence-transformers:{folder},dimension={width}")
+        assert chosen.encode(TEXTS) == pytest.approx(whole.encode(TEXTS)[:, :width], abs=1e-5)
