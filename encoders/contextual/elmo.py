@@ -63,22 +63,17 @@ class ElmoShape:
 
     def array_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the arrays that a weights file of this shape must hold."""
-        n = sum(count for _, count in self.filters)
+        n, projection = sum(count for _, count in self.filters), self.projection
         shapes: dict[str, tuple[int, ...]] = {"char_embed": (_PADDING + 1, self.character_dimension)}
         for i, (width, count) in enumerate(self.filters):
-            shapes[f"CNN/W_cnn_{i}"] = (1, width, self.character_dimension, count)
-            shapes[f"CNN/b_cnn_{i}"] = (count,)
-        for j in range(self.n_highway):
-            for part in ("carry", "transform"):
-                shapes[f"CNN_high_{j}/W_{part}"] = (n, n)
-                shapes[f"CNN_high_{j}/b_{part}"] = (n,)
-        shapes["CNN_proj/W_proj"] = (n, self.projection)
-        shapes["CNN_proj/b_proj"] = (self.projection,)
+            shapes |= {f"CNN/W_cnn_{i}": (1, width, self.character_dimension, count), f"CNN/b_cnn_{i}": (count,)}
+        for j, part in product(range(self.n_highway), ("carry", "transform")):
+            shapes |= {f"CNN_high_{j}/W_{part}": (n, n), f"CNN_high_{j}/b_{part}": (n,)}
+        shapes |= {"CNN_proj/W_proj": (n, projection), "CNN_proj/b_proj": (projection,)}
         for direction, layer in product((0, 1), range(self.n_layers)):
-            prefix = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-            shapes[f"{prefix}/W_0"] = (2 * self.projection, 4 * self.cells)
-            shapes[f"{prefix}/B"] = (4 * self.cells,)
-            shapes[f"{prefix}/W_P_0"] = (self.cells, self.projection)
+            cell = f"RNN_{direction}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
+            shapes |= {f"{cell}/W_0": (2 * projection, 4 * self.cells), f"{cell}/B": (4 * self.cells,)}
+            shapes[f"{cell}/W_P_0"] = (self.cells, projection)
         return shapes
 
 
@@ -184,14 +179,13 @@ class ElmoEncoder:
     name: str
     identity: str
     model: BidirectionalLanguageModel
-    shape: ElmoShape
     layers: str
     tokenizer: str
     pooling: str
 
     @property
     def dimension(self) -> int:
-        return 2 * self.shape.projection * (self.shape.n_layers + 1 if self.layers == "all" else 1)
+        return 2 * self.model.shape.projection * (self.model.shape.n_layers + 1 if self.layers == "all" else 1)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return pool(self.encode_tokens(texts), self.pooling) if texts else np.empty((0, self.dimension), dtype=np.float32)
@@ -212,7 +206,7 @@ class ElmoEncoder:
         import torch
 
         with torch.inference_mode():
-            found = self.model(*_character_ids(sentences, self.shape.characters))
+            found = self.model(*_character_ids(sentences, self.model.shape.characters))
             if self.layers == "all":
                 return np.asarray(torch.cat(found, dim=1).cpu())
             return np.asarray((sum(found) / len(found) if self.layers == "average" else found[int(self.layers)]).cpu())
@@ -232,7 +226,7 @@ def load(
     weights = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
     identity = f"elmo-{hash_state_dict(weights)[:32]}-{shape!r}-layers={layers}-tokenizer={tokenizer}-pooling={pooling}"
     model = BidirectionalLanguageModel(shape, weights, device)
-    return ElmoEncoder(weights_path.stem.removesuffix("_weights"), identity, model, shape, layers, tokenizer, pooling)
+    return ElmoEncoder(weights_path.stem.removesuffix("_weights"), identity, model, layers, tokenizer, pooling)
 
 
 def read_options(path: Path) -> ElmoShape:
