@@ -41,13 +41,12 @@ def infer_columns(name: str, columns: Sequence[str], given: Mapping[str, str]) -
         taken = set(chosen.values())
         return [keys[key] for key in COLUMN_ROLES[role] if key in keys and keys[key] not in taken]
 
-    def infer(role: str) -> str | None:
+    def infer(role: str) -> None:
         if role not in chosen and role not in refused:
             found = candidates(role)
             if len(found) > 1:
                 raise DataError(f"{name}: the {role} could be {_listed(found)}; say which with {role}=COLUMN")
             chosen.update({role: found[0]} if found else {})
-        return chosen.get(role)
 
     if "token" in chosen or "tag" in chosen or not chosen.keys() & {"text", "text2", "label", "score"}:
         if (chosen.get("token") or candidates("token")) and (chosen.get("tag") or candidates("tag")):
@@ -59,7 +58,7 @@ def infer_columns(name: str, columns: Sequence[str], given: Mapping[str, str]) -
             return Columns("tagging", _in_order(chosen))
         if missing := [role for role in ("token", "tag") if role not in chosen and {"token", "tag"} & chosen.keys()]:
             raise DataError(f"{name}: no column is known to be the {missing[0]}; {_ask(missing[0], columns)}")
-    kind = _infer_texts(name, columns, keys, chosen)
+    words = _infer_texts(name, columns, keys, chosen)
     both = [each for each in ("label", "score") if (each in chosen or candidates(each)) and each not in refused]
     told = [each for each in both if each in chosen]
     if len(both) == 2 and len(told) != 1:
@@ -69,26 +68,26 @@ def infer_columns(name: str, columns: Sequence[str], given: Mapping[str, str]) -
     if not wanted:
         raise DataError(f"{name}: no column is known to be the label or the score; {_ask('label', columns)}")
     infer(wanted)
-    if wanted == "score" and kind == "classification":
+    if wanted == "label":
+        kind: Kind = "pair classification" if "text2" in chosen else "classification"
+    elif "text2" in chosen:
+        kind = "word similarity" if words else "similarity"
+    else:
         raise DataError(
             f"{name}: a score ({chosen['score']!r}) needs pairs of texts: nothing here predicts a number from one text. "
             f"Name the second text with text2=COLUMN, or write label={chosen['score']} if its numbers are classes"
         )
-    if wanted == "score":
-        kind = "word similarity" if kind == "word similarity" else "similarity"
-    elif kind == "word similarity":
-        kind = "pair classification"
     for role in ("split", "id", *(["group"] if wanted == "label" else [])):
         infer(role)
     return Columns(kind, _in_order(chosen))
 
 
-def _infer_texts(name: str, columns: Sequence[str], keys: Mapping[str, str], chosen: dict[str, str]) -> Kind:
-    """Fill in the one or two columns of texts, and return the kind of task that they make if they are to be labelled."""
+def _infer_texts(name: str, columns: Sequence[str], keys: Mapping[str, str], chosen: dict[str, str]) -> bool:
+    """Fill in the one or two columns of texts; return whether they are single words or terms by their names."""
     if "text2" in chosen and "text" not in chosen:
         raise DataError(f"{name}: text2 is {chosen['text2']!r}, but which column is the first text? Say text=COLUMN")
     if "text" in chosen:
-        return "pair classification" if "text2" in chosen else "classification"
+        return False
     singles = [(keys[key],) for key in COLUMN_ROLES["text"] if key in keys]
     pairs = [(keys[one], keys[other]) for one, other in (*_TEXT_PAIRS, *_WORD_PAIRS) if one in keys and other in keys]
     if len(found := [*singles, *pairs]) != 1:
@@ -97,9 +96,7 @@ def _infer_texts(name: str, columns: Sequence[str], keys: Mapping[str, str], cho
             raise DataError(f"{name}: the text could be {shown}; say which with text=COLUMN, and text2=COLUMN for pairs")
         raise DataError(f"{name}: no column is known to be the text; {_ask('text', columns)}")
     chosen.update(zip(("text", "text2"), found[0], strict=False))
-    if not pairs:
-        return "classification"
-    return "word similarity" if tuple(map(name_key, pairs[0])) in _WORD_PAIRS else "pair classification"
+    return tuple(map(name_key, found[0])) in _WORD_PAIRS
 
 
 def _named(name: str, columns: Sequence[str], role: str, column: str) -> str:
