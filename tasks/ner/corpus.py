@@ -23,6 +23,7 @@ from medsenteval.support.tables import BLANK, ENDINGS, Table, ending_of
 from medsenteval.tasks.reading.column_roles import Columns, infer_columns
 from medsenteval.tasks.reading.copies import fitting_tables, name_splits, split_of
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
+from medsenteval.tasks.similarity import concatenate_splits
 from medsenteval.words.tagging.tag_schemes import SCHEMES, TagError, Tags, parse_tags
 
 #: The numbered lines of sentences, token TAB tag.
@@ -116,13 +117,14 @@ def read_corpus(builder: DatasetBuilder) -> Dataset:
     Text files have a token a line, its tag in the last of two or more columns that tabs or blanks part; tables have a column of
     tokens and one of tags (the model hub's copies).
     """
-    scheme = builder.options["scheme"]
-    splits = {split: parse_sentences(builder, file, blocks, scheme) for split, (file, blocks) in _read_splits(builder).items()}
-    return TaggedDataset(**builder.facts(), splits=splits)
+    found: dict[str, list[TaggedSentences]] = {split: [] for split in _SPLITS.values()}
+    for split, file, blocks in _read_files(builder):
+        found[split].append(parse_sentences(builder, file, blocks, builder.options["scheme"]))
+    return TaggedDataset(**builder.facts(), splits={split: concatenate_splits(parts) for split, parts in found.items()})
 
 
-def _read_splits(builder: DatasetBuilder) -> dict[str, tuple[Path, Blocks]]:
-    """Return the file and the sentences of each split: of the repository's files, of others of tokens, or of tables."""
+def _read_files(builder: DatasetBuilder) -> Iterator[tuple[str, Path, Blocks]]:
+    """Yield split and sentences of each file: of the repository's files, of others of tokens, or of tables."""
     official = [f"{split}.tsv" for split in _SPLITS.values()]
     tables: dict[Path, tuple[Table, Columns]] = {}
     reasons: list[str] = []
@@ -135,16 +137,14 @@ def _read_splits(builder: DatasetBuilder) -> dict[str, tuple[Path, Blocks]]:
     if lacking := [part for part in _SPLITS if part not in dict(named)]:
         reasons += [f"no file of tokens is named {part}" for part in lacking if named]
         raise builder.missing(*(name for name in official if not builder.find(name)), reasons=reasons)
-    found: dict[str, tuple[Path, Blocks]] = {split: (dict(named)[part], []) for part, split in _SPLITS.items()}
     for part, file in named:
         if file in tables:
             table, columns = tables[builder.opened(file)]
             builder.notes += table.notes
-            blocks = table_sentences(part, table, columns, builder.rejected)[part]
+            blocks = table_sentences(part, table, columns, builder.rejected).get(part, [])
         else:
             blocks = list(_blocks(builder, file))
-        found[_SPLITS[part]][1].extend(blocks)
-    return found
+        yield _SPLITS[part], file, blocks
 
 
 def _tagged_columns(table: Table) -> tuple[Table, Columns]:

@@ -15,10 +15,11 @@ from typing import Any, Final
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text
 from medsenteval.support.tables import BLANK, Table
-from medsenteval.tasks.ner.corpus import AUTO, Blocks, TaggedSentences, parse_sentences, table_sentences
+from medsenteval.tasks.ner.corpus import AUTO, TaggedSentences, parse_sentences, table_sentences
 from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.tasks.reading.copies import SPLITS, split_of
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number
+from medsenteval.tasks.similarity import concatenate_splits
 
 #: A number as it is written: a code such as 007 is none, nor is what no float holds.
 _NUMBER: Final = re.compile(r"[+-]?(0|[1-9][0-9]{0,17})(\.[0-9]{0,18})?([eE][+-]?[0-9]{1,2})?")
@@ -79,19 +80,19 @@ def read_rows(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], colum
 
 def read_sentences(builder: DatasetBuilder, parts: Sequence[tuple[str, Table]], columns: Columns) -> dict[str, TaggedSentences]:
     """Read tables of a token and its tag a row, or of a sentence's tokens and tags a row, into splits of sentences."""
-    blocks: dict[str, Blocks] = {}
-    for split, table in parts:
-        for name, own in table_sentences(split, table, columns, builder.rejected).items():
-            blocks.setdefault(name, []).extend(own)
-    lines = (line for own in blocks.values() for block in own for _, line in block)
+    read = [
+        (name, Path(table.name), blocks)
+        for split, table in parts
+        for name, blocks in table_sentences(split, table, columns, builder.rejected).items()
+    ]
+    lines = (line for _, _, blocks in read for block in blocks for _, line in block)
     builder.labels = tuple(sorted({line.partition("\t")[2].partition("-")[2] for line in lines} - {""}))
     if not builder.labels:
         raise DataError(f"{parts[0][1].name}: column {columns.of['tag']!r}: no tag names an entity, such as B-Disease")
     found: dict[str, TaggedSentences] = {}
     for name in (*SPLITS, ""):
-        if name in blocks:
-            file = Path(next(table.name for split, table in parts if "split" in columns.of or split == name))
-            found[{"dev": "devel", "": "all"}.get(name, name)] = parse_sentences(builder, file, blocks[name], AUTO)
+        if own := [parse_sentences(builder, file, blocks, AUTO) for each, file, blocks in read if each == name]:
+            found[{"dev": "devel", "": "all"}.get(name, name)] = concatenate_splits(own)
     return found
 
 

@@ -501,6 +501,20 @@ def test_named_entities(write: Write, tmp_path: Path, layout: str) -> None:
     assert prepared.status.state == INCOMPLETE
 
 
+def test_parts_of_a_split_are_read_one_after_the_other_and_keep_their_names(write: Write) -> None:
+    rows = [{"tokens": ["liver", "failure"], "ner_tags": ["B-Disease", "I-Disease"]}, {"tokens": ["a"], "ner_tags": ["O"]}]
+    parts = {f"{split}.jsonl": as_jsonl(rows) for split in ("train", "dev")}
+    shards = {f"test-0000{number}-of-00002.jsonl": as_jsonl(rows) for number in (0, 1)}
+    found = read("NCBI-disease", write(parts | shards)).splits["test"]
+    assert found.ids == tuple(f"{shard}:{row}" for shard in shards for row in (1, 2))
+    assert found.tags == ((1, 3), (0,), (1, 3), (0,))  # type: ignore[attr-defined]
+    empty = as_jsonl([{"tokens": [], "ner_tags": []}])
+    with pytest.raises(
+        DataError, match=r"no readable sentence in .*test-00001-of-00002.jsonl; expected lines of token TAB tag"
+    ):
+        read("NCBI-disease", write(parts | shards | {"test-00001-of-00002.jsonl": empty}))
+
+
 def test_a_line_with_other_columns_rejects_its_sentence(write: Write) -> None:
     text = conll("{} NN {}") + "a NN O\nb O\n\n"
     found = read("NCBI-disease", write({f"{s}.conll": text for s in SPLITS}))
