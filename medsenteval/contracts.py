@@ -214,7 +214,8 @@ class Embeddings:
 class Metric:
     """One score at full precision with its interval and what a constant answer would score.
 
-    ``unit`` is "percent" for accuracy and F1 and "fraction" for correlations, as SentEval returns them.
+    ``unit`` is "percent" for accuracy and F1 and "fraction" for correlations, as SentEval returns them. A higher value is the
+    better one, whatever the metric.
     """
 
     name: str

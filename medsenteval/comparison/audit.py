@@ -177,6 +177,6 @@ def _conclusion(column: Column, winner: str, loser: str, checks: Mapping[str, Co
             continue
         leads[check] = after.interval.estimate
         # A lead at least as large as before is still possible where the interval reaches it.
-        reached = after.interval.high >= lead if column.higher_is_better else after.interval.low <= lead
-        outcomes[check] = "holds" if loser in other.beaten_by(winner, level) else "open" if reached else "gone"
+        open_or_gone: Outcome = "open" if after.interval.high >= lead else "gone"
+        outcomes[check] = "holds" if loser in other.beaten_by(winner, level) else open_or_gone
     return Conclusion(column.label, column.metric, column.unit, winner, loser, lead, outcomes, leads)

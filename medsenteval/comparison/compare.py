@@ -7,7 +7,7 @@ of encoders is tested on the items that all were scored on: McNemar's test for a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from statistics import fmean
@@ -73,7 +73,12 @@ def compare_results(
     for task, found in sorted(by_task.items(), key=lambda item: place.get(item[0], len(place))):
         groups = grouped((comparability(result), result) for result in found)
         if len(groups) > 1:
-            notes.append(f"{task}: not one protocol, so not compared across: {'; '.join(_what_differs(groups))}")
+            firsts = [group[0] for group in groups.values()]
+            apart = []
+            for number, group in enumerate(groups.values(), start=1):
+                who = ", ".join(dict.fromkeys(result.encoder for result in group))
+                apart.append(f"[{number}] {who}: {' '.join(what_differs(group[0], firsts))}")
+            notes.append(f"{task}: not one protocol, so not compared across: {'; '.join(apart)}")
         for number, (key, group) in enumerate(groups.items(), start=1):
             label = task if len(groups) == 1 else f"{task} [{number}]"
             columns.extend(_columns(label, key, group, notes, test, all_metrics))
@@ -97,14 +102,6 @@ def compare_results(
         synthetic=any(result.synthetic for result in results),
         published=tuple(published),
     )
-
-
-def _what_differs(groups: Mapping[str, list[Result]]) -> Iterator[str]:
-    """Yield for each group of a task's results what keeps it apart from the others."""
-    firsts = [group[0] for group in groups.values()]
-    for number, group in enumerate(groups.values(), start=1):
-        who = ", ".join(dict.fromkeys(result.encoder for result in group))
-        yield f"[{number}] {who}: {' '.join(what_differs(group[0], firsts))}"
 
 
 def _columns(
@@ -213,7 +210,7 @@ def ranking(comparison: Comparison) -> FriedmanOutcome | Significance | str:
         return f"ranks need two encoders and two tasks that all of them have, and {len(complete)} task(s) are such"
     # Accuracies become fractions like correlations: Wilcoxon's test ranks the differences of tasks among each other.
     values = [column.resolved() for column in complete]
-    units = [(1 if each.higher_is_better else -1) * (0.01 if each.unit == "percent" else 1.0) for each in complete]
+    units = [0.01 if each.unit == "percent" else 1.0 for each in complete]
     matrix = np.array([[value[name] for name in comparison.encoders] for value in values]) * np.array(units)[:, None]
     if len(comparison.encoders) == 2:
         return wilcoxon_over_tasks(matrix[:, 0], matrix[:, 1])

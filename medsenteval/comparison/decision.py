@@ -74,10 +74,9 @@ def _decide(column: Column, pair: Sequence[str], rope: float, level: float, powe
     assert narrow is not None
     said = verdict(wide.corrected, _careful(column, first, second, narrow.interval), rope * column.scale / 100, level)
     smallest, items = _power(column, first, second, level) if power else (None, None)
-    seen = said if column.higher_is_better else MIRRORED[said]
     items = items if said == "undecided" else None
     place = column.label, column.metric, column.unit
-    return Decision(*place, first, second, wide.interval, seen, smallest, items, wide.corrected)
+    return Decision(*place, first, second, wide.interval, said, smallest, items, wide.corrected)
 
 
 def _careful(column: Column, first: str, second: str, narrow: Interval) -> Interval:
@@ -135,9 +134,8 @@ def ranks_with_intervals(comparison: Comparison, *, resamples: int = 2_000, seed
         assert column.weighted is not None
         drawn = bootstrap(column.weighted, resamples=resamples, rng=np.random.default_rng([seed, number]))
         order = [column.tested.index(name) for name in comparison.encoders]
-        sign = 1.0 if column.higher_is_better else -1.0
-        observed.append(sign * column.resolved_where_tested()[order])
-        resampled.append(sign * drawn.values[:, order])
+        observed.append(column.resolved_where_tested()[order])
+        resampled.append(drawn.values[:, order])
     return dict(zip(comparison.encoders, rank_intervals(observed, resampled), strict=True))
 
 

@@ -23,8 +23,6 @@ from medsenteval.support.arrays import Floats
 GROUPS: Final = 1_000
 #: Scores that are equal to so many decimals differ by the rounding of sums only, as those of one model through two loaders.
 NOISE_DECIMALS: Final = 6
-#: Metrics of which a lower value is better.
-LOWER_IS_BETTER: Final = frozenset({"mse", "category_error", "overlap"})
 
 
 @dataclass(frozen=True)
@@ -75,10 +73,6 @@ class Column:
         return values
 
     @property
-    def higher_is_better(self) -> bool:
-        return self.metric not in LOWER_IS_BETTER
-
-    @property
     def scale(self) -> float:
         """What turns a fraction into the metric's unit."""
         return 100.0 if self.unit == "percent" else 1.0
@@ -113,7 +107,7 @@ class Column:
         values: dict[str, float] = {}
         top = math.inf
         correlates = self.metric.partition("_")[0] in ("pearson", "spearman", "kendall")
-        for encoder, (value, n) in sorted(scores.items(), key=lambda pair: pair[1][0], reverse=self.higher_is_better):
+        for encoder, (value, n) in sorted(scores.items(), key=lambda pair: -pair[1][0]):
             whole = 100.0 if self.unit == "percent" else 1 - top * top if correlates else 1.0
             if abs(value - top) > max(0.5 * whole / max(n, 1), 10.0**-NOISE_DECIMALS):
                 top = value
@@ -121,14 +115,14 @@ class Column:
         return values
 
     def best_first(self) -> list[tuple[str, Metric]]:
-        return sorted(self.scores.items(), key=lambda pair: pair[1].value, reverse=self.higher_is_better)
+        return sorted(self.scores.items(), key=lambda pair: -pair[1].value)
 
     def beaten_by(self, encoder: str, level: float) -> list[str]:
         """Return the encoders that this one is significantly better than."""
         if encoder not in self.tested:
             return []
-        i, sign = self.tested.index(encoder), 1 if self.higher_is_better else -1
-        beaten = (self.corrected[i] < level) & (sign * (self.observed[i] - self.observed) > 0)
+        i = self.tested.index(encoder)
+        beaten = (self.corrected[i] < level) & (self.observed[i] > self.observed)
         return [other for other, worse in zip(self.tested, beaten, strict=True) if worse]
 
     def difference(self, first: str, second: str, confidence: float = 0.95) -> Difference | None:

@@ -65,11 +65,8 @@ class Compared:
             rows.append(row)
         return data_frame(rows)
 
-    def __str__(self) -> str:
-        return self._rendered("text")
-
     def __repr__(self) -> str:
-        return str(self)
+        return self._rendered("text")
 
     def _repr_markdown_(self) -> str:
         """Return what a notebook shows: tables that do not break at the end of a line."""

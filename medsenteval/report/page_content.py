@@ -18,7 +18,7 @@ from medsenteval.comparison.decision import Decision, decide, ranks_with_interva
 from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.comparison.word_subsets import Subsets, subset_scores
-from medsenteval.contracts import Metric, Result
+from medsenteval.contracts import Result
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.comparison_table import lettered, render_comparison
@@ -63,7 +63,8 @@ class Cell:
         text, self.low, self.high = (short(end, column.unit) for end in (score.value, score.low, score.high))
         self.text, self.value = text + column.marks[encoder], score.value
         self.beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
-        self.best, self.mark = encoder in column.best(), _mark(column, score)
+        self.best = encoder in column.best()
+        self.mark = "" if column.synthetic or score.clear_of_baseline else "?" if score.above_baseline else "!"
         self.share = share_of(column, encoder) or 0.0
 
 
@@ -74,9 +75,7 @@ class TaskView:
         self, name: str, column: Column, results: Sequence[Result], comparison: Comparison, options: PageOptions
     ) -> None:
         may_be_shown = texts_may_be_shown(column.task, options.include_restricted)
-        one_seed = min(result.seed for result in results)
-        chosen = {result.encoder: result for result in reversed(results)}
-        chosen |= {result.encoder: result for result in results if result.seed == one_seed}
+        chosen = {result.encoder: result for result in sorted(results, key=lambda result: -result.seed)}
         chosen = {encoder: chosen[encoder] for encoder in comparison.encoders if encoder in chosen}
         smallest = smallest_shown(column, comparison.level)
         self.name, self.column, self.results = name, column, tuple(results)
@@ -176,17 +175,6 @@ def _digits(unit: str) -> int:
 def short(value: float, unit: str) -> str:
     """Return a score as the table of scores shows it, with fewer digits of percentages than elsewhere."""
     return f"{value:.{_digits(unit)}f}"
-
-
-def _mark(column: Column, score: Metric) -> str:
-    """Return "!" for a score not better than the constant answer, "?" for one whose interval reaches it."""
-    if column.synthetic:
-        return ""
-    sign = 1 if column.higher_is_better else -1
-    if sign * (score.value - column.baseline) <= 0:
-        return "!"
-    nearest = score.low if column.higher_is_better else score.high
-    return "" if sign * (nearest - column.baseline) > 0 else "?"
 
 
 def _disagreement(

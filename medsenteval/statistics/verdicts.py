@@ -20,7 +20,7 @@ from medsenteval.support.arrays import Floats
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("better", "worse", "equivalent", "undecided")
-#: What a verdict is from the view of the other encoder, or for a metric of which less is better.
+#: What a verdict is from the view of the other encoder.
 MIRRORED: Final = dict(zip(VERDICTS, ("worse", "better", *VERDICTS[2:]), strict=True))
 
 

@@ -352,15 +352,14 @@ def test_every_figure_is_written(tmp_path: Path) -> None:
         check_formats(())
 
 
-def test_the_heat_map_turns_errors_round_and_shows_the_best_first() -> None:
-    def result(encoder: str, error: float) -> object:
-        metric = Metric("mse", error, error, error, 0.8, "fraction", 3)
-        return simulated_result("SICKRelatedness", encoder, [metric], {"id": ["1"], "mse": [error]})
+def test_the_heat_map_shows_the_best_first() -> None:
+    def result(encoder: str, value: float) -> object:
+        metric = Metric("map", value, value, value, 0.2, "fraction", 3)
+        return simulated_result("HPO", encoder, [metric], {"id": ["1"], "map": [value]})
 
-    page = Page([result("bad", 0.7), result("good", 0.2)], options=PageOptions(resamples=200))  # type: ignore[list-item]
+    page = Page([result("bad", 0.4), result("good", 0.8)], options=PageOptions(resamples=200))  # type: ignore[list-item]
     boxes = [shape.title for shape in draw_heat_map(page).shapes if isinstance(shape, Rectangle) and shape.title]
-    assert boxes[0] == "good, SICKRelatedness mse: 0.200 (75% of the way)"
-    assert boxes[1].startswith("bad, SICKRelatedness mse: 0.700 (13%")
+    assert boxes[:2] == ["good, HPO map: 0.800 (75% of the way)", "bad, HPO map: 0.400 (25% of the way)"]
     assert "critical-difference" not in dict(named_figures(page))
 
 

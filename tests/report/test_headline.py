@@ -107,15 +107,10 @@ def test_encoders_without_a_task_in_common() -> None:
     assert headline(unknown, [], {}).order == ("b", "c", "a", "no score")
 
 
-def test_the_share_of_the_way_of_an_error() -> None:
-    def share(error: float, baseline: float) -> float | None:
-        metric = Metric("mse", error, error, error, baseline, "fraction", 3)
-        result = simulated_result("SICKRelatedness", "e", [metric], {"id": ["1"], "mse": [error]})
-        (column,) = compare_results([result], resamples=100).columns
-        assert share_of(column, "another") is None
-        return share_of(column, "e")
-
-    assert [share(0.2, 0.8), share(0.8, 0.8), share(0.0, 0.0)] == pytest.approx([0.75, 0.0, 0.0])
+def test_without_a_score_there_is_no_share_of_the_way() -> None:
+    result = simulated_result("HPO", "e", [Metric("map", 0.4, 0.3, 0.5, 0.2, "fraction", 3)], {"id": ["1"], "map": [0.4]})
+    (column,) = compare_results([result], resamples=100).columns
+    assert (share_of(column, "another"), share_of(column, "e")) == (None, pytest.approx(0.25))
 
 
 def test_synthetic_data_decides_nothing() -> None:

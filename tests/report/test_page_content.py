@@ -81,17 +81,16 @@ def test_tasks_stand_in_the_order_of_the_catalogue_and_encoders_as_given() -> No
     assert page.views[-1].access == "unknown"
 
 
-def test_marks_where_lower_is_better() -> None:
-    def result(encoder: str, value: float, low: float, high: float) -> Any:
-        return simulated_result(
-            "SICKRelatedness", encoder, [Metric("mse", value, low, high, 0.8, "fraction", 9)], {"id": ["1", "2"]}
-        )
+def test_marks_of_scores_near_the_constant_answer() -> None:
+    def result(encoder: str, value: float, low: float) -> Any:
+        metric = Metric("map", value, low, 0.95, 0.2, "fraction", 9)
+        return simulated_result("HPO", encoder, [metric], {"id": ["1", "2"]})
 
-    page = Page([result("bad", 0.9, 0.8, 1), result("fair", 0.7, 0.6, 0.85), result("good", 0.2, 0.1, 0.3)], options=QUICK)
-    ((column, cells),) = page.cells.items()
-    assert {name: cell.mark for name, cell in cells.items()} == {"bad": "!", "fair": "?", "good": ""}
-    assert not column.higher_is_better
-    assert [name for name, _ in page.views[0].columns[0].best_first()] == ["good", "fair", "bad"]
+    scores = {"bad": (0.1, 0.05), "equal": (0.2, 0.1), "fair": (0.3, 0.2), "clear": (0.35, 0.21), "good": (0.9, 0.8)}
+    page = Page([result(name, *ends) for name, ends in scores.items()], options=QUICK)
+    (cells,) = page.cells.values()
+    assert {name: cell.mark for name, cell in cells.items()} == {"bad": "!", "equal": "!", "fair": "?", "clear": "", "good": ""}
+    assert [name for name, _ in page.views[0].columns[0].best_first()] == ["good", "clear", "fair", "equal", "bad"]
 
 
 def test_seeds_and_protocols() -> None:

@@ -35,11 +35,7 @@ class Headline:
 def share_of(column: Column, encoder: str) -> float | None:
     """Return the share of the way from the constant answer (0) to a perfect score (1); None without a score."""
     score = column.scores.get(encoder)
-    if score is None:
-        return None
-    if not column.higher_is_better:  # a perfect error is 0
-        return 1 - score.value / column.baseline if column.baseline else 0.0
-    return share_of_way(score.value, column.baseline, column.unit)
+    return None if score is None else share_of_way(score.value, column.baseline, column.unit)
 
 
 def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mapping[str, RankInterval]) -> Headline:
