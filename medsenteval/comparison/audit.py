@@ -177,6 +177,6 @@ def _conclusion(column: Column, winner: str, loser: str, checks: Mapping[str, Co
             continue
         leads[check] = after.interval.estimate
         # A lead at least as large as before is still possible where the interval reaches it.
-        open_or_gone: Outcome = "open" if after.interval.high >= lead else "gone"
-        outcomes[check] = "holds" if loser in other.beaten_by(winner, level) else open_or_gone
+        still = loser in other.beaten_by(winner, level)
+        outcomes[check] = "holds" if still else "open" if after.interval.high >= lead else "gone"
     return Conclusion(column.label, column.metric, column.unit, winner, loser, lead, outcomes, leads)

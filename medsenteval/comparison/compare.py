@@ -62,8 +62,6 @@ def compare_results(
     """
     if not results:
         raise SettingsError("there is no result to compare")
-    if intervals not in BOOTSTRAPS:
-        raise SettingsError(f"intervals is {intervals!r}; it can be {' or '.join(BOOTSTRAPS)}")
     results, notes = one_for_each_job(results)
     test = partial(_test, resamples=resamples, correction=correction, seed=seed, intervals=intervals)
     columns: list[Column] = []

@@ -139,9 +139,7 @@ def render_gaps(gaps: Sequence[DomainGap], style: str = "text") -> str:
         rows.append([gap.encoder, gap.biomedical.task, *own, *general, *lost, "; ".join(gap.notes)])
     header = ["Encoder", "Task", "Score", "Share", "Counterparts' shares", "Mean", "Gap", "95 % interval", ""]
     table = render_table(header, rows, [False, False, True, True, False, True, True, True, False], style)
-    if style == "csv":
-        return table
-    return f"{table}\n{_EXPLANATION}" if style == "text" else f"{table}\n\n{_EXPLANATION}"
+    return table if style in _BARE else f"{table}\n\n{_EXPLANATION}"
 
 
 def render_paired_gaps(gaps: Sequence[DomainGap], general: str, in_domain: str, style: str = "text") -> str:

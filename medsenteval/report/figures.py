@@ -30,8 +30,8 @@ def named_figures(page: Page, width: float | None = None) -> Iterator[tuple[str,
         yield f"intervals-{file_name_of(column.label)}", drawing
     if page.gaps:
         yield "domain-gap", gap_panels(page.gaps, width)
-    for found in page.analogies:
-        yield f"analogies-{file_name_of(found.task)}", analogy_bars(found.task, found.metric, found.series, width)
+    for task, metric, series in page.analogies:
+        yield f"analogies-{file_name_of(task)}", analogy_bars(task, metric, series, width)
     for subsets in page.subsets:
         yield f"subsets-{file_name_of(subsets.task)}", subset_curves([subsets], page.subsets_by, width)
 

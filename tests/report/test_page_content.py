@@ -240,16 +240,15 @@ def test_cost() -> None:
 
 def test_relations_of_analogies() -> None:
     same = [analogy_result(name, {"treats": 0.5, "causes": 0.25}) for name in ("one", "two")]
-    (found,) = relation_scores(same)
-    assert found.series == {"one": {"treats": 0.5, "causes": 0.25}, "two": {"treats": 0.5, "causes": 0.25}}
-    assert found.relations == ["treats", "causes"]
+    series = {"one": {"treats": 0.5, "causes": 0.25}, "two": {"treats": 0.5, "causes": 0.25}}
+    assert relation_scores(same) == [("BMASS", "acc", series)]
     other = replace(same[0], signature=same[0].signature.replace("|split|", "|multi-answer-3cosmul|"))
     unit = replace(same[0], signature=same[0].signature.replace("|data=", "|scale=unit|data="))
-    (found,) = relation_scores([same[0], other, unit])
-    assert list(found.series) == ["one, split", "one, multi-answer-3cosmul", "one, split, scale=unit"]
+    ((_, _, series),) = relation_scores([same[0], other, unit])
+    assert list(series) == ["one, split", "one, multi-answer-3cosmul", "one, split, scale=unit"]
     # Other tasks have relations too, of another kind.
     medical = simulated_result("MedicalKnowledge", "one", [], {"id": ["1"]}, details={"relations": {"treats": 3}})
-    assert relation_scores([medical]) == ()
+    assert relation_scores([medical]) == []
 
 
 def word_result(task: str, name: str, n: int) -> Any:

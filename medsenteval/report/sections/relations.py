@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from medsenteval.contracts import Result
@@ -16,24 +15,14 @@ from medsenteval.support.grouping import grouped
 _LABELS: Final = {"acc": "relaxed accuracy", "map": "MAP", "mrr": "MRR"}
 
 
-@dataclass(frozen=True)
-class RelationScores:
-    """One metric of each relation for every result, named by its encoder, and by protocol and options where these differ."""
-
-    task: str
-    metric: str
-    series: Mapping[str, Mapping[str, float]]
-
-    @property
-    def relations(self) -> list[str]:
-        return list(dict.fromkeys(name for values in self.series.values() for name in values))
+#: Result (its encoder, and protocol and options where these differ) -> relation -> score.
+Series = Mapping[str, Mapping[str, float]]
 
 
-def relation_scores(results: Sequence[Result], metric: str = "") -> tuple[RelationScores, ...]:
-    """Return one set of scores a task whose results say how each relation went, by default of its first headline metric."""
+def relation_scores(results: Sequence[Result], metric: str = "") -> list[tuple[str, str, Series]]:
+    """Return each task whose results say how each relation went with its first headline metric or another, and the scores."""
     found = []
-    named = [result for result in results if {"relations", "setting", "score"} <= result.details.keys()]
-    told = [result for result in named if isinstance(result.details["relations"], Mapping) and result.details["relations"]]
+    told = [result for result in results if {"setting", "score"} <= result.details.keys() and result.details.get("relations")]
     for task, group in grouped((result.task, result) for result in told).items():
         shown = metric or group[0].headline[0]
         series = {
@@ -42,8 +31,8 @@ def relation_scores(results: Sequence[Result], metric: str = "") -> tuple[Relati
             }
             for result in group
         }
-        found.append(RelationScores(task, shown, series))
-    return tuple(found)
+        found.append((task, shown, series))
+    return found
 
 
 def metric_bars(result: Result) -> Drawing:
@@ -57,9 +46,9 @@ def compared_bars(results: Sequence[Result], metric: str) -> Drawing:
     return analogy_bars(_title(results), _LABELS[metric], _series(results, metric))
 
 
-def _series(results: Sequence[Result], metric: str) -> Mapping[str, Mapping[str, float]]:
-    for found in relation_scores(results, metric):
-        return found.series
+def _series(results: Sequence[Result], metric: str) -> Series:
+    for _, _, series in relation_scores(results, metric):
+        return series
     raise DataError(f"the results on {results[0].task} hold no relations; draw results of analogy tasks")
 
 
