@@ -83,12 +83,13 @@ def _details(cells: Sequence[Cell], p_values: Sequence[float], correction: str, 
     for cell, p in zip(cells, p_values, strict=True):
         found = cell.association
         interval = "-" if math.isnan(found.low) else f"[{found.low:.2f}, {found.high:.2f}]"
-        without = "-" if math.isnan(cell.without_most_influential) else f"{cell.without_most_influential:.2f}"
+        which = found.most_influential
+        without = "-" if math.isnan(found.leave_one_out[which]) else f"{found.leave_one_out[which]:.2f}"
         mark = "*" if p < level else ""
         permuted = f"{found.permutation_p:.4f}" + ("" if found.complete else "~")
         numbers = [f"{found.coefficient:.4f}", mark, str(found.n), f"{found.p_value:.4f}", permuted]
         extra = [f"{p:.4f}"] if correction != "none" else []
-        rows.append([cell.first, cell.second, *numbers, *extra, interval, without, cell.most_influential])
+        rows.append([cell.first, cell.second, *numbers, *extra, interval, without, cell.encoders[which]])
     header = ["x", "y", "coefficient", "", "n", "p", "p (orders)", "95 % interval", "without one", "which one"]
     header[7:7] = [f"p ({correction})"] if correction != "none" else []
     right = [False, False, True, False, *[True] * (len(header) - 5), False]

@@ -72,14 +72,6 @@ class Cell:
     encoders: tuple[str, ...]
     association: Association
 
-    @property
-    def most_influential(self) -> str:
-        return self.encoders[self.association.most_influential]
-
-    @property
-    def without_most_influential(self) -> float:
-        return float(self.association.leave_one_out[self.association.most_influential])
-
 
 def correlate_columns(
     columns: Columns, first: Sequence[str], second: Sequence[str], kind: Correlation = "pearson"

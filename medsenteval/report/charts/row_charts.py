@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from medsenteval.comparison.domain_gap import DomainGap
 from medsenteval.contracts import Metric
@@ -31,16 +30,12 @@ _ROW: Final = 20.0
 _SMALLEST_PLOT: Final = 110.0
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """Where the values of a name are drawn."""
 
     top: float
+    middle: float
     bottom: float
-
-    @property
-    def middle(self) -> float:
-        return (self.top + self.bottom) / 2
 
 
 def row_panels(
@@ -74,7 +69,7 @@ def row_panels(
         start, upper = left + (plot + right) * column, top + panel_height * down
         shapes += title.beside(start, upper + head - 4 - title.height / 2, "start", bold=True)
         ends = [upper + head + sum(heights[:place]) for place in range(len(heights) + 1)]
-        rows = [Row(*both) for both in pairwise(ends)]
+        rows = [Row(one, (one + other) / 2, other) for one, other in pairwise(ends)]
         if column == 0:
             for label, row in zip(labels, rows, strict=True):
                 shapes += label.beside(left - 8, row.middle)
