@@ -241,6 +241,5 @@ def _as_published(score: MtebScore, path: Path) -> Iterator[PublishedNumber]:
             how="a score of this toolkit's" if score.signature else "mteb's own protocol",
             source=f"{path.name}, mteb {score.mteb_version}",
             setting=", ".join(part for part in (score.split, score.subset) if part != "default"),
-            note=f"data revision {score.dataset_revision[:12]}",
             differs="" if score.signature else same.differs,
         )

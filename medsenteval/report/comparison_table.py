@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import combinations
@@ -32,7 +32,8 @@ _MINUS: Final = re.compile(r"(?<![\w.])-(?=\d)")
 _THEY_SHOW: Final = "They show: the smallest difference of the two best that the items would show in four of five experiments."
 _TO_DECIDE: Final = "To decide: how many items would show, as often, the difference of a pair that is not significant."
 
-_ESCAPES: Final = {"text": for_terminal, "markdown": for_markdown, "latex": for_latex, "csv": for_csv}
+_Escape = Callable[[str], str]
+_ESCAPES: Final[dict[str, _Escape]] = {"text": for_terminal, "markdown": for_markdown, "latex": for_latex, "csv": for_csv}
 FORMATS: Final = tuple(_ESCAPES)
 
 

@@ -197,7 +197,7 @@ def test_the_command_prints_and_draws(stored: Path) -> None:
     assert lines[0] == "Bio-SimLex"
     assert lines[3].split()[:3] == ["one", "up", "to"]
     assert "MEN" in lines
-    assert lines[-1] == f"Figure: {figure}"
+    assert lines[-1] == f"drawn: {figure}"
     assert "Left out: " in outcome.output
 
 

@@ -240,8 +240,8 @@ def test_cost() -> None:
 
 def test_relations_of_analogies() -> None:
     same = [analogy_result(name, {"treats": 0.5, "causes": 0.25}) for name in ("one", "two")]
-    series = {"one": {"treats": 0.5, "causes": 0.25}, "two": {"treats": 0.5, "causes": 0.25}}
-    assert relation_scores(same) == [("BMASS", "acc", series)]
+    expected = {"one": {"treats": 0.5, "causes": 0.25}, "two": {"treats": 0.5, "causes": 0.25}}
+    assert relation_scores(same) == [("BMASS", "acc", expected)]
     other = replace(same[0], signature=same[0].signature.replace("|split|", "|multi-answer-3cosmul|"))
     unit = replace(same[0], signature=same[0].signature.replace("|data=", "|scale=unit|data="))
     ((_, _, series),) = relation_scores([same[0], other, unit])

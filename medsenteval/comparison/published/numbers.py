@@ -36,9 +36,6 @@ class PublishedNumber:
     source: str
     probe: str = ""
     setting: str = ""
-    domain: str = ""
-    dimension: str = ""
-    note: str = ""
     differs: str = ""
     suspect: str = ""
 
@@ -53,7 +50,7 @@ TABLES: Final = {
     "medisim_tables": "Schulz and Juric 2020 (medical term similarity), both versions",
 }
 #: What rows say of themselves; the rest is said of their table.
-_TOLD: Final = ("table", "encoder", "task", "metric", "unit", "protocol", "setting", "domain", "dimension", "note")
+_TOLD: Final = ("table", "encoder", "task", "metric", "unit", "protocol", "setting")
 
 
 def read_table(name: str) -> list[dict[str, str]]:

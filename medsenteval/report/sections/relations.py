@@ -21,7 +21,7 @@ Series = Mapping[str, Mapping[str, float]]
 
 def relation_scores(results: Sequence[Result], metric: str = "") -> list[tuple[str, str, Series]]:
     """Return each task whose results say how each relation went with its first headline metric or another, and the scores."""
-    found = []
+    found: list[tuple[str, str, Series]] = []
     told = [result for result in results if {"setting", "score"} <= result.details.keys() and result.details.get("relations")]
     for task, group in grouped((result.task, result) for result in told).items():
         shown = metric or group[0].headline[0]
