@@ -15,8 +15,9 @@ from medsenteval.report import term_tables
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.score_table import detail_table
 from medsenteval.running.suite import Suite
-from medsenteval.running.term_evaluation import ALL_MEASURES, evaluate_sets, separate_encoders
+from medsenteval.running.term_evaluation import evaluate_sets, separate_encoders
 from medsenteval.settings import Settings
+from medsenteval.similarity import MEASURES
 from medsenteval.support.text_table import text_table
 from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
 from medsenteval.words.ontologies.obo import read_obo
@@ -135,7 +136,7 @@ def evaluate(
 ) -> None:
     """Score encoders on the sets in FOLDER, on the pairs that all of them know, and compare them."""
     found = read_sets(folder, _chosen_sets(sets))
-    outcomes = evaluate_sets(
+    by_set = evaluate_sets(
         found,
         [registry.load_encoder(spec) for spec in encoders],
         Settings(limit=limit),
@@ -148,11 +149,12 @@ def evaluate(
         progress=not quiet,
         announce=announcer(quiet),
     )
-    echo(term_tables.outcome_table(outcomes))
+    results = [result for of_set in by_set for result in of_set]
+    echo(term_tables.outcome_table(results))
     if all_measures:
         echo()
-        echo(term_tables.measure_table(outcomes))
-    echo(f"\n{sum(len(outcome.results) for outcome in outcomes)} result(s) stored in {output}")
+        echo(term_tables.measure_table(results))
+    echo(f"\n{len(results)} result(s) stored in {output}")
 
 
 @terms.command()
@@ -242,7 +244,7 @@ def separate(
     rows = separate_encoders(
         [registry.load_encoder(spec) for spec in encoders],
         found,
-        ALL_MEASURES if all_measures else measures or ("avg_cos",),
+        MEASURES if all_measures else measures or ("avg_cos",),
         Settings(),
         cache=None if no_cache else EmbeddingCache(),
     )

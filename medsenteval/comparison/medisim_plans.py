@@ -18,13 +18,8 @@ from medsenteval.datasets.locate import locate
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import MedSentEvalError
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_evaluation import (
-    ALL_MEASURES,
-    EncoderSeparation,
-    evaluate_sets,
-    separate_encoders,
-    task_for,
-)
+from medsenteval.running.term_evaluation import EncoderSeparation, evaluate_sets, separate_encoders, task_for
+from medsenteval.similarity import MEASURES
 from medsenteval.support.grouping import grouped
 from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
@@ -109,15 +104,16 @@ def run_sets(
             made |= dict.fromkeys((cell.key for cell in ready if cell.task == task), partial(replace, missing=(reason,)))
             continue
         try:
-            [outcome] = evaluate_sets(
+            [results] = evaluate_sets(
                 [term_set], list(encoders.values()), plan.settings, measure=PAPER_MEASURE, synthetic=synthetic,
                 source=source_of(folder), store=store, cache=cache, announce=announce,
             )  # fmt: skip
         except MedSentEvalError as error:
             failures.append(f"{task}: {error}")
             continue
-        for specification, result in zip(encoders, outcome.results, strict=True):
-            made[specification, task, ()] = partial(_filled, result=result, n_pairs=outcome.n_pairs, source=source)
+        for specification, result in zip(encoders, results, strict=True):
+            n_pairs = result.details["n_pairs"]
+            made[specification, task, ()] = partial(_filled, result=result, n_pairs=n_pairs, source=source)
     return plan.with_made(made, failures, synthetic)
 
 
@@ -143,7 +139,7 @@ def run_categories(
     for specification, encoder in encoders.items():
         announce(f"{encoder.name}: separating {', '.join(f'{len(terms):,}' for terms in categories.values())} terms")
         try:
-            rows = separate_encoders([encoder], categories, ALL_MEASURES, plan.settings, cache=cache)
+            rows = separate_encoders([encoder], categories, MEASURES, plan.settings, cache=cache)
         except MedSentEvalError as error:
             failures.append(f"{specification}: {error}")
             continue

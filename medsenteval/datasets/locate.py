@@ -94,7 +94,7 @@ def load_dataset(task: Task, root: Path, settings: Settings) -> Dataset:
         notes.extend(differences(task, dataset))
     splits = dataset.splits
     if settings.limit is not None:
-        splits = {name: _limited(split, settings.limit, settings.seed) for name, split in splits.items()}
+        splits = {name: limited(split, settings.limit, settings.seed) for name, split in splits.items()}
         notes.append(f"limited to {settings.limit} rows a split: no score for publication")
     return replace(dataset, splits=splits, notes=tuple(notes), synthetic=synthetic, incomplete=bool(short))
 
@@ -110,7 +110,7 @@ def _options(task: Task, settings: Settings) -> dict[str, str]:
     return chosen
 
 
-def _limited(split: Split, limit: int, seed: int) -> Split:
+def limited(split: Split, limit: int, seed: int) -> Split:
     """Keep ``limit`` rows at most, each class in its proportion and at least one row of each, in their old order."""
     if len(split) <= limit:
         return split

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medsenteval.contracts import Result
-from medsenteval.running.term_evaluation import EncoderSeparation, SetOutcome
+from medsenteval.running.term_evaluation import EncoderSeparation
 from medsenteval.support.text_table import text_table
 from medsenteval.words.terms.annotation import SheetScore
 
 
-def outcome_table(outcomes: Sequence[SetOutcome]) -> str:
+def outcome_table(results: Sequence[Result]) -> str:
     """Return a line for each set and encoder, with the paper's counts of encoders beaten and not matched."""
     rows = []
-    for outcome in outcomes:
-        for result, comparison in zip(outcome.results, outcome.comparisons, strict=True):
-            acc, cv, auc = (result.metric(name) for name in ("acc", "cv_acc", "auc"))
-            rows.append(
-                [
-                    str(outcome.name), result.encoder, result.details["measure"], f"{auc.value:.3f}", f"{acc.value:.2f}",
-                    _counts(comparison.better, comparison.worse),
-                    _counts(comparison.better_holm, comparison.worse_holm), f"{cv.value:.2f}",
-                    f"{acc.baseline:.2f}", f"{outcome.n_common:,}", f"{outcome.n_common / outcome.n_pairs:.1%}",
-                ]
-            )  # fmt: skip
+    for result in results:
+        acc, cv, auc = (result.metric(name) for name in ("acc", "cv_acc", "auc"))
+        told = result.details
+        rows.append(
+            [
+                _set_of(result), result.encoder, told["measure"], f"{auc.value:.3f}", f"{acc.value:.2f}",
+                _counts(told["better"], told["worse"]), _counts(told["better_holm"], told["worse_holm"]), f"{cv.value:.2f}",
+                f"{acc.baseline:.2f}", f"{told['n_common']:,}", f"{told['n_common'] / told['n_pairs']:.1%}",
+            ]
+        )  # fmt: skip
     header = ["Set", "Encoder", "Measure", "AUC", "Accuracy", "Bonf.", "Holm", "CV acc.", "Majority", "Pairs", "Known"]
     right = [False, False, False, True, True, False, False, True, True, True, True]
     return text_table(header, rows, right) + (
@@ -32,20 +31,23 @@ def outcome_table(outcomes: Sequence[SetOutcome]) -> str:
     )
 
 
+def _set_of(result: Result) -> str:
+    return result.task.removeprefix("terms-")
+
+
 def _counts(better: int, worse: int) -> str:
     """The paper's superscript: better than a others, worse than b."""
     return "/".join([*([str(better)] if better else []), *([f"-{worse}"] if worse else [])])
 
 
-def measure_table(outcomes: Sequence[SetOutcome]) -> str:
+def measure_table(results: Sequence[Result]) -> str:
     """Return a line for each set, encoder and measure."""
     rows = [
         [
-            str(outcome.name), result.encoder, measure, f"{found['auc']:.3f}", f"{found['acc']:.2f}",
+            _set_of(result), result.encoder, measure, f"{found['auc']:.3f}", f"{found['acc']:.2f}",
             _counts(found["better"], found["worse"]), f"{found['cv_acc']:.2f}",
         ]
-        for outcome in outcomes
-        for result in outcome.results
+        for result in results
         for measure, found in result.details["measures"].items()
     ]  # fmt: skip
     header = ["Set", "Encoder", "Measure", "AUC", "Accuracy", "Bonf.", "CV acc."]

@@ -8,7 +8,7 @@ accuracy under a cross-validated threshold stand beside it. Results are stored l
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NoReturn
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Encoder, Metric, Result, Scores, Split, Task, has_word_vectors
+from medsenteval.datasets.locate import limited
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import embed_texts
 from medsenteval.engine import known_share, make_result
@@ -32,41 +33,20 @@ from medsenteval.words.terms.pair_separability import Separability, score_separa
 from medsenteval.words.terms.sets import SetName, TermSet
 
 ALPHA: Final = 0.05
-#: Every measure: ten for word vectors, four for encoders that give one vector a term.
-ALL_MEASURES: Final = tuple(MEASURES)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Of how many others one row is significantly better and worse, under each correction."""
+def compare_rows(correct: NDArray[np.bool_]) -> list[dict[str, int]]:
+    """Compare all rows of an (encoders, items) matrix of right and wrong by McNemar's test.
 
-    better: int
-    worse: int
-    better_holm: int
-    worse_holm: int
-
-
-@dataclass(frozen=True, eq=False)
-class SetOutcome:
-    """One set: a result and a comparison for each encoder, in the order given, and the share of pairs that all know."""
-
-    name: SetName
-    n_pairs: int
-    n_common: int
-    majority: float
-    results: list[Result]
-    comparisons: list[Comparison]
-
-
-def compare_rows(correct: NDArray[np.bool_]) -> list[Comparison]:
-    """Compare all rows of an (encoders, items) matrix of right and wrong by McNemar's test."""
+    Of each row: of how many others it is significantly better and worse, by Bonferroni's and by Holm's correction.
+    """
     p_values, accuracies = mcnemar_matrix(correct), correct.mean(axis=1)
     ahead = accuracies[:, None] > accuracies
-    counts = []
-    for correction in ("bonferroni", "holm"):
+    counts: dict[str, list[int]] = {}
+    for correction, ending in (("bonferroni", ""), ("holm", "_holm")):
         better = ahead & (correct_pairs(p_values, correction) < ALPHA)
-        counts += [better.sum(axis=1), better.sum(axis=0)]
-    return [Comparison(*row) for row in np.array(counts).T.tolist()]
+        counts |= {f"better{ending}": better.sum(axis=1).tolist(), f"worse{ending}": better.sum(axis=0).tolist()}
+    return [dict(zip(counts, row, strict=True)) for row in zip(*counts.values(), strict=True)]
 
 
 def evaluate_sets(
@@ -82,31 +62,34 @@ def evaluate_sets(
     cache: EmbeddingCache | None = None,
     progress: bool = False,
     announce: Callable[[str], None] = lambda message: None,
-) -> list[SetOutcome]:
-    """Evaluate encoders on sets and store a Result for each; ``settings.limit`` takes so many pairs of a set at most."""
+) -> list[list[Result]]:
+    """Evaluate encoders on sets and store a Result for each; ``settings.limit`` takes so many pairs of a set at most.
+
+    Returns for each set the results of the encoders in their order; ``details`` say how they compare.
+    """
     names = [encoder.name for encoder in encoders]
     if len(set(names)) != len(names):
         raise SettingsError(f"encoders of one name cannot be told apart: {names}; give one a name: KIND:...,name=NAME")
     check_measure(measure)
     datasets = [_dataset(term_set, settings, synthetic, source, measure) for term_set in sets]
     texts = list(dict.fromkeys(text for dataset in datasets for text in dataset.all_texts()))
-    encoded: list[EncodedTerms] = []
-    seconds: list[float] = []
+    encoded: list[tuple[Encoder, EncodedTerms, float]] = []
     for encoder in encoders:
         started = time.perf_counter()
-        encoded.append(encode_terms(encoder, texts, settings, cache=cache, progress=progress))
-        seconds.append(time.perf_counter() - started)
-        encoded[-1].measure(measure)
-        announce(f"{encoder.name}: {len(texts):,} terms, {encoded[-1].known.mean():.1%} known in all their words")
-    outcomes = []
+        vectors = encode_terms(encoder, texts, settings, cache=cache, progress=progress)
+        encoded.append((encoder, vectors, time.perf_counter() - started))
+        vectors.measure(measure)
+        announce(f"{encoder.name}: {len(texts):,} terms, {vectors.known.mean():.1%} known in all their words")
+    found = []
     for term_set, dataset in zip(sets, datasets, strict=True):
-        outcome = _evaluate_set(term_set, dataset, encoders, encoded, seconds, settings, measure, all_measures)
-        for result in outcome.results:
+        results = _evaluate_set(task_for(term_set.name), dataset, encoded, settings, measure, all_measures)
+        for result in results:
             if store is not None:
                 store.save(result)
-        announce(f"{term_set.name}: {outcome.n_common:,} of {outcome.n_pairs:,} pairs known to all encoders")
-        outcomes.append(outcome)
-    return outcomes
+        details = results[0].details
+        announce(f"{term_set.name}: {details['n_common']:,} of {details['n_pairs']:,} pairs known to all encoders")
+        found.append(results)
+    return found
 
 
 def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str, measure: str) -> Dataset:
@@ -118,7 +101,7 @@ def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str
     )
     notes = [f"built from {source}"] if source else []
     if settings.limit is not None and len(split) > settings.limit:
-        split = split.take(_sample(term_set.similar, settings.limit, settings.seed))
+        split = limited(split, settings.limit, settings.seed)
         notes.append(f"limited to {settings.limit} pairs: no score for publication")
     return Dataset(
         f"terms-{term_set.name}",
@@ -131,33 +114,20 @@ def _dataset(term_set: TermSet, settings: Settings, synthetic: bool, source: str
     )
 
 
-def _sample(similar: Sequence[bool], limit: int, seed: int) -> NDArray[np.intp]:
-    """Return rows, equally many of both labels as far as there are, in their old order."""
-    rng = np.random.default_rng(seed)
-    labels = np.array(similar)
-    chosen = [
-        rng.permutation(np.flatnonzero(labels == label))[:size]
-        for label, size in ((True, limit - limit // 2), (False, limit // 2))
-    ]
-    return np.sort(np.concatenate(chosen))
-
-
-def _numbers(vectors: EncodedTerms, split: Split) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    return vectors.numbers(split.texts), vectors.numbers(split.texts2 or ())
-
-
 def _evaluate_set(
-    term_set: TermSet,
+    task: Task,
     dataset: Dataset,
-    encoders: Sequence[Encoder],
-    encoded: Sequence[EncodedTerms],
-    seconds: Sequence[float],
+    encoded: Sequence[tuple[Encoder, EncodedTerms, float]],
     settings: Settings,
     measure: str,
     all_measures: bool,
-) -> SetOutcome:
+) -> list[Result]:
+    """Score encoders on the pairs of one set that all of them know; each comes with its terms and the seconds they took."""
     whole = dataset.splits["all"]
-    known_pairs = [np.all([vectors.known[side] for side in _numbers(vectors, whole)], axis=0) for vectors in encoded]
+    known_pairs = [
+        vectors.known[vectors.numbers(whole.texts)] & vectors.known[vectors.numbers(whole.texts2 or ())]
+        for _, vectors, _ in encoded
+    ]
     split = whole.take(np.flatnonzero(np.all(known_pairs, axis=0)))
     similar = np.asarray(split.labels) == 1
     if not similar.any() or similar.all():
@@ -165,37 +135,37 @@ def _evaluate_set(
             f"{dataset.name}: the encoders in common know {len(split):,} of {len(whole):,} pairs, not both similar and "
             "dissimilar ones; compare fewer encoders or build a larger set"
         )
-    subset = replace(
-        dataset,
-        splits={"all": split},
-        notes=(*dataset.notes, f"{len(split):,} of {len(whole):,} pairs are known to all {len(encoders)} encoders compared"),
-    )
-    results, chosen_scores = [], []
-    for encoder, vectors, encoding, known in zip(encoders, encoded, seconds, known_pairs, strict=True):
+    note = f"{len(split):,} of {len(whole):,} pairs are known to all {len(encoded)} encoders compared"
+    subset = replace(dataset, splits={"all": split}, notes=(*dataset.notes, note))
+    scored = []
+    for _, vectors, _ in encoded:
         started = time.perf_counter()
-        main = vectors.measure(measure)
-        wanted = vectors.measures if all_measures else (main,)
-        similarities = vectors.similarities(wanted, *_numbers(vectors, split))
+        wanted = vectors.measures if all_measures else (vectors.measure(measure),)
+        pairs = vectors.numbers(split.texts), vectors.numbers(split.texts2 or ())
+        similarities = vectors.similarities(wanted, *pairs)
         scores = {
             name: score_separability(values, similar, folds=settings.folds, seed=settings.seed)
             for name, values in similarities.items()
         }
-        chosen_scores.append(scores[main])
-        results.append(
-            make_result(
-                task_for(term_set.name),
-                subset,
-                _scores(split, similar, similarities[main], scores, main, len(whole)),
-                settings,
-                encoder,
-                vectors=vectors.matrix,
-                coverage={"pairs_known": float(known.mean()), "pairs_common": len(split) / len(whole)},
-                timings={"read": 0.0, "encode": encoding, "fit": time.perf_counter() - started},
-                performance={"texts": len(vectors.number), "texts_encoded": vectors.n_encoded},
-            )
+        main = vectors.measure(measure)
+        scored.append((main, similarities[main], scores, time.perf_counter() - started))
+    compared = compare_rows(np.stack([scores[main].correct for main, _, scores, _ in scored]))
+    return [
+        make_result(
+            task,
+            subset,
+            _scores(split, similar, similarities, scores, main, {"n_pairs": len(whole), "n_common": len(split), **counts}),
+            settings,
+            encoder,
+            vectors=vectors.matrix,
+            coverage={"pairs_known": float(known.mean()), "pairs_common": len(split) / len(whole)},
+            timings={"read": 0.0, "encode": encoding, "fit": fit},
+            performance={"texts": len(vectors.number), "texts_encoded": vectors.n_encoded},
         )
-    comparisons = compare_rows(np.stack([score.correct for score in chosen_scores]))
-    return SetOutcome(term_set.name, len(whole), len(split), chosen_scores[0].majority, results, comparisons)
+        for (encoder, vectors, encoding), known, (main, similarities, scores, fit), counts in zip(
+            encoded, known_pairs, scored, compared, strict=True
+        )
+    ]
 
 
 def _scores(
@@ -204,29 +174,21 @@ def _scores(
     similarities: NDArray[np.float64],
     scores: Mapping[str, Separability],
     main: str,
-    n_whole: int,
+    counts: Mapping[str, int],
 ) -> Scores:
     chosen, n = scores[main], len(split)
     # The measures of one encoder are compared with each other, as in the paper's appendix.
-    compared = dict(zip(scores, compare_rows(np.stack([score.correct for score in scores.values()])), strict=True))
-    # JSON has no infinity: an answer that is the same for all pairs has no threshold.
-    thresholds = {name: score.threshold if np.isfinite(score.threshold) else None for name, score in scores.items()}
-    details: dict[str, Any] = {
-        "measure": main,
-        "threshold": thresholds[main],
-        "n_pairs": n_whole,
-        "n_common": n,
-        "measures": {
-            name: {
-                "auc": score.auc,
-                "acc": 100 * score.accuracy,
-                "cv_acc": 100 * score.cv_accuracy,
-                "threshold": thresholds[name],
-                "better": compared[name].better,
-                "worse": compared[name].worse,
-            }
-            for name, score in scores.items()
-        },
+    compared = compare_rows(np.stack([score.correct for score in scores.values()]))
+    measures = {
+        name: {
+            "auc": score.auc,
+            "acc": 100 * score.accuracy,
+            "cv_acc": 100 * score.cv_accuracy,
+            # JSON has no infinity: an answer that is the same for all pairs has no threshold.
+            "threshold": score.threshold if np.isfinite(score.threshold) else None,
+            **beaten,
+        }
+        for (name, score), beaten in zip(scores.items(), compared, strict=True)
     }
     return Scores(
         metrics=(
@@ -244,7 +206,7 @@ def _scores(
             "similarity": similarities.tolist(),
         },
         senteval={"acc": float(np.round(100 * chosen.accuracy, 2)), "auc": chosen.auc, "ntest": n},
-        details=details,
+        details={"measure": main, "threshold": measures[main]["threshold"], **counts, "measures": measures},
     )
 
 
@@ -318,7 +280,7 @@ class EncoderSeparation:
 def separate_encoders(
     encoders: Sequence[Encoder],
     categories: Mapping[str, Sequence[str]],
-    measures: Sequence[str],
+    measures: Collection[str],
     settings: Settings,
     *,
     cache: EmbeddingCache | None = None,
@@ -333,13 +295,9 @@ def separate_encoders(
         members = {name: vectors.numbers(list(terms)) for name, terms in categories.items()}
         known = {name: numbers[vectors.known[numbers]] for name, numbers in members.items()}
         unknown = sum(len(members[name]) - len(known[name]) for name in members)
-        for name in _fitting(measures, vectors):
+        # Where no measure fits this encoder, the error says which do.
+        fitting = [measure for measure in measures if measure in (PAPER_MEASURE, *vectors.measures)]
+        for name in dict.fromkeys(vectors.measure(measure) for measure in fitting or measures):
             similarity = cross_similarity(name, vectors.matrix, vectors.terms)
             rows.append(EncoderSeparation(encoder.name, name, separate(similarity, known), unknown))
     return rows
-
-
-def _fitting(measures: Sequence[str], vectors: EncodedTerms) -> list[str]:
-    """Return the measures that an encoder has; where none of those named is among them, the error says which are."""
-    fitting = [measure for measure in measures if measure in (PAPER_MEASURE, *vectors.measures)]
-    return list(dict.fromkeys(vectors.measure(measure) for measure in fitting or measures))

@@ -35,13 +35,12 @@ from medsenteval.report.term_tables import (
     strata_table,
 )
 from medsenteval.running.score_table import detail_table, score_table
-from medsenteval.running.term_evaluation import Comparison, EncoderSeparation, SetOutcome
+from medsenteval.running.term_evaluation import EncoderSeparation
 from medsenteval.settings import Settings
 from medsenteval.statistics.outcomes import Interval
 from medsenteval.statistics.verdicts import RankInterval
 from medsenteval.words.terms.annotation import SheetScore
 from medsenteval.words.terms.category_overlap import Separation
-from medsenteval.words.terms.sets import SetName
 from tests.comparison.simulated import accuracy_result, simulated_result
 
 
@@ -144,19 +143,20 @@ def test_marks_stand_at_the_left() -> None:
     ]
     measured = {"acc": 9.0, "cv_acc": 80.0, "auc": 0.5}
     measures = {"cosine": {**measured, "better": 1, "worse": 0}, "max_jaccard": {**measured, "better": 1, "worse": 2}}
+    of_set = {"n_pairs": 20, "n_common": 10, "measures": measures}
     sets = [
-        simulated_result("x", name, metrics, {"id": []}, details={"measure": measure, "measures": measures})
-        for name, measure in (("a", "cosine"), ("longer", "max_jaccard"))
-    ]
-    counts = [Comparison(1, 0, 0, 9), Comparison(1, 2, 10, 3)]
-    outcome = SetOutcome(SetName("same_as", "hard", "random"), 20, 10, 50.0, sets, counts)
-    assert outcome_table([outcome]).splitlines()[:4] == [
+        simulated_result("terms-same_as-hard-random", name, metrics, {"id": []}, details=of_set | {
+            "measure": measure, "better": 1, "worse": worse, "better_holm": holm, "worse_holm": worse_holm,
+        })
+        for name, measure, worse, holm, worse_holm in (("a", "cosine", 0, 0, 9), ("longer", "max_jaccard", 2, 10, 3))
+    ]  # fmt: skip
+    assert outcome_table(sets).splitlines()[:4] == [
         "Set                  Encoder  Measure        AUC  Accuracy  Bonf.  Holm   CV acc.  Majority  Pairs  Known",
         "-------------------  -------  -----------  -----  --------  -----  -----  -------  --------  -----  -----",
         "same_as-hard-random  a        cosine       0.900     90.00  1      -9        8.50     50.00     10  50.0%",
         "same_as-hard-random  longer   max_jaccard  0.900     90.00  1/-2   10/-3     8.50     50.00     10  50.0%",
     ]
-    assert measure_table([outcome]).splitlines()[2:6] == [
+    assert measure_table(sets).splitlines()[2:6] == [
         "same_as-hard-random  a        cosine       0.500      9.00  1        80.00",
         "same_as-hard-random  a        max_jaccard  0.500      9.00  1/-2     80.00",
         "same_as-hard-random  longer   cosine       0.500      9.00  1        80.00",

@@ -21,7 +21,7 @@ from medsenteval.errors import DataError, EncoderError, SettingsError, UnknownNa
 from medsenteval.registry import load_encoder
 from medsenteval.report.term_tables import measure_table, outcome_table
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_evaluation import _accuracy_metric, _auc_metric, _sample, encode_terms, evaluate_sets, task_for
+from medsenteval.running.term_evaluation import _accuracy_metric, _auc_metric, encode_terms, evaluate_sets, task_for
 from medsenteval.settings import Settings
 from medsenteval.statistics import share_interval
 from medsenteval.words.terms.pair_separability import score_separability
@@ -59,11 +59,13 @@ def test_only_pairs_that_all_encoders_know_count(tmp_path: Path) -> None:
     everything, fewer = vectors(tmp_path), vectors(tmp_path, "fewer", ["heart", "cardiac", "skin", "rash"])
     store = ResultStore(tmp_path / "results")
     told: list[str] = []
-    [outcome] = evaluate_sets([SET], [everything, fewer], Settings(), store=store, announce=told.append)  # type: ignore[list-item]
-    assert (outcome.n_pairs, outcome.n_common) == (6, 3)
-    assert outcome.majority == pytest.approx(2 / 3)
-    assert any("3 of 6 pairs" in line for line in told)
-    result = outcome.results[0]
+    [results] = evaluate_sets([SET], [everything, fewer], Settings(), store=store, announce=told.append)  # type: ignore[list-item]
+    assert told == [
+        "words: 8 terms, 87.5% known in all their words",
+        "fewer: 8 terms, 50.0% known in all their words",
+        f"{NAME}: 3 of 6 pairs known to all encoders",
+    ]
+    result = results[0]
     assert list(result.items["id"]) == [f"{NAME}:{i}" for i in (1, 3, 4)]
     assert result.coverage == pytest.approx({"pairs_known": 5 / 6, "pairs_common": 1 / 2})
     assert (result.synthetic, result.n_train, result.n_test, result.timings["read"]) == (False, 0, 3, 0.0)
@@ -76,7 +78,7 @@ def test_only_pairs_that_all_encoders_know_count(tmp_path: Path) -> None:
     assert result.metric("acc").value == pytest.approx(100 * right.mean())
     assert [stored.task for stored in store.results()] == [f"terms-{NAME}"] * 2
     assert result.notes == ("3 of 6 pairs are known to all 2 encoders compared",)
-    assert "fuzzy_jaccard" in outcome_table([outcome])
+    assert "fuzzy_jaccard" in outcome_table(results)
 
 
 def test_an_encoder_that_knows_next_to_no_word_is_refused(tmp_path: Path) -> None:
@@ -90,21 +92,20 @@ def test_an_encoder_that_knows_next_to_no_word_is_refused(tmp_path: Path) -> Non
 
 
 def test_every_measure_is_scored_and_compared(tmp_path: Path, counting: CountingEncoder) -> None:
-    outcomes = evaluate_sets([SET], [vectors(tmp_path), counting], Settings(), all_measures=True)  # type: ignore[list-item]
-    first, second = outcomes[0].results
+    [results] = evaluate_sets([SET], [vectors(tmp_path), counting], Settings(), all_measures=True)  # type: ignore[list-item]
+    first, second = results
     assert len(first.details["measures"]) == 10
     assert list(second.details["measures"]) == ["avg_cos", "avg_r", "avg_rho", "avg_tau"]
     assert (first.details["measure"], second.details["measure"]) == ("fuzzy_jaccard", "avg_tau")
-    table = measure_table(outcomes)
+    table = measure_table(results)
     assert table.count("words") == 10
     assert table.count("counting") == 4
 
 
 @pytest.mark.parametrize(("limit", "kept"), [(6, 6), (5, 5)])
 def test_where_pairs_come_from_and_how_many_are_left_out_is_noted(counting: CountingEncoder, limit: int, kept: int) -> None:
-    [outcome] = evaluate_sets([SET], [counting], Settings(limit=limit), source="a made-up list", synthetic=True)
-    [result] = outcome.results
-    assert (result.synthetic, result.n_test, outcome.n_pairs) == (True, kept, kept)
+    [[result]] = evaluate_sets([SET], [counting], Settings(limit=limit), source="a made-up list", synthetic=True)
+    assert (result.synthetic, result.n_test, result.details["n_pairs"]) == (True, kept, kept)
     limited = [f"limited to {limit} pairs: no score for publication"] if kept < len(PAIRS) else []
     known = f"{kept} of {kept} pairs are known to all 1 encoders compared"
     assert list(result.notes) == ["built from a made-up list", *limited, known]
@@ -131,8 +132,7 @@ def test_word_vectors_keep_each_word_once(tmp_path: Path) -> None:
 
 def test_word_vectors_are_scored_as_word_vectors(tmp_path: Path) -> None:
     """Fuzzy Jaccard on terms whose words are all known, not tau on whatever mean they have."""
-    [outcome] = evaluate_sets([SET], [vectors(tmp_path)], Settings())  # type: ignore[list-item]
-    [result] = outcome.results
+    [[result]] = evaluate_sets([SET], [vectors(tmp_path)], Settings())  # type: ignore[list-item]
     assert result.details["measure"] == "fuzzy_jaccard"
     bags = [[np.array([WORDS[word] for word in term.split()]) for term in pair] for pair in PAIRS if "unknown" not in pair]
     expected = [pair_by_pair("fuzzy_jaccard", *pair) for pair in bags]
@@ -201,7 +201,7 @@ def test_hard_levenshtein_sets_of_a_real_ontology_are_harder_for_every_encoder(
     for kind in ("FSN_SYN", "SYN_SYN", "possibly_equivalent_to"):
         names = [SetName(kind, "easy", "random"), SetName(kind, "hard", "levenshtein")]
         easy, hard = evaluate_sets(read_sets(tmp_path / "hpo", names), encoders, Settings(limit=200))
-        for easier, harder in zip(easy.results, hard.results, strict=True):
+        for easier, harder in zip(easy, hard, strict=True):
             assert easier.metric("auc").value > harder.metric("auc").value + 0.1, (kind, easier.encoder)
             assert easier.metric("acc").value > harder.metric("acc").value + 5, (kind, easier.encoder)
 
@@ -211,15 +211,17 @@ def function_encoder(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def test_any_callable_can_be_scored() -> None:
-    [outcome] = evaluate_sets([SET], [as_encoder(function_encoder, "lengths", "")], Settings(), measure="avg_cos")
-    assert outcome.n_common == 6
+    [[result]] = evaluate_sets([SET], [as_encoder(function_encoder, "lengths", "")], Settings(), measure="avg_cos")
+    assert result.details["n_common"] == 6
 
 
-def test_a_limited_set_has_both_labels_and_of_an_odd_number_one_more_that_is_similar() -> None:
+def test_a_limited_set_has_both_labels_and_of_an_odd_number_one_more_of_one() -> None:
     similar = [True] * 30 + [False] * 30
-    rows = _sample(similar, 7, seed=1)
-    assert [int(np.sum(rows < 30)), int(np.sum(rows >= 30))] == [4, 3]
-    assert rows.tolist() == sorted(set(rows.tolist()))
+    long = TermSet(NAME, [(f"a{i}", f"b{i}") for i in range(60)], similar)
+    [[result]] = evaluate_sets([long], [as_encoder(function_encoder, "lengths", "")], Settings(limit=7))
+    assert sorted(np.bincount(result.items["gold"])) == [3, 4]
+    numbers = [int(item.rsplit(":")[1]) for item in result.items["id"]]
+    assert numbers == sorted(set(numbers))
 
 
 def test_accuracy_and_auc_have_intervals_of_shares() -> None:

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 
 from medsenteval.errors import DataError
 from medsenteval.report.term_tables import _counts
-from medsenteval.running.term_evaluation import Comparison, compare_rows
+from medsenteval.running.term_evaluation import compare_rows
 from medsenteval.statistics import bonferroni, mcnemar
 from medsenteval.words.terms.pair_separability import auc, best_threshold, cross_validated, score_separability
 from tests.conftest import examples
@@ -82,11 +82,11 @@ def test_comparisons_count_wins_like_pairwise_tests() -> None:
     for row in range(5):
         significant = [pair for pair in p if row in pair and adjusted[pair] < 0.05]
         better = sum(correct[row].mean() > correct[sum(pair) - row].mean() for pair in significant)
-        assert (found[row].better, found[row].worse) == (better, len(significant) - better)
-        assert found[row].better_holm >= found[row].better
-    assert (found[4].better, found[4].worse) == (4, 0)
-    assert found[0].better == 0 < found[0].worse
-    assert compare_rows(correct[:1]) == [Comparison(0, 0, 0, 0)]
+        assert (found[row]["better"], found[row]["worse"]) == (better, len(significant) - better)
+        assert found[row]["better_holm"] >= found[row]["better"]
+    assert (found[4]["better"], found[4]["worse"]) == (4, 0)
+    assert found[0]["better"] == 0 < found[0]["worse"]
+    assert compare_rows(correct[:1]) == [{"better": 0, "worse": 0, "better_holm": 0, "worse_holm": 0}]
 
 
 def test_counts_of_beaten_encoders_are_said_as_in_the_paper() -> None:
