@@ -43,8 +43,8 @@ class Workers(Protocol):
     @property
     def peak_memory_mb(self) -> float: ...
 
-    def encoding(self, encoder: Encoder, task: str, role: str) -> AbstractContextManager[RemoteEncoding]:
-        """Make an encoder known to the workers, as it encodes texts of this role in this task, for the time of a block."""
+    def encoding(self, encoder: Encoder, task: str, role: str) -> RemoteEncoding | None:
+        """Return how workers encode texts of this role in this task, or None for an encoder that they cannot load."""
         ...
 
     def score(self, task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, title: str) -> Scores: ...
@@ -85,8 +85,6 @@ def evaluate_task(
         scores = task.evaluate(task, asked, embeddings, settings)
     else:
         scores = workers.score(task, asked, embeddings, settings, f"{task.name}: {encoder.name}")
-    scored = time.perf_counter()
-    n_encoded = embeddings.n_encoded
     return make_result(
         task,
         dataset,
@@ -95,11 +93,11 @@ def evaluate_task(
         encoder,
         vectors=embeddings.matrix,
         coverage=coverage,
-        timings={"read": seconds_reading, "encode": encoded - started, "fit": scored - begun},
+        timings={"read": seconds_reading, "encode": encoded - started, "fit": time.perf_counter() - begun},
         performance={
             "texts": len(embeddings.matrix),
-            "texts_encoded": n_encoded,
-            "texts_per_second": n_encoded / (encoded - started),
+            "texts_encoded": embeddings.n_encoded,
+            "texts_per_second": embeddings.n_encoded / (encoded - started),
             "peak_memory_mb": max(peak_memory_mb(), 0.0 if workers is None else workers.peak_memory_mb),
             **tokens,
         },
@@ -114,9 +112,8 @@ def _embed(
     parts = texts_in_roles(task, dataset, encoder)
     found = []
     for role, used, texts in parts:
-        remote = nullcontext() if workers is None else workers.encoding(encoder, task.name, role)
-        with remote as on_workers:
-            found.append(embed_texts(used, texts, **common, remote=on_workers))
+        remote = None if workers is None else workers.encoding(encoder, task.name, role)
+        found.append(embed_texts(used, texts, **common, remote=remote))
     seen = _what_was_seen(encoder, found, [dict(getattr(used, "sees", {})) for _, used, _ in parts])
     if len(found) == 1:
         return found[0], seen

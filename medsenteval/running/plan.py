@@ -10,25 +10,23 @@ from medsenteval.contracts import Result
 
 
 def estimate_job(
-    earlier: Sequence[Result], identity: str, encoder: str, task: str, probe: str, n_texts: int, n_missing: int
-) -> tuple[float | None, float | None]:
-    """Estimate the seconds for encoding and for fitting a job of ``n_texts`` of which ``n_missing`` are not encoded.
+    earlier: Sequence[Result], encoder: tuple[str, str], task: str, probe: str, n_texts: int, n_missing: int
+) -> float | None:
+    """Estimate the seconds that a job of ``n_texts`` takes, of which ``n_missing`` are not encoded; None if nothing tells.
 
-    Encoding goes by the same encoder's texts per second on any task, fitting by the same task with the same probe, in
-    proportion to its texts; the same encoder's own fits count before those of others, whose vectors may be longer.
+    ``encoder`` is its name and identity. Encoding goes by the same encoder's texts per second on any task, fitting by the
+    same task with the same probe, in proportion to its texts; the same encoder's own fits count before those of others, whose
+    vectors may be longer.
     """
-
-    def own(result: Result) -> bool:
-        return result.encoder_identity == identity if identity else result.encoder == encoder
-
-    encoded = [result for result in earlier if own(result) and result.performance.get("texts_encoded")]
-    seconds = sum(result.timings.get("encode", 0.0) for result in encoded)
-    rate = sum(result.performance["texts_encoded"] for result in encoded) / seconds if seconds else None
+    own = [each for each in earlier if (each.encoder, each.encoder_identity) == encoder]
+    encoded = sum(result.performance.get("texts_encoded", 0) for result in own)
+    seconds = sum(result.timings.get("encode", 0.0) for result in own if result.performance.get("texts_encoded"))
     fitted = [result for result in earlier if result.task == task and result.probe == probe and result.performance.get("texts")]
-    alike = [result for result in fitted if own(result)] or fitted
+    alike = [result for result in fitted if result in own] or fitted
     fits = [result.timings.get("fit", 0.0) * n_texts / result.performance["texts"] for result in alike]
-    encode = 0.0 if not n_missing else n_missing / rate if rate else None
-    return encode, median(fits) if fits else None
+    if not fits or (n_missing and not (encoded and seconds)):
+        return None
+    return median(fits) + (n_missing * seconds / encoded if n_missing else 0.0)
 
 
 def in_words(seconds: float) -> str:
@@ -44,24 +42,19 @@ def in_words(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class PlannedJob:
-    """One job: "stored", "failed before" or "to run", its distinct texts, those not encoded yet, and the time it may take.
+    """One job: "stored", "failed before" or "to run"; ``seconds`` is None where no earlier result tells.
 
-    ``n_items`` are those that are scored; ``encode`` and ``fit`` are seconds, None where no earlier result tells.
+    ``n_items`` are scored, ``n_texts`` are distinct, ``n_missing`` of these are not encoded yet.
     """
 
     encoder: str
     task: str
     seed: int
     state: str
+    n_items: int
     n_texts: int = 0
     n_missing: int = 0
-    encode: float | None = None
-    fit: float | None = None
-    n_items: int = 0
-
-    @property
-    def seconds(self) -> float | None:
-        return None if self.encode is None or self.fit is None else self.encode + self.fit
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +70,7 @@ class Plan:
         summary = f"{len(states)} job(s): {stored} stored, {failed} failed before, {left} to run"
         if not left:
             return summary
-        texts, missing = (sum(getattr(job, name) for job in self.jobs) for name in ("n_texts", "n_missing"))
+        texts, missing = sum(job.n_texts for job in self.jobs), sum(job.n_missing for job in self.jobs)
         return f"{summary}; {missing:,} of {texts:,} texts to encode; estimated time: {self.time}"
 
     @property

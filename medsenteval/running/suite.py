@@ -28,8 +28,7 @@ from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
 from medsenteval.running.executors import check_executor, open_executor, worker_count
 from medsenteval.running.executors.executor import Executor
-from medsenteval.running.executors.remote_work import RemoteWork
-from medsenteval.running.executors.worker import ENVIRONMENT
+from medsenteval.running.executors.worker import ENVIRONMENT, RemoteWork
 from medsenteval.running.plan import Plan, PlannedJob, estimate_job
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore, StoreError
@@ -84,7 +83,7 @@ _Done = tuple[Result | Exception, bool]
 class Suite:
     """What to run and where things are kept; ``plan`` says what is left to do, ``run`` does it.
 
-    ``encoders`` are specifications or objects; workers load the former and get the latter pickled. ``store`` None keeps
+    ``encoders`` are specifications, which workers load too, or objects, which encode in this process. ``store`` None keeps
     results in memory only; ``cache`` None encodes every text anew. ``force`` runs stored jobs again, ``retry_failed`` those
     that failed before. ``executor`` says where work runs, see ``medsenteval.running.executors``; no score depends on it.
     ``budget`` bounds the tokens of all encoders that count them. ``announce`` receives a line for everything that happens,
@@ -147,9 +146,9 @@ class Suite:
         return Plan(tuple(map(self._planned, jobs)), worker_count(self.executor))
 
     def _planned(self, job: Job) -> PlannedJob:
-        names, items = (job.encoder.name, job.task.name, job.settings.seed), job.n_items
+        names = job.encoder.name, job.task.name, job.settings.seed
         if job.stored is not None:
-            return PlannedJob(*names, "stored" if isinstance(job.stored, Result) else "failed before", n_items=items)
+            return PlannedJob(*names, "stored" if isinstance(job.stored, Result) else "failed before", job.n_items)
         n_texts = missing = 0
         for _, encoder, texts in texts_in_roles(job.task, job.dataset.for_encoder(job.encoder), job.encoder):
             n_texts += (n_distinct := len(order := in_order(texts)))
@@ -158,8 +157,8 @@ class Suite:
             missing += n_distinct
         earlier = [] if self.store is None else self.store.latest_like(job.encoder.name, job.task.name)
         probe = job.settings.probe if job.task.uses_probe else "none"
-        estimate = estimate_job(earlier, job.encoder.identity, job.encoder.name, job.task.name, probe, n_texts, missing)
-        return PlannedJob(*names, "to run", n_texts, missing, *estimate, items)
+        seconds = estimate_job(earlier, (job.encoder.name, job.encoder.identity), job.task.name, probe, n_texts, missing)
+        return PlannedJob(*names, "to run", job.n_items, n_texts, missing, seconds)
 
     @noticing_interrupts()
     def run(self, outcome: SuiteOutcome | None = None) -> SuiteOutcome:

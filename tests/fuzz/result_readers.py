@@ -83,9 +83,7 @@ RESULTS: Final = _results()
 def use(results: Sequence[Result], folder: Path, page: bool = True, again: bool = False) -> None:
     """Do everything that the toolkit does with stored results; its own errors are fine, all others are defects."""
     first = results[0]
-    estimate = estimate_job(results, first.encoder_identity, first.encoder, first.task, first.probe, 100, 50)
-    for seconds in filter(None, estimate):
-        in_words(seconds)
+    in_words(estimate_job(results, (first.encoder, first.encoder_identity), first.task, first.probe, 100, 50) or 0.0)
     comparison = compare_results(results, resamples=100)
     rendered = [detail_table(results), score_table(results)]
     rendered += [render_comparison(comparison, style) for style in FORMATS]

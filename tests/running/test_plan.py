@@ -16,8 +16,8 @@ def test_times_are_said_as_people_plan_with_them(seconds: float, said: str) -> N
     assert in_words(seconds) == said
 
 
-def job(state: str, encode: float | None = None, fit: float | None = None) -> PlannedJob:
-    return PlannedJob("one", "RQE", 1, state, 20, 7, encode, fit, 9)
+def job(state: str, seconds: float | None = None) -> PlannedJob:
+    return PlannedJob("one", "RQE", 1, state, 9, 20, 7, seconds)
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,10 @@ def job(state: str, encode: float | None = None, fit: float | None = None) -> Pl
         ([], 1, "under 1 s"),
         ([job("stored")], 1, "under 1 s"),
         ([job("to run")], 1, "unknown"),
-        ([job("to run", 4.0)], 1, "unknown"),
-        ([job("to run", None, 4.0)], 1, "unknown"),
-        ([job("to run", 4.0, 2.0)], 1, "6 s"),
-        ([job("to run", 0.0, 0.0)], 1, "under 1 s"),
-        ([job("to run", 4.0, 2.0), job("to run", 10.0, 4.0)], 2, "10 s"),
-        ([job("to run", 4.0, 2.0), job("to run"), job("stored", 50.0, 50.0)], 1, "6 s, and unknown for 1 job(s)"),
+        ([job("to run", 6.0)], 1, "6 s"),
+        ([job("to run", 0.0)], 1, "under 1 s"),
+        ([job("to run", 6.0), job("to run", 14.0)], 2, "10 s"),
+        ([job("to run", 6.0), job("to run"), job("stored", 100.0)], 1, "6 s, and unknown for 1 job(s)"),
     ],
 )
 def test_the_time_of_a_plan(jobs: list[PlannedJob], workers: int, time: str) -> None:
@@ -39,11 +37,11 @@ def test_the_time_of_a_plan(jobs: list[PlannedJob], workers: int, time: str) -> 
 
 
 def test_a_plan_in_a_line_and_as_a_table() -> None:
-    plan = Plan((job("stored"), job("failed before"), job("to run", 4.0, 2.0), job("to run")))
+    plan = Plan((job("stored"), job("failed before"), job("to run", 6.0), job("to run")))
     summary = "4 job(s): 1 stored, 1 failed before, 2 to run"
     assert str(plan) == f"{summary}; 28 of 80 texts to encode; estimated time: 6 s, and unknown for 1 job(s)"
     # What is stored has no texts to encode.
-    bare = (PlannedJob("one", "RQE", 1, "stored"), job("to run", 4.0, 2.0))
+    bare = (PlannedJob("one", "RQE", 1, "stored", 0), job("to run", 6.0))
     assert str(Plan(bare)).endswith("1 to run; 7 of 20 texts to encode; estimated time: 6 s")
     assert [line.split()[3] for line in Plan(bare).table().splitlines()[2:4]] == ["0", "9"]
     assert str(Plan((job("stored"),))) == "1 job(s): 1 stored, 0 failed before, 0 to run"

@@ -264,13 +264,12 @@ def test_the_plan_estimates_time_from_earlier_results(tmp_path: Path) -> None:
     result = suite.run().results[0]
     _, forced = plan("BIOSSES", force=True)
     (job,) = forced.jobs
-    assert (job.n_missing, job.encode) == (0, 0.0)
-    assert job.fit == pytest.approx(result.timings["fit"])
+    assert (job.n_missing, job.seconds) == (0, pytest.approx(result.timings["fit"]))
     assert str(forced).endswith("estimated time: under 1 s")
     _, more = plan("BIOSSES,ClinicalSTS", force=True)
     assert str(more).endswith("estimated time: under 1 s, and unknown for 1 job(s)")
-    assert more.jobs[1].encode == pytest.approx(more.jobs[1].n_missing / result.performance["texts_per_second"])
-    assert more.jobs[1].fit is None
+    assert more.jobs[1].n_missing > 0
+    assert more.jobs[1].seconds is None
     lines = more.table().splitlines()
     assert lines[0].split() == ["Encoder", "Task", "Seed", "Items", "State", "Texts", "To", "encode", "Time"]
     shown = more.table({"BIOSSES": "0.114"})
@@ -288,12 +287,17 @@ def test_an_estimate_goes_by_the_same_encoder_task_and_probe(counting: CountingE
     numbers = {"texts": 100, "texts_encoded": 100}
     slow = replace(plain, timings={"encode": 10.0, "fit": 4.0}, performance=numbers)
     stranger = replace(slow, encoder_identity="other", timings={"encode": 1.0, "fit": 8.0})
-    asked: dict[str, Any] = {"encoder": "counting", "task": "BIOSSES", "probe": plain.probe, "n_texts": 200, "n_missing": 50}
-    assert estimate_job([slow, stranger], "counting-1", **asked) == (5.0, 8.0)
-    assert estimate_job([stranger], "counting-1", **asked) == (None, 16.0)
-    assert estimate_job([stranger], "", **asked) == (0.5, 16.0)
-    assert estimate_job([], "counting-1", **{**asked, "n_missing": 0}) == (0.0, None)
-    assert estimate_job([slow], "counting-1", **{**asked, "probe": "mlp"})[1] is None
+    cached = replace(slow, performance={"texts": 100, "texts_encoded": 0}, timings={"encode": 90.0, "fit": 4.0})
+    asked: dict[str, Any] = {"task": "BIOSSES", "probe": plain.probe, "n_texts": 200, "n_missing": 50}
+    own = "counting", "counting-1"
+    assert estimate_job([slow, stranger], own, **asked) == 5.0 + 8.0
+    assert estimate_job([slow, cached], own, **asked) == 5.0 + 8.0  # what was not encoded tells nothing of encoding
+    assert estimate_job([cached], own, **asked) is None
+    assert estimate_job([stranger], own, **asked) is None
+    assert estimate_job([stranger], own, **{**asked, "n_missing": 0}) == 16.0
+    assert estimate_job([replace(slow, task="RQE"), stranger], own, **asked) == 5.0 + 16.0
+    assert estimate_job([], own, **{**asked, "n_missing": 0}) is None
+    assert estimate_job([slow], own, **{**asked, "probe": "mlp"}) is None
     assert [in_words(seconds) for seconds in (0.2, 42.4, 600, 7_200)] == ["under 1 s", "42 s", "10 min", "2.0 h"]
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import ExecutorError, WorkerDiedError, import_extra
-from medsenteval.running.executors.executor import Executor, Stopped
-from medsenteval.running.executors.worker import Outcome, guarded
+from medsenteval.running.executors.executor import Executor, Outcome, Stopped
+from medsenteval.running.executors.worker import guarded
 from medsenteval.support.cores import limit_cores
 
 #: Seconds to wait for the scheduler's first answer, and for the end of the connection.

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from itertools import islice
 from threading import Event
 from typing import Any, TypeVar
@@ -13,13 +14,27 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from medsenteval.errors import WorkerDiedError
-from medsenteval.running.executors.worker import Outcome
 
 T = TypeVar("T")
 
 
 class Stopped(BaseException):
     """The run ends, by an interrupt or an error elsewhere, before this work was done; no failure of the work itself."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a unit came to: its value, or its error in a form that survives the way home, with what caused it there."""
+
+    peak_memory_mb: float
+    value: Any = None
+    error: Exception | None = None
+    cause: Exception | None = None
+
+    def result(self) -> Any:
+        if self.error is not None:
+            raise self.error from self.cause
+        return self.value
 
 
 class Executor(ABC):
@@ -37,6 +52,12 @@ class Executor(ABC):
         self.peak_memory_mb = 0.0
         self.closed = False
         self._waiting = ThreadPoolExecutor(at_once, thread_name_prefix="unit")
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(at_once=kind is not None)
 
     def run(self, what: str, unit: Callable[..., T], *arguments: Any) -> T:
         """Run one unit on a worker and return its result, or raise its error; ``what`` names it in messages.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import multiprocessing
 import secrets
 import threading
@@ -10,14 +9,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.errors import WorkerDiedError
-from medsenteval.running.executors.executor import Executor, Stopped
-from medsenteval.running.executors.worker import ArrayFile, Outcome, guarded, start_worker
+from medsenteval.running.executors.executor import Executor, Outcome, Stopped
+from medsenteval.running.executors.worker import guarded, start_worker
 from medsenteval.support.atomic_files import scratch_folder
 from medsenteval.support.cores import available_cores
 
@@ -39,16 +39,12 @@ class ProcessExecutor(Executor):
         self._folder = self._scratch.enter_context(scratch_folder())
 
     @contextmanager
-    def shared(self, array: NDArray[Any]) -> Iterator[ArrayFile]:
-        """Hold a file that workers map; an array that maps one already stays where it is."""
-        # A part of a mapped array does not know where it lies.
-        if isinstance(array, np.memmap) and array.filename is not None and isinstance(array.base, mmap.mmap):
-            yield ArrayFile(str(array.filename), array.shape, array.dtype.str, array.offset)
-            return
-        path = self._folder / secrets.token_hex(8)
+    def shared(self, array: NDArray[Any]) -> Iterator[Path]:
+        """Hold a file that workers map."""
+        path = self._folder / f"{secrets.token_hex(8)}.npy"
         try:
-            np.ascontiguousarray(array).tofile(path)
-            yield ArrayFile(str(path), array.shape, array.dtype.str)
+            np.save(path, array)
+            yield path
         finally:
             path.unlink(missing_ok=True)
 

@@ -1,4 +1,8 @@
-"""What happens inside a worker: loading encoders once, opening shared arrays, and bringing errors home."""
+"""An encoder's work on the workers of an executor: what the coordinator asks for, and what happens inside a worker.
+
+Each worker loads the encoder once, from its specification, and checks that it is the same encoder. A task is scored as one
+unit, or in the outer folds of its nested cross-validation.
+"""
 
 from __future__ import annotations
 
@@ -7,56 +11,122 @@ import pickle
 import signal
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medsenteval.errors import ExecutorError, MedSentEvalError, caused_by
+from medsenteval import registry
+from medsenteval.contracts import Dataset, Embeddings, Encoder, Scores, Task
+from medsenteval.embedding.embed import Encoded, RemoteEncoding, encode_batches, for_use
+from medsenteval.errors import EncoderError, ExecutorError, MedSentEvalError, UnknownNameError, caused_by
+from medsenteval.probes.backend import FITTED_TOGETHER
+from medsenteval.probes.features import Features
+from medsenteval.probes.protocols import folds_go_to
+from medsenteval.running.executors.executor import Executor, Outcome
+from medsenteval.settings import Settings
 from medsenteval.support.cores import limit_cores, peak_memory_mb
+
+T = TypeVar("T")
 
 #: Errors that say nothing of an encoder: a library that cannot be imported, a disk or a connection, memory that ran out.
 ENVIRONMENT: Final = (ImportError, OSError, MemoryError)
-#: Encoders that a worker keeps; suites go encoder by encoder, so that two are enough.
-_KEPT: Final = 2
-_memory: dict[str, Any] = {}
 #: A worker does one unit at a time, with all cores that it was given; encoders need not be safe for threads.
 _turn: Final = threading.RLock()
 
 
 @dataclass(frozen=True)
-class ArrayFile:
-    """A large array as a file that workers map; the pages are shared between the processes of a machine."""
+class RemoteWork:
+    """The workers of an executor; ``spec`` is what they load the encoder from, empty for an object, which encodes here."""
 
-    path: str
-    shape: tuple[int, ...]
-    dtype: str
-    offset: int = 0
+    executor: Executor
+    spec: str = ""
+
+    @property
+    def peak_memory_mb(self) -> float:
+        return self.executor.peak_memory_mb
+
+    def encoding(self, encoder: Encoder, task: str, role: str) -> RemoteEncoding | None:
+        if not self.spec:
+            return None
+
+        def encode(units: Sequence[Sequence[str]], batch_size: int, task_name: str) -> Iterator[tuple[int, Encoded]]:
+            what, used = f"{task_name}: encoding with {encoder.name}", (self.spec, encoder.identity, task, role)
+            numbered = ((f"{task_name}, unit {number}", unit) for number, unit in enumerate(units))
+            return self.executor.run_all(encode_unit, ((what, (used, unit, batch_size, where)) for where, unit in numbered))
+
+        return encode
+
+    def score(self, task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, title: str) -> Scores:
+        """Score a task; what cannot be sent (the user's own similarity, a task that cannot be pickled) is scored here."""
+        if task.uses_probe and task.protocol == "nested" and settings.probe not in FITTED_TOGETHER:
+
+            def spread(unit: Callable[..., T], features: Features, calls: Sequence[tuple[Any, ...]]) -> list[T]:
+                rest = (features.left, features.right, features.combination)
+                with self.executor.shared(features.matrix) as matrix:
+                    work = [(f"{title}: outer fold {i}", (unit, matrix, rest, call)) for i, call in enumerate(calls)]
+                    results = dict(self.executor.run_all(fold_unit, work))
+                return [results[number] for number in range(len(calls))]
+
+            with folds_go_to(spread):
+                return task.evaluate(task, dataset, embeddings, settings)
+        try:
+            sent = pickle.dumps((_reference(task), dataset, embeddings.row_of, embeddings.second, settings), protocol=5)
+        except Exception:  # pickling runs code of the objects, which may raise anything
+            return task.evaluate(task, dataset, embeddings, settings)
+        payload = np.frombuffer(sent, dtype=np.uint8)
+        with self.executor.shared(payload) as rest, self.executor.shared(embeddings.matrix) as matrix:
+            return self.executor.run(f"{title}: scoring", score_unit, rest, matrix)
+
+
+@lru_cache(maxsize=2)  # suites go encoder by encoder, so that two are enough
+def _loaded(spec: str, identity: str) -> Encoder:
+    """Load an encoder in a worker, or find it loaded; one with other weights under the same name refuses to work."""
+    encoder = registry.load_encoder(spec)
+    if encoder.identity != identity:
+        raise EncoderError(
+            f"{spec}: a worker loaded {encoder.identity!r}, the coordinator {identity!r}; both need the same weights and "
+            "the same versions of the packages"
+        )
+    return encoder
+
+
+def encode_unit(used: tuple[str, str, str, str], texts: Sequence[str], batch_size: int, where: str) -> Encoded:
+    """Encode one unit of texts in a worker."""
+    spec, identity, task, role = used
+    encoder = for_use(_loaded(spec, identity), task, role)
+    # What is made of vectors after encoding is made by the coordinator, which has all of them.
+    encoder = getattr(encoder, "source", encoder) if hasattr(encoder, "derive") else encoder
+    return Encoded.joined(enumerate(encode_batches(encoder, texts, batch_size, where)))
+
+
+def score_unit(payload: Any, matrix: Any) -> Scores:
+    task, dataset, row_of, second, settings = pickle.loads(opened(payload).tobytes())
+    found: Task = registry.task(task) if isinstance(task, str) else task
+    return found.evaluate(found, dataset, Embeddings(opened(matrix), row_of, second=second), settings)
+
+
+def fold_unit(unit: Callable[..., T], matrix: Any, rest: tuple[Any, ...], call: tuple[Any, ...]) -> T:
+    """Fit and predict one outer fold in a worker; ``rest`` are the features' fields but for the matrix."""
+    return unit(Features(opened(matrix), *rest), *call)
+
+
+def _reference(task: Task) -> str | Task:
+    """Return the name of a task that workers know by it, else the task itself."""
+    try:
+        return task.name if registry.task(registry.canonical_task_name(task.name)) is task else task
+    except UnknownNameError:
+        return task
 
 
 def opened(shared: Any) -> NDArray[Any]:
-    """Return the array behind what an executor's ``shared`` gave."""
-    if isinstance(shared, ArrayFile):
-        return np.memmap(shared.path, dtype=shared.dtype, mode="r", offset=shared.offset, shape=shared.shape)
-    array: NDArray[Any] = shared
+    """Return the array behind what an executor's ``shared`` gave; processes share the pages of a file."""
+    array: NDArray[Any] = np.load(shared, mmap_mode="r") if isinstance(shared, Path) else shared
     return array
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a unit came to: its value, or its error in a form that survives the way home, with what caused it there."""
-
-    peak_memory_mb: float
-    value: Any = None
-    error: Exception | None = None
-    cause: Exception | None = None
-
-    def result(self) -> Any:
-        if self.error is not None:
-            raise self.error from self.cause
-        return self.value
 
 
 def guarded(unit: Callable[..., Any], *arguments: Any) -> Outcome:
@@ -80,17 +150,6 @@ def _sendable(error: Exception) -> Exception:
         ours = isinstance(error, MedSentEvalError)
         return MedSentEvalError(str(error)) if ours else ExecutorError(f"{type(error).__name__}: {error}")
     return error
-
-
-def remembered(key: str, make: Callable[[], Any]) -> Any:
-    """Return what ``make`` made for this key, the last few of them kept for the life of the worker."""
-    found = _memory.pop(key, None)
-    if found is None:
-        if len(_memory) == _KEPT:
-            del _memory[next(iter(_memory))]
-        found = make()
-    _memory[key] = found
-    return found
 
 
 def start_worker(cores: int) -> None:

@@ -31,8 +31,7 @@ from medsenteval.errors import (
 from medsenteval.registry import select_tasks
 from medsenteval.running.executors import check_executor, open_executor, worker_count
 from medsenteval.running.executors.executor import Executor, Stopped
-from medsenteval.running.executors.remote_work import RemoteWork
-from medsenteval.running.executors.worker import guarded, opened, remembered
+from medsenteval.running.executors.worker import encode_unit, guarded, opened
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.results import Results
 from medsenteval.running.suite import Suite
@@ -266,26 +265,20 @@ def test_one_large_task_spreads_over_the_workers_and_each_loads_the_model_once(
     assert comparable(there) == comparable(again)
 
 
-@pytest.mark.parametrize("name", ["processes", DASK])
-def test_objects_go_to_workers_if_they_can_be_pickled(name: str, request: pytest.FixtureRequest) -> None:
-    executor = request.getfixturevalue(name)
-    scale = 3.0
+def test_an_object_encodes_in_the_coordinator(processes: Executor) -> None:
+    """Whatever it holds: nothing of it is pickled."""
+    lock = threading.Lock()
+    here: list[int] = []
 
     def function(texts: list[str]) -> Any:
-        return [[len(text), scale * text.count("e"), text.count("a")] for text in texts]
+        with lock:
+            here.append(os.getpid())
+        return [[len(text), 3.0 * text.count("e"), text.count("a")] for text in texts]
 
     expected = comparable(medsenteval.evaluate(function, "BIOSSES,BioC", settings=QUICK))
-    assert comparable(medsenteval.evaluate(function, "BIOSSES,BioC", settings=QUICK, executor=executor)) == expected
-
-
-def test_an_object_that_cannot_be_pickled_is_a_clear_error(processes: Executor) -> None:
-    class Held(CountingEncoder):
-        def __init__(self) -> None:
-            super().__init__()
-            self.lock = threading.Lock()
-
-    with pytest.raises(ExecutorError, match=r"'counting' cannot be sent to workers: .*lock.*; give it as a specification"):
-        medsenteval.evaluate(Held(), "BIOSSES", settings=QUICK, executor=processes)
+    calls = len(here)
+    assert comparable(medsenteval.evaluate(function, "BIOSSES,BioC", settings=QUICK, executor=processes)) == expected
+    assert len(here) == 2 * calls
 
 
 def test_an_encoder_that_learns_from_the_texts_learns_in_the_coordinator(processes: Executor) -> None:
@@ -368,29 +361,19 @@ def test_errors_that_cannot_be_pickled_come_home_as_their_message() -> None:
         guarded(odd).result()
 
 
-def test_a_worker_remembers_two_encoders() -> None:
-    made: list[str] = []
-
-    def ask(key: str) -> str:
-        def make() -> str:
-            made.append(key)
-            return key
-
-        return str(remembered(f"test {key}", make))
-
-    assert [ask(key) for key in "abacab"] == list("abacab")
-    assert made == ["a", "b", "c", "b"]
+def test_a_worker_remembers_two_encoders(log: Path) -> None:
+    for spec in ("Hashes", "Learns", "Hashes", "Neighbours", "Hashes", "Learns"):
+        identity = f"{spec.lower()}-1"
+        encode_unit((f"python:encoders_of_test:{spec}", identity, "BIOSSES", ""), ["a text"], 128, "BIOSSES, unit 0")
+    assert len(lines(log, "loaded")) == 4
 
 
-def test_mapped_arrays_are_shared_where_they_lie_and_others_for_a_while(processes: Executor, tmp_path: Path) -> None:
-    stored = np.memmap(tmp_path / "matrix", dtype="<f4", mode="w+", shape=(4, 3))
-    stored[:] = np.arange(12).reshape(4, 3)
-    with processes.shared(stored) as whole, processes.shared(stored[1:]) as part:
-        assert whole.path == str(tmp_path / "matrix")
-        assert part.path != str(tmp_path / "matrix")
-        assert np.array_equal(opened(part), stored[1:])
-    assert not os.path.exists(part.path)
-    assert (tmp_path / "matrix").exists()
+def test_an_array_is_shared_for_a_while(processes: Executor) -> None:
+    matrix = np.arange(12.0).reshape(4, 3)[1:]
+    with processes.shared(matrix) as shared:
+        assert np.array_equal(opened(shared), matrix)
+        assert np.array_equal(processes.run("an array", opened, shared), matrix)
+    assert not shared.exists()
 
 
 def test_work_is_handed_out_only_as_fast_as_it_is_finished(processes: Executor) -> None:
@@ -476,17 +459,6 @@ def test_encoding_elsewhere_refuses_a_width_that_changes(tmp_path: Path, countin
     texts = [f"text {i}" for i in range(300)]
     with pytest.raises(EncoderError, match="width 3, but 2"):
         embed_texts(counting, texts, batch_size=9, task_name="T", cache=EmbeddingCache(tmp_path), remote=two_widths)
-
-
-def test_a_specification_is_not_pickled(processes: Executor) -> None:
-    class Held(CountingEncoder):
-        def __reduce__(self) -> Any:
-            raise AssertionError("pickled")
-
-    with RemoteWork(processes, "lexical").encoding(Held(), "BIOSSES", "") as encode:
-        units = encode([["a text"]], 128, "BIOSSES")
-        with pytest.raises(EncoderError, match="lexical: a worker loaded"):
-            next(units)
 
 
 @pytest.mark.parametrize("kind", ["processes:1", DASK])

@@ -436,7 +436,7 @@ def test_selections_mix_names_and_own_data(write: Write, monkeypatch: pytest.Mon
 def test_workers_get_the_rows_themselves(write: Write) -> None:
     import pickle
 
-    from medsenteval.running.executors.remote_work import _reference
+    from medsenteval.running.executors.worker import _reference
 
     folder = write({"notes.csv": _csv(_notes())})
     task = own_task(folder / "notes.csv", label="severity")
