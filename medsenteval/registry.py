@@ -107,7 +107,7 @@ def task(name: str) -> Task:
     if name.strip().startswith(_OWN_DATA):
         return own_task(name.strip())
     if name.strip().startswith(_OF_MTEB):
-        bridged: Task = _import("medsenteval.interop.mteb_tasks:mteb_task")(name.strip().removeprefix(_OF_MTEB))
+        bridged: Task = _import("medsenteval.interop.mteb:mteb_task")(name.strip().removeprefix(_OF_MTEB))
         return bridged
     try:
         canonical = canonical_task_name(name)
@@ -202,10 +202,11 @@ def _tasks_named(name: str) -> tuple[str, ...]:
 
 def select_names(selection: str, stored: Iterable[str]) -> set[str]:
     """Resolve names of tasks and groups of which results are stored; those of a user's own data are taken as they stand."""
-    known = {name.casefold(): name for name in stored}
+    names = list(stored)
+    known = {name.casefold(): name for name in names} | {name: name for name in names}
     chosen: set[str] = set()
     for part in filter(None, map(str.strip, selection.split(","))):
-        named = known.get(part.casefold())
+        named = known.get(part) or known.get(part.casefold())
         chosen.update([named] if named else map(canonical_task_name, _tasks_named(part)))
     return chosen
 
@@ -217,12 +218,9 @@ def encoder_kinds() -> dict[str, str]:
 
 
 def encoder_loader(kind: str) -> Callable[..., Encoder]:
-    """Return the function that loads this kind of encoder, importing its module only now."""
-    canonical = resolve_name("encoder", kind, {name_key(name): name for name in encoder_kinds()})
-    if canonical in ENCODER_KINDS:
-        loader: Callable[..., Encoder] = _import(ENCODER_KINDS[canonical][0])
-    else:
-        loader = _plugins("medsenteval.encoders")[canonical].load()
+    """Return the function that loads this kind of encoder, by its canonical name, importing its module only now."""
+    loader: Callable[..., Encoder]
+    loader = _import(ENCODER_KINDS[kind][0]) if kind in ENCODER_KINDS else _plugins("medsenteval.encoders")[kind].load()
     return loader
 
 

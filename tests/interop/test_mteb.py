@@ -22,7 +22,7 @@ from medsenteval.datasets.locate import SYNTHETIC_MARK, load_dataset, sample_roo
 from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.mteb_model import MtebEncoder
 from medsenteval.engine import evaluate_task
-from medsenteval.errors import DataError, EncoderError, SettingsError
+from medsenteval.errors import DataError, EncoderError
 from medsenteval.interop.mteb import as_mteb_model, as_mteb_task
 from medsenteval.interop.mteb_results import (
     _COUNTERPARTS,
@@ -117,11 +117,10 @@ def test_our_protocols_run_inside_mteb() -> None:
     asked = {
         "TREC": ("acc", "accuracy", 100),
         "MRPC": ("f1", "medsenteval_f1", 100),
-        "STS12": ("spearman_pooled", "cosine_spearman", 1),
         "STSBenchmark": ("spearman", "medsenteval_spearman", 1),
     }
     for name, (metric, theirs, scale) in asked.items():
-        task = as_mteb_task(name, settings=SETTINGS, protocol="medsenteval")
+        task = as_mteb_task(name, settings=SETTINGS)
         scores = scores_of(task)
         assert scores[theirs] == pytest.approx(ours(name).metric(metric).value / scale, abs=1e-9)
         assert scores["signature"].startswith(f"{name}@")
@@ -198,17 +197,6 @@ def test_mtebs_names_are_used_for_what_mteb_means(tmp_path: Path, sick: Path) ->
     assert (name, "cosine_spearman" in scores) == ("MedSentEval-BIOSSES", False)
     # mteb's f1 is the mean over classes, ours that of the positive class.
     assert "f1" not in exported(ours("MRPC"))[1]
-
-
-@needs_library
-def test_mtebs_few_shot_protocol_on_our_texts() -> None:
-    theirs = scores_of(as_mteb_task("TREC", protocol="mteb"))
-    assert 0.3 < theirs["accuracy"] < 1
-    assert len(theirs["scores_per_experiment"]) == 10
-    with pytest.raises(SettingsError, match="no protocol of its own for MRPC"):
-        as_mteb_task("MRPC", protocol="mteb")
-    with pytest.raises(SettingsError, match="it can be medsenteval or mteb"):
-        as_mteb_task("TREC", protocol="other")
 
 
 @needs_library

@@ -63,7 +63,7 @@ def retrieval() -> Any:
 
 
 def scored(inner: Any, dimension: int = 512, **settings: Any) -> Result:
-    from medsenteval.interop.mteb_tasks import as_task
+    from medsenteval.interop.mteb import as_task
 
     task, chosen = as_task(inner), Settings(resamples=200, **settings)
     dataset = load_dataset(task, Path(__file__).parent, chosen)
@@ -100,11 +100,11 @@ def test_a_retrieval_task_keeps_the_score_of_every_query(retrieval: Any) -> None
 
 
 def test_the_interval_of_a_mean_over_parts_has_the_error_of_each() -> None:
-    from medsenteval.interop.mteb_tasks import _interval
+    from medsenteval.interop.mteb import _interval
 
     # Two queries in a part, ten in the next, one in the last: the sample variances are 0.5 and 0.24 * 10 / 9.
     values, parts = np.array([[0.0, 1, *[0, 1, 1, 0, 1, 1, 0, 1, 0, 1], 1]]), np.repeat([0, 1, 2], [2, 10, 1])
-    found = _interval(Means.of(values, parts), 0.7, Settings())
+    found = _interval(Means.of(values, parts), 0.7)
     expected = share_interval(0.7, 13, confidence=0.95, variance=(0.5 / 2 + 0.24 / 9) / 9)
     assert found == pytest.approx(expected)
     assert found[0] < share_interval(0.7, 13, confidence=0.95)[0]
@@ -119,15 +119,14 @@ def test_paired_tests_take_mteb_tasks(retrieval: Any) -> None:
     assert found.interval.estimate == pytest.approx(one.metrics[0].value - other.metrics[0].value)
 
 
-MOCKS = (("MockRetrievalTask", 4), ("MockSTSTask", 2), ("MockClassificationTask", 0), ("MockPairClassificationTask", 0))
+MOCKS = (("MockRetrievalTask", 4), ("MockSTSTask", 0), ("MockClassificationTask", 0), ("MockPairClassificationTask", 0))
 
 
 @pytest.mark.parametrize(("name", "kept"), MOCKS)
 def test_mock_tasks_score_as_mteb_does(name: str, kept: int) -> None:
     from mteb import mocks
 
-    from medsenteval.interop.mteb import as_mteb_model
-    from medsenteval.interop.mteb_tasks import _parts
+    from medsenteval.interop.mteb import _parts, as_mteb_model
 
     inner = next(task for task in mocks.ALL_MOCK_TASK_TEST_GRID if type(task).__name__ == name)
     result = scored(inner)
@@ -142,7 +141,7 @@ def test_mock_tasks_score_as_mteb_does(name: str, kept: int) -> None:
         constant = average_precision_score(labels, np.zeros(len(labels)))
         assert metric.baseline == pytest.approx(constant)
     if name == "MockSTSTask":
-        assert (metric.low, metric.high) == (-1.0, 1.0)  # two pairs
+        assert (metric.low, metric.high) == (-1.0, 1.0)
     if name == "MockClassificationTask":
         assert (metric.low, metric.high) == (0.0, 1.0)  # nothing is known item by item
         labels = [label for _, _, data in _parts(inner) for label in data["label"]]
@@ -167,22 +166,22 @@ def test_a_part_of_a_task_is_refused(retrieval: Any) -> None:
 def test_answers_that_are_not_those_behind_mtebs_score_are_refused(
     retrieval: Any, monkeypatch: pytest.MonkeyPatch, beside: float, refused: bool
 ) -> None:
-    from medsenteval.interop import mteb_tasks
+    from medsenteval.interop import mteb as bridge
 
-    read = mteb_tasks._items
+    read = bridge._items
 
     def moved(*arguments: Any) -> Any:
         items, score = read(*arguments)
-        assert isinstance(score, Means)
+        assert score is not None
         return items, Means.of(score.values + beside)
 
-    monkeypatch.setattr(mteb_tasks, "_items", moved)
+    monkeypatch.setattr(bridge, "_items", moved)
     with pytest.raises(DataError, match="and the answers that it keeps give") if refused else nullcontext():
         scored(retrieval)
 
 
 def test_the_interval_over_several_parts_is_that_of_the_mean_of_their_means() -> None:
-    from medsenteval.interop.mteb_tasks import _interval
+    from medsenteval.interop.mteb import _interval
 
     # A part of two queries that disagree, and nine more queries: fewer trials than there are queries.
     parts = [np.array([0.0, 1.0]), np.linspace(0.5, 0.9, 8), np.array([1.0])]
@@ -190,4 +189,4 @@ def test_the_interval_over_several_parts_is_that_of_the_mean_of_their_means() ->
     variance = (parts[0].var(ddof=1) / 2 + parts[1].var(ddof=1) / 8) / 9
     assert 0.24 / variance < 9
     expected = share_interval(0.6, 11, confidence=0.95, variance=variance)
-    assert _interval(score, 0.6, Settings()) == pytest.approx(expected)
+    assert _interval(score, 0.6) == pytest.approx(expected)

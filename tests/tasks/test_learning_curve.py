@@ -15,6 +15,7 @@ from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Result
 from medsenteval.datasets.locate import load_dataset, sample_root
+from medsenteval.encoders.mteb_model import mteb_metadata
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import SettingsError
 from medsenteval.probes import choose_backend
@@ -110,9 +111,16 @@ def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:
 @pytest.mark.slow  # importing mteb takes ten seconds and more
 def test_mtebs_few_shot_score_equals_mtebs(counting: CountingEncoder) -> None:
     mteb = pytest.importorskip("mteb")
-    from medsenteval.interop.mteb import as_mteb_model, as_mteb_task
+    from datasets import Dataset, DatasetDict
+    from mteb.abstasks import AbsTaskClassification
 
-    task = as_mteb_task("TREC", protocol="mteb")
+    from medsenteval.interop.mteb import _bridged, as_mteb_model
+
+    splits = load_dataset(registry.task("TREC"), sample_root(), Settings()).splits
+    parts = {name: {"text": list(split.texts), "label": np.asarray(split.labels).tolist()} for name, split in splits.items()}
+    rows = DatasetDict({name: Dataset.from_dict(part) for name, part in parts.items()})
+    metadata = mteb_metadata("TREC-here", "questions", "Classification", "accuracy", "any")
+    task = _bridged(AbsTaskClassification, metadata, rows)
     results = mteb.evaluate(as_mteb_model(counting), [task], cache=None, show_progress_bar=False)
     theirs = results.task_results[0].scores["test"][0]
     ours = score("TREC", counting, shots=8, draws=10, few_shot="mteb")
