@@ -23,14 +23,14 @@ SCHEMA: Final = 1
 class Encoder(Protocol):
     """Anything that turns texts into one float32 row each.
 
-    ``identity`` names everything that can change a vector (weights hash, pooling, case, maximum length, dtype); an empty
-    identity means that the encoder cannot be told apart from another one, and nothing of it may be cached.
-    An encoder that learns from a task's texts also has ``prepare(texts)``, as in SentEval; what it learns is not part of its
-    identity, because the engine keeps vectors under the texts as well. One that treats queries and documents, or single tasks,
-    otherwise than other texts has ``for_use(task, role)``, which returns the Encoder to use (``role`` is "", "query" or
-    "document"); its own identity names all of them. ``sees`` is a dictionary of what it makes of a text (prompt, max_length,
-    pooling, dtype), and ``token_counts(texts)`` returns the tokens of each text before it is cut to ``max_length``.
-    ``trained_on`` maps names of tasks to "yes" or "no": whether it was trained on their data; all others are unknown.
+    ``identity`` names everything that can change a vector (weights hash, pooling, case, maximum length, dtype); of an encoder
+    with an empty identity nothing may be cached. What else an encoder may have:
+
+    ``prepare(texts)``, as in SentEval, if it learns from a task's texts; what it learns is not part of its identity.
+    ``for_use(task, role)``, if it treats queries and documents, or single tasks, otherwise than other texts: the Encoder to
+    use for a role of "", "query" or "document"; its own identity names all of them.
+    ``sees``, what it makes of a text (prompt, max_length, pooling, dtype), and ``token_counts(texts)``, the tokens of each
+    text before it is cut to ``max_length``. ``trained_on``, names of tasks -> "yes" or "no".
     """
 
     name: str
@@ -89,7 +89,7 @@ class RejectedRow:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Examples as plain columns of equal length; row i of every column is the same example."""
+    """Examples as plain columns of equal length."""
 
     ids: tuple[str, ...]
     texts: tuple[str, ...]
@@ -164,8 +164,7 @@ class Dataset:
 
         def feed(text: str) -> None:
             encoded = text.encode("utf-8", "surrogatepass")
-            digest.update(len(encoded).to_bytes(8, "little"))
-            digest.update(encoded)
+            digest.update(len(encoded).to_bytes(8, "little") + encoded)
 
         for label in self.label_names:
             feed(label)
@@ -185,9 +184,8 @@ class Dataset:
 class Embeddings:
     """The vectors of a data set's distinct texts: one matrix, and the row of each text in it.
 
-    ``n_encoded`` says how many of them were encoded just now rather than found in the cache, ``tokens`` how many tokens the
-    encoder found in each, 0 where it does not say. ``second`` has the rows of second texts where these have a role, and so
-    vectors, of their own.
+    ``n_encoded`` of them were not in the cache; ``tokens`` are those of each text, 0 where the encoder does not say.
+    ``second`` has the rows of second texts where these have a role, and so vectors, of their own.
     """
 
     matrix: NDArray[np.float32]
@@ -227,21 +225,14 @@ class Metric:
     n: int
 
     @property
-    def above_baseline(self) -> bool:
-        return self.value > self.baseline
-
-    @property
-    def clear_of_baseline(self) -> bool:
-        """Whether even the lower end of the interval lies above the baseline."""
-        return self.low > self.baseline
+    def mark(self) -> str:
+        """ "!" of a score not above the baseline, "?" of one whose interval reaches down to it, else nothing."""
+        return "!" if self.value <= self.baseline else "?" if self.low <= self.baseline else ""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What a task's evaluation returns: metrics, the prediction for each item, and how it came about.
-
-    ``senteval`` is the dictionary that SentEval's ``SE.eval`` would return for this task; ``notes`` are shown below tables.
-    """
+    """What a task's evaluation returns; ``senteval`` is the dictionary that SentEval's ``SE.eval`` would return for it."""
 
     metrics: tuple[Metric, ...]
     n_train: int
@@ -259,10 +250,8 @@ class Scores:
 class Task:
     """One data set and how it is evaluated; adapters in ``medsenteval.tasks`` are values of this type.
 
-    ``read`` turns the files under a folder into a Dataset and raises DataMissingError when they are not there.
-    ``evaluate`` turns (task, dataset, embeddings, settings) into Scores; families of tasks share it.
-    ``metrics`` are those of the paper's table; a ``positive_label`` adds F1 to what is computed.
-    ``options`` lists the reading options with their allowed values, the default first.
+    ``read`` raises DataMissingError when the files are not there. ``metrics`` are those of the paper's table; a
+    ``positive_label`` adds F1 to what is computed. ``options`` are reading options and their values, the default first.
     ``training`` holds MedSentEval's overrides of SentEval's training loop for this task.
     ``pair_features`` names how two sentence vectors become one row of probe input (``medsenteval.probes.features``).
     ``roles`` are those of the first and the second texts: "query", "document", or "" where texts are on equal terms.
@@ -344,11 +333,9 @@ class Result:
     """One encoder on one task: scores at full precision, per-item predictions, provenance.
 
     ``signature`` is one line that holds everything that can move the score; two results are comparable when theirs differ
-    only in the encoder. ``headline`` names the metrics that the paper's table shows. ``timings`` are seconds for each phase;
-    ``performance`` says how many texts were encoded in them, the peak memory of the process and, where a server counted them,
-    the tokens used. ``made`` is the time (UTC).
-    ``input`` says what the encoder saw: texts cut at its ``max_length``, the share of tokens lost, prompts, pooling, dtype,
-    and the bytes of a vector.
+    only in the encoder. ``headline`` names the metrics that the paper's table shows. ``timings`` are seconds for each phase,
+    ``performance`` is what they were spent on, ``made`` the time (UTC). ``input`` says what the encoder saw: texts cut at its
+    ``max_length``, the share of tokens lost, prompts, pooling, dtype, and the bytes of a vector.
     """
 
     task: str
@@ -390,8 +377,7 @@ class Result:
         """The marks behind this score: few words known, more than 1 % of the texts cut, trained on the task's data."""
         share = self.input.get("texts_cut_share")
         cut = isinstance(share, float) and share > 0.01
-        unknown = "tokens" in self.coverage and self.coverage["tokens"] < 0.5
-        return "".join(compress(MARK_NOTES, (unknown, cut, self.trained_on == "yes")))
+        return "".join(compress(MARK_NOTES, (self.coverage.get("tokens", 1.0) < 0.5, cut, self.trained_on == "yes")))
 
     @property
     def trained_on(self) -> str:

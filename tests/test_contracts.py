@@ -87,12 +87,9 @@ def test_embeddings_have_rows_of_first_and_of_second_texts() -> None:
     assert (shared.n_encoded, shared.tokens) == (0, None)
 
 
-@pytest.mark.parametrize(
-    ("value", "low", "above", "clear"), [(0.6, 0.55, True, True), (0.6, 0.5, True, False), (0.5, 0.4, False, False)]
-)
-def test_a_metric_is_above_its_baseline_or_clear_of_it(value: float, low: float, above: bool, clear: bool) -> None:
-    metric = Metric("acc", value, low, 0.9, 0.5, "fraction", 10)
-    assert (metric.above_baseline, metric.clear_of_baseline) == (above, clear)
+@pytest.mark.parametrize(("value", "low", "mark"), [(0.6, 0.55, ""), (0.6, 0.5, "?"), (0.5, 0.4, "!"), (0.4, 0.55, "!")])
+def test_a_metric_is_above_its_baseline_or_clear_of_it(value: float, low: float, mark: str) -> None:
+    assert Metric("acc", value, low, 0.9, 0.5, "fraction", 10).mark == mark
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 from medsenteval import registry
 from medsenteval.contracts import Result
-from medsenteval.errors import SettingsError, UnknownNameError
+from medsenteval.errors import SettingsError
 from medsenteval.running import result_store
 from medsenteval.running.job_results import comparability, told_apart
 from medsenteval.running.score_table import detail_table, score_rows, score_table
@@ -48,26 +48,6 @@ class Results:
     def keys(self) -> list[str]:
         """Return the names of the tasks, as iterating does."""
         return self.tasks
-
-    def select(self, tasks: str | Iterable[str] | None = None, encoders: str | Iterable[str] | None = None) -> Results:
-        """Return the results of these tasks (names, aliases or groups) and encoders.
-
-        >>> medsenteval.evaluate("lexical", tasks="ClinicalSTS,BIOSSES").select(tasks="biosses").tasks
-        ['BIOSSES']
-        """
-        chosen = self._results
-        if tasks is not None:
-            # A task of the user's own may be known by its results alone.
-            parts = [part.strip() for part in tasks.split(",")] if isinstance(tasks, str) else list(tasks)
-            other = [part for part in parts if part not in self.tasks]
-            names = {*parts, *(task.name for task in registry.select_tasks(other))} if other else set(parts)
-            chosen = [result for result in chosen if result.task in names]
-        if encoders is not None:
-            wanted = [encoders] if isinstance(encoders, str) else list(encoders)
-            if unknown := [name for name in wanted if name not in self.encoders]:
-                raise UnknownNameError(f"no result of the encoder {unknown[0]!r}; there: {', '.join(self.encoders)}")
-            chosen = [result for result in chosen if result.encoder in wanted]
-        return Results(chosen, self.skipped)
 
     def to_dataframe(self) -> Any:
         """Return a pandas data frame with one row for each encoder, task, seed and metric; encoders of one name get two.

@@ -82,7 +82,7 @@ def detail_table(results: Sequence[Result], shown: Mapping[tuple[str, str], str]
             )
             how = result.protocol if result.probe == "none" else f"{result.protocol}, {result.probe}"
             how += f", seed {result.seed}" if several_seeds else ""
-            mark = ("" if result.synthetic else _mark(metric)) + result.marks
+            mark = ("" if result.synthetic else metric.mark) + result.marks
             row = [result.task, result.encoder, metric.name, score, mark, f"[{low}, {high}]", baseline, f"{metric.n:,}"]
             shows = (shown or {}).get((comparability(result), metric.name)) or _shows(result, metric)
             rows.append([*row, shows, how])
@@ -121,12 +121,6 @@ def _cell(results: Sequence[Result], field: str) -> str:
 
 def _number(value: float, metric: Metric) -> str:
     return f"{value:.2f}" if metric.unit == "percent" else f"{value:.3f}"
-
-
-def _mark(metric: Metric) -> str:
-    if not metric.above_baseline:
-        return "!"
-    return "" if metric.clear_of_baseline else "?"
 
 
 def _notes(results: Sequence[Result]) -> list[str]:

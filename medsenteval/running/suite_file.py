@@ -42,7 +42,7 @@ def read_suite(path: Path) -> SuiteDescription:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:  # TOML that is none, or a number or nesting that no reader can hold
         raise SettingsError(f"{path}: not TOML: {error}") from error
-    _only(content, {"encoders", "tasks", "seeds", "data", "output", "executor", "settings", "task_options"}, path, "")
+    _only(content, {*(each.name for each in fields(SuiteDescription)), "task_options"}, path, "")
     settings = _table(content, "settings", path)
     _only(settings, {each.name for each in fields(Settings)} - _NOT_IN_FILES, path, "settings.")
     described: dict[str, Any] = {}
@@ -115,11 +115,9 @@ def _named_task(table: Mapping[str, Any], path: Path) -> str | Task:
 
 
 def _task_options(content: Mapping[str, Any], path: Path) -> dict[str, dict[str, str]]:
-    options: dict[str, dict[str, str]] = {}
-    for name in (tables := _table(content, "task_options", path)):
-        table = _table(tables, name, path, "task_options.")
-        options[registry.task(name).name] = {key: str(value) for key, value in table.items()}
-    return options
+    tables = _table(content, "task_options", path)
+    read = {registry.task(name).name: _table(tables, name, path, "task_options.") for name in tables}
+    return {name: {key: str(value) for key, value in table.items()} for name, table in read.items()}
 
 
 def _table(content: Mapping[str, Any], key: str, path: Path, prefix: str = "") -> dict[str, Any]:
@@ -130,6 +128,5 @@ def _table(content: Mapping[str, Any], key: str, path: Path, prefix: str = "") -
 
 
 def _only(table: Mapping[str, Any], known: set[str], path: Path, prefix: str) -> None:
-    unknown = sorted(set(table) - known)
-    if unknown:
+    if unknown := sorted(set(table) - known):
         raise SettingsError(f"{path}: unknown key {prefix}{unknown[0]}; known: {', '.join(sorted(known))}")

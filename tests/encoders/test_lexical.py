@@ -52,4 +52,4 @@ def test_every_sample_task_is_above_its_baseline() -> None:
     for result in results.values():
         assert result.synthetic
         for name in result.headline:
-            assert result.metric(name).above_baseline, (result.task, name)
+            assert result.metric(name).mark != "!", (result.task, name)

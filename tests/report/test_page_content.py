@@ -38,7 +38,7 @@ def test_cells_are_the_comparison() -> None:
             assert cell.best == (encoder in column.best())
             spelled = {letter for text in cell.beats for letter in _spelled(text)}
             assert spelled == {letters[other] for other in column.beaten_by(encoder, 0.05)}
-            assert cell.mark == ("!" if not metric.above_baseline else "" if metric.clear_of_baseline else "?")
+            assert cell.mark == (metric.mark)
 
 
 def test_the_script_gets_each_difference_with_its_verdict_to_five_decimals() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import medsenteval
 from medsenteval.comparison.decision import ranks_with_intervals
-from medsenteval.errors import DataMissingError, MissingExtraError, SettingsError, UnknownNameError
+from medsenteval.errors import DataMissingError, MissingExtraError, SettingsError
 from medsenteval.report.notebook import Compared
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.results import Results
@@ -47,13 +47,6 @@ def test_several_encoders_and_seeds(results: Results) -> None:
         results["RQE"]
     with pytest.raises(SettingsError, match="give a list with a name for each"):
         medsenteval.evaluate(["lexical", counted], "BIOSSES", name="one")
-
-
-def test_selection(results: Results) -> None:
-    assert len(results.select(tasks="bioasq", encoders="words")) == 2
-    assert results.select(tasks="sentence").tasks == ["BioASQ", "BIOSSES"]
-    with pytest.raises(UnknownNameError, match="there: words, counts"):
-        results.select(encoders="glove")
 
 
 def test_the_frame_holds_every_score_at_full_precision(results: Results) -> None:
@@ -100,7 +93,7 @@ def test_an_encoder_has_one_name_in_all_frames() -> None:
 
 
 def test_items_score_as_the_result_does(results: Results) -> None:
-    frame = results.select(encoders="words").items("BioASQ")
+    frame = Results(result for result in results.values() if result.encoder == "words").items("BioASQ")
     one = frame[frame["seed"] == 1]
     result = next(r for r in results.values() if (r.encoder, r.task, r.seed) == ("words", "BioASQ", 1))
     assert set(one["gold"]) == set(result.label_names)

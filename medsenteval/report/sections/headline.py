@@ -50,7 +50,7 @@ def headline(comparison: Comparison, decisions: Sequence[Decision], ranks: Mappi
     if columns and all(column.synthetic for column in columns):
         return Headline((("Nothing is decided here: these are scores on synthetic sample data.", False),), tuple(order))
     if len(order) == 1:
-        clear = sum(column.scores[order[0]].clear_of_baseline for column in columns if order[0] in column.scores)
+        clear = sum(not column.scores[order[0]].mark for column in columns if order[0] in column.scores)
         tasks = "1 task" if len(columns) == 1 else f"{len(columns)} tasks"
         said = f" is clearly above the best constant answer on {clear} of {tasks}."
         return Headline(((order[0], True), (said, False)), tuple(order))
