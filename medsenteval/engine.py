@@ -43,9 +43,7 @@ class Workers(Protocol):
     @property
     def peak_memory_mb(self) -> float: ...
 
-    def encoding(self, encoder: Encoder, task: str, role: str) -> RemoteEncoding | None:
-        """Return how workers encode texts of this role in this task, or None for an encoder that they cannot load."""
-        ...
+    def encoding(self, encoder: Encoder, task: str, role: str) -> RemoteEncoding | None: ...
 
     def score(self, task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings, title: str) -> Scores: ...
 
@@ -67,15 +65,12 @@ def evaluate_task(
     With ``workers`` these do both. ``turn`` is held while texts are encoded.
     """
     started = time.perf_counter()
-    progress = progress or Progress()
     asked = dataset.for_encoder(encoder)
     common: dict[str, Any] = {"batch_size": settings.batch_size, "task_name": task.name, "cache": cache, "progress": progress}
     meter: TokenBudget | None = getattr(encoder, "token_budget", None)
-    # Workers cannot make a server faster, and would each count its tokens on their own.
-    remote = workers if meter is None else None
-    with nullcontext() if workers is None or turn is None else turn, nullcontext() if meter is None else meter.alone:
+    with turn or nullcontext(), nullcontext() if meter is None else meter.alone:
         used_before = (meter.used if meter else None) or 0
-        embeddings, seen = _embed(task, asked, encoder, remote, **common)
+        embeddings, seen = _embed(task, asked, encoder, workers, **common)
         tokens = {} if meter is None or meter.used is None else {"tokens": meter.used - used_before}
     encoded = time.perf_counter()
     coverage = known_share(encoder, embeddings.row_of, task.name)

@@ -150,15 +150,12 @@ class Settings:
         _check_type("classifier['nhid']", "int", classifier["nhid"])
         hidden = classifier["nhid"] > 0
         usepytorch = params.get("usepytorch")
-        if usepytorch is None:
-            probe = "mlp" if hidden else "exact"
-        elif usepytorch:
-            probe = "mlp" if hidden else "senteval"
-        else:
-            probe = "sklearn"
-            if hidden:
-                message = f"nhid={classifier['nhid']} is ignored, as in SentEval: usepytorch=False trains logistic regression"
-                warnings.warn(message, stacklevel=3)
+        probe = "exact" if usepytorch is None else "senteval" if usepytorch else "sklearn"
+        if hidden and probe != "sklearn":
+            probe = "mlp"
+        elif hidden:
+            message = f"nhid={classifier['nhid']} is ignored, as in SentEval: usepytorch=False trains logistic regression"
+            warnings.warn(message, stacklevel=3)
         return cls(
             probe=probe,
             folds=params.get("kfold", 5),

@@ -46,8 +46,8 @@ def _metadata(task: Task, kind: str, main_score: str, dataset: Dataset, *, same:
 def as_mteb_model(encoder: Any, name: str = "") -> Any:
     """Give mteb anything that this toolkit can encode with; the model's name there is ``medsenteval/NAME``."""
     import_mteb()
-    import torch
     from mteb.models import ModelMeta
+    from mteb.models.abs_encoder import AbsEncoder
     from mteb.models.model_meta import ScoringFunction
 
     ours = as_encoder(encoder, name)
@@ -57,7 +57,7 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
     known = {"name": f"medsenteval/{label}", "revision": ours.identity or NO_IDENTITY, "languages": [LANGUAGE]}
     meta = ModelMeta.create_empty(overwrites={**known, "similarity_fn_name": ScoringFunction.COSINE})
 
-    class Model:
+    class Model(AbsEncoder):  # type: ignore[misc]
         """An encoder of MedSentEval's behind mteb's interface."""
 
         mteb_model_meta = meta
@@ -69,15 +69,6 @@ def as_mteb_model(encoder: Any, name: str = "") -> Any:
             task = getattr(options.get("task_metadata"), "name", "")
             used = for_use(ours, task, kind)
             return np.concatenate([part.rows for part in encode_batches(used, texts, 128, task or label)])
-
-        def similarity(self, first: Any, second: Any) -> torch.Tensor:
-            return _unit(first) @ _unit(second).T
-
-        def similarity_pairwise(self, first: Any, second: Any) -> torch.Tensor:
-            return (_unit(first) * _unit(second)).sum(dim=-1)
-
-    def _unit(rows: Any) -> torch.Tensor:
-        return torch.nn.functional.normalize(torch.as_tensor(rows), dim=-1)
 
     return Model()
 

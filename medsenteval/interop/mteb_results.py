@@ -88,10 +88,8 @@ class MtebScore:
 
     task: str
     model: str
-    revision: str
     split: str
     subset: str
-    main_score: float | None
     scores: Mapping[str, float]
     mteb_version: str
     dataset_revision: str
@@ -166,15 +164,14 @@ def read_mteb_result(path: Path) -> list[MtebScore]:
     name = content.get("task_name") or content.get("mteb_dataset_name")
     if not isinstance(name, str):
         raise DataError(f"{path}: neither task_name nor mteb_dataset_name: not an mteb result")
-    model, revision = path.parent.parent.name.replace("__", "/"), path.parent.name
+    model = path.parent.parent.name.replace("__", "/")
     entries = _current_entries(content["scores"], path) if "scores" in content else _old_entries(content)
     data = str(content.get("dataset_revision") or "unknown")
     found = []
     for split, subset, scores in entries:
         version = str(scores.get("mteb_version") or content.get("mteb_version") or "unknown")
-        main_score, signature = _number(scores.get("main_score")), str(scores.get("medsenteval_signature") or "")
-        place = name, model, revision, split, subset
-        found.append(MtebScore(*place, main_score, dict(_flat(scores)), version, data, signature))
+        signature = str(scores.get("medsenteval_signature") or "")
+        found.append(MtebScore(name, model, split, subset, dict(_flat(scores)), version, data, signature))
     if not found:
         raise DataError(f"{path}: an mteb result without a single score")
     return found

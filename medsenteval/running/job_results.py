@@ -42,8 +42,7 @@ def training_note(declared: Iterable[str]) -> str:
 
 def one_for_each_job(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
     """Return the newest result of each job, its encoder under a name that no other encoder has, and what was left out."""
-    labels, notes = _labels(results)
-    named = [replace(result, encoder=labels[_identity(result)]) for result in results]
+    named, notes = told_apart(results)
     jobs = grouped(((result.encoder, result.task, comparability(result), result.seed), result) for result in named)
     kept = []
     for (label, task, _, seed), found in jobs.items():
@@ -59,22 +58,17 @@ def one_for_each_job(results: Sequence[Result]) -> tuple[list[Result], list[str]
     return kept, notes
 
 
-def told_apart(results: Sequence[Result]) -> list[Result]:
-    """Return all results, each encoder under a name that no other encoder has."""
-    labels, _ = _labels(results)
-    return [replace(result, encoder=labels[_identity(result)]) for result in results]
-
-
 def _identity(result: Result) -> tuple[str, str]:
     """Return what tells encoders apart: the name, and the identity or else the vectors that the signature names."""
     vectors = re.search(r"\|encoder=.* \((no identity[^)]*)\)", result.signature)
     return result.encoder, result.encoder_identity or (vectors[1] if vectors else "")
 
 
-def _labels(results: Sequence[Result]) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Name encoders; those of one name get their size behind it if that tells them apart, else a number each.
+def told_apart(results: Sequence[Result]) -> tuple[list[Result], list[str]]:
+    """Return all results, each encoder under a name that no other encoder has, and what is to be said of the names.
 
-    Without identities a name stands for one encoder, unless its vectors for one job differ.
+    Those of one name get their size behind it if that tells them apart, else a number each. Without identities a name
+    stands for one encoder, unless its vectors for one job differ.
     """
     notes = []
     whole = {_identity(result): _identity(result) for result in results}
@@ -96,7 +90,7 @@ def _labels(results: Sequence[Result]) -> tuple[dict[tuple[str, str], str], list
     labels = {}
     for name, identity in encoders:
         seen[name] += 1
-        told_apart = len({size for (other, _), size in sizes.items() if other == name}) == total[name]
-        behind = f" (size {sizes[name, identity]})" if told_apart else f" ({seen[name]})"
+        by_size = len({size for (other, _), size in sizes.items() if other == name}) == total[name]
+        behind = f" (size {sizes[name, identity]})" if by_size else f" ({seen[name]})"
         labels[name, identity] = name + behind * (total[name] > 1)
-    return {part: labels[encoder] for part, encoder in whole.items()}, notes
+    return [replace(result, encoder=labels[whole[_identity(result)]]) for result in results], notes

@@ -65,7 +65,7 @@ class Results:
             | {column: getattr(metric, column) for column in of_metric}
             | {column: getattr(result, column) for column in of_result}
             | {"caution": "; ".join(result.cautions), "signature": result.signature}
-            for result in told_apart(self._results)
+            for result in told_apart(self._results)[0]
             for metric in result.metrics
         ]
         return data_frame(rows)
@@ -84,7 +84,7 @@ class Results:
         rows = []
         name = self._of_task(task or self.tasks[0])[0].task
         # Named among all results, so that an encoder has the name that it has in to_dataframe().
-        results = [result for result in told_apart(self._results) if result.task == name]
+        results = [result for result in told_apart(self._results)[0] if result.task == name]
         several = len(set(map(comparability, results))) > 1
         for result in results:
             names = dict(enumerate(result.label_names))

@@ -60,18 +60,16 @@ class Executor(ABC):
         self.close(at_once=kind is not None)
 
     def run(self, what: str, unit: Callable[..., T], *arguments: Any) -> T:
-        """Run one unit on a worker and return its result, or raise its error; ``what`` names it in messages.
-
-        A unit whose worker dies is tried again on another; WorkerDiedError follows when that happens time and again.
-        """
+        """Run one unit and return its result, or raise its error; see ``run_all``."""
         [(_, result)] = self.run_all(unit, [(what, arguments)])
         return result
 
     def run_all(self, unit: Callable[..., T], calls: Iterable[tuple[str, tuple[Any, ...]]]) -> Iterator[tuple[int, T]]:
         """Run a unit for many (what, arguments) and yield (number of the call, result) as they finish.
 
-        Calls are taken only as fast as workers finish, so that neither texts nor vectors pile up. The first error is raised
-        once, and what was not started yet never is.
+        ``what`` names a call in messages. Calls are taken only as fast as workers finish, so that neither texts nor vectors
+        pile up. A unit whose worker dies is tried again on another; WorkerDiedError follows when that happens time and again.
+        The first error is raised once, and what was not started yet never is.
         """
         numbered, ended = enumerate(calls), Event()
         pending: dict[Future[T], int] = {}

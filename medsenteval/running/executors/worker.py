@@ -51,7 +51,9 @@ class RemoteWork:
         return self.executor.peak_memory_mb
 
     def encoding(self, encoder: Encoder, task: str, role: str) -> RemoteEncoding | None:
-        if not self.spec:
+        """Return how workers encode texts of this role in this task, or None for an encoder that they cannot load."""
+        # Workers cannot make a server faster, and would each count its tokens on their own.
+        if not self.spec or hasattr(encoder, "token_budget"):
             return None
 
         def encode(units: Sequence[Sequence[str]], batch_size: int, task_name: str) -> Iterator[tuple[int, Encoded]]:

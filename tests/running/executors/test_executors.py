@@ -73,6 +73,9 @@ class Neighbours(Hashes):
     def encode(self, texts):
         return rows(texts) + rows(["|".join(texts)])
 
+class Other(Hashes):
+    name, identity = "other", "other-1"
+
 class Learns(Hashes):
     name, identity = "learns", "learns-1"
     def prepare(self, texts):
@@ -362,7 +365,7 @@ def test_errors_that_cannot_be_pickled_come_home_as_their_message() -> None:
 
 
 def test_a_worker_remembers_two_encoders(log: Path) -> None:
-    for spec in ("Hashes", "Learns", "Hashes", "Neighbours", "Hashes", "Learns"):
+    for spec in ("Hashes", "Neighbours", "Hashes", "Other", "Hashes", "Neighbours"):
         identity = f"{spec.lower()}-1"
         encode_unit((f"python:encoders_of_test:{spec}", identity, "BIOSSES", ""), ["a text"], 128, "BIOSSES, unit 0")
     assert len(lines(log, "loaded")) == 4
