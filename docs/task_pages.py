@@ -13,10 +13,10 @@ from textwrap import fill
 from typing import Any
 
 from medsenteval import registry
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Task
 from medsenteval.datasets.manifest import Manifest, manifest
 from medsenteval.errors import UnknownNameError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
 
 FOLDER = Path(__file__).parent

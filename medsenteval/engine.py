@@ -300,11 +300,10 @@ class SE:
         batcher: Callable[[Any, list[list[str]]], Any],
         prepare: Callable[[Any, list[list[str]]], Any] | None = None,
     ) -> None:
-        self.params = SentEvalParams(params)
-        self.settings = Settings.from_senteval_params(self.params)
+        self.settings = Settings.from_senteval_params(params)
         # Scripts read these back from params, so SentEval's defaults are written into it.
         read = {"seed": self.settings.seed, "batch_size": self.settings.batch_size, "kfold": self.settings.folds, "nhid": 0}
-        self.params.update({key: value for key, value in read.items() if key not in self.params})
+        self.params = SentEvalParams({**read, **params})
         if not self.params.get("classifier"):
             self.params["classifier"] = {"nhid": 0}
         if "task_path" not in self.params:

@@ -16,19 +16,41 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Final
 
-from medsenteval.catalogue import ENCODER_KINDS, NOT_OFFERED, TASK_GROUPS, TaskTable
 from medsenteval.contracts import Encoder, Task
 from medsenteval.errors import EncoderError, SettingsError, UnknownNameError
+from medsenteval.support.toml_files import packaged_toml
+
+#: Canonical task name -> (module:attribute, a task or tasks by name; other names that resolve to it).
+TaskTable = dict[str, tuple[str, tuple[str, ...]]]
+
+_LISTED: Final = packaged_toml("medsenteval", "catalogue.toml")
+
+
+def _task_groups() -> dict[str, TaskTable]:
+    groups: dict[str, TaskTable] = {}
+    for part in _LISTED["tasks"]:
+        group = groups.setdefault(part["group"], {})
+        for name in part["names"]:
+            place = part["place"].format(name.lower())
+            group[name] = (f"medsenteval.tasks.{place}", _LISTED["aliases"].get(name, ()))
+    return groups
+
+
+#: Group of tasks, as ``--tasks`` names it -> its tasks, in the order of tables.
+TASK_GROUPS: Final = _task_groups()
+#: Names of SentEval's tasks that are known and not offered, with the reason.
+NOT_OFFERED: Final[dict[str, str]] = _LISTED["not_offered"]
+#: Kind of encoder -> (module:loader, what its argument is).
+ENCODER_KINDS: Final[dict[str, tuple[str, str]]] = {
+    kind: (f"medsenteval.encoders.{loader}", argument) for kind, (loader, argument) in _LISTED["encoder_kinds"].items()
+}
 
 #: Specifications that begin so name a user's own data: a file or folder, or a data set of the model hub.
 _OWN_DATA: Final = ("file:", "hf:")
 #: Before the name of a task of mteb's, as in ``mteb:NFCorpus``.
 _OF_MTEB: Final = "mteb:"
 _TASKS: Final[TaskTable] = {name: entry for table in TASK_GROUPS.values() for name, entry in table.items()}
-_GROUPS: Final[dict[str, tuple[str, ...]]] = {
-    "all": tuple(_TASKS),
-    **{group: tuple(table) for group, table in TASK_GROUPS.items()},
-}
+_GROUPS: Final = {"all": tuple(_TASKS), **{group: tuple(table) for group, table in TASK_GROUPS.items()}}
 #: As many names are listed in an error message.
 _FEW: Final = 20
 

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from docs import task_pages
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.cli.commands import COMMANDS
 from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import DataMissingError, UnknownNameError
-from medsenteval.registry import task
+from medsenteval.registry import TASK_GROUPS, task
 from medsenteval.settings import Settings
 from tests.conftest import REPOSITORY
 from tests.documented import INLINE, assert_command_exists, assert_page_runs, blocks, commands, page_folder

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from medsenteval import __version__
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.comparison.compare import compare_results, ranking
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals, smallest_shown
 from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
@@ -21,6 +20,7 @@ from medsenteval.comparison.word_subsets import Subsets, subset_scores
 from medsenteval.contracts import Result
 from medsenteval.datasets.locate import data_root
 from medsenteval.errors import DataError, SettingsError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.report.comparison_table import lettered, render_comparison
 from medsenteval.report.privacy import access_of, public_note, texts_may_be_shown
 from medsenteval.report.score_texts import number

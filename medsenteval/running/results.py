@@ -93,10 +93,8 @@ class Results:
                 for key, values in result.items.items()
                 if isinstance(values, Sequence) and len(values) == len(result.items["id"])
             }
-            for number in range(len(result.items["id"])):
-                cells = {key: values[number] for key, values in columns.items()}
-                way = {"protocol": comparability(result)} if several else {}
-                rows.append({"encoder": result.encoder, **way, "seed": result.seed, **cells})
+            about = {"encoder": result.encoder, **({"protocol": comparability(result)} if several else {}), "seed": result.seed}
+            rows += [about | dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
         return data_frame(rows)
 
     def _of_task(self, task: str) -> list[Result]:

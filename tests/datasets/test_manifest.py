@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.datasets import manifest as manifest_module
 from medsenteval.datasets import recognise
 from medsenteval.datasets.convert import CONVERSIONS
 from medsenteval.datasets.manifest import manifest, manifests, select
 from medsenteval.datasets.recognise import file_digest
 from medsenteval.errors import DataError, UnknownNameError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.support.toml_files import packaged_toml
 
 ACCESS = ("open", "registration", "credentialed", "on request", "lost")

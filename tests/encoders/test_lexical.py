@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import medsenteval
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.errors import EncoderError
-from medsenteval.registry import load_encoder
+from medsenteval.registry import TASK_GROUPS, load_encoder
 
 
 def test_vectors_do_not_depend_on_neighbours_and_are_finite_for_anything() -> None:

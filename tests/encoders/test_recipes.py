@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from medsenteval import catalogue, registry
+from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.published.numbers import read_table
 from medsenteval.encoders.recipes import Recipe, models_folder, recipes
@@ -130,7 +130,7 @@ def test_every_recipe_is_whole(recipe: Recipe) -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.name)
 def test_the_loader_knows_every_option_of_the_recipe(recipe: Recipe) -> None:
-    module, _, function = catalogue.ENCODER_KINDS[recipe.kind][0].partition(":")
+    module, _, function = registry.ENCODER_KINDS[recipe.kind][0].partition(":")
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not there")
     parameters = inspect.signature(getattr(importlib.import_module(module), function)).parameters

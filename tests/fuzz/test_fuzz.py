@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.errors import DataError
+from medsenteval.registry import TASK_GROUPS
 from tests.conftest import REPOSITORY
 from tests.fuzz.campaign import Campaign, Hang
 from tests.fuzz.mutating import mutate

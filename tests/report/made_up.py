@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Metric, Result
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.statistics import share_interval
 from tests.comparison.simulated import simulated_result
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medsenteval import registry
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Result
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.report.privacy import public_error, texts_may_be_shown
 from medsenteval.running.result_schema import Failure
 

@@ -11,10 +11,10 @@ import pytest
 
 import medsenteval
 from medsenteval import registry
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Dataset
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
 from medsenteval.tasks.diagnostics.biomedical_probing import (
     _evened,

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 import medsenteval
 from medsenteval import registry
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.cli.main import main
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
 from medsenteval.tasks.diagnostics.items import CHANGES
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from medsenteval import registry
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.errors import DataError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.tasks.diagnostics.items import (
     _FOLDER,
     ABBREVIATION_ITEMS,

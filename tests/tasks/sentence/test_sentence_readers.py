@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Dataset
 from medsenteval.errors import DataError, DataMissingError
-from medsenteval.registry import task
+from medsenteval.registry import TASK_GROUPS, task
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 from tests.support.test_files import docx
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from medsenteval import registry
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.datasets.locate import load_dataset, locate
 from medsenteval.engine import evaluate_task
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.running.record import reference_results
 from medsenteval.settings import Settings
 

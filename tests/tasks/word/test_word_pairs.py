@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from medsenteval import registry
-from medsenteval.catalogue import TASK_GROUPS
 from medsenteval.contracts import Dataset, Embeddings, Scores
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError, DataMissingError, SettingsError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
 
 Write = Callable[..., Path]
