@@ -37,48 +37,36 @@ class ResultStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def _paths(self, encoder: str, task: str, signature: str) -> list[Path]:
-        """Return where a job's result may be: first where it goes, then where it goes if another job's has that place.
+    def _path(self, encoder: str, task: str, signature: str, *, before: bool = False) -> Path:
+        """Return where a job's result goes: no other job has that place, though folders may not tell letter case.
 
-        Names that differ in letter case only share a folder on some systems.
+        ``before`` is where earlier versions kept it.
         """
-        short = hashlib.sha256(signature.encode()).hexdigest()[:8]
-        whole = hashlib.sha256(f"{encoder}|{signature}".encode()).hexdigest()[:16]
-        return [self.folder / file_name_of(encoder) / f"{file_name_of(task)}.{key}.json" for key in (short, whole)]
-
-    def _there(self, encoder: str, task: str, signature: str) -> Iterator[tuple[Path, Result | Failure]]:
-        """Yield what is where a job's result, or its failure, may be: its own, or that of a job with the same place."""
-        for path in self._paths(encoder, task, signature):
-            for candidate in (path, _failure_path(path)):
-                if candidate.is_file() and (found := _read_or_warn(candidate)) is not None:
-                    yield candidate, found
+        of = signature if before else f"{encoder}|{signature}"
+        key = hashlib.sha256(of.encode()).hexdigest()[: 8 if before else 16]
+        return self.folder / file_name_of(encoder) / f"{file_name_of(task)}.{key}.json"
 
     def find(self, encoder: str, task: str, signature: str) -> Result | Failure | None:
         """Return what is stored for a job: its result, its failure, or None."""
-        there = self._there(encoder, task, signature)
-        return next((outcome for _, outcome in there if _job(outcome) == (encoder, signature)), None)
+        paths = [self._path(encoder, task, signature, before=before) for before in (False, True)]
+        there = [path for path in (*paths, *map(_failure_path, paths)) if path.is_file()]
+        found = filter(None, map(_read_or_warn, there))
+        return next((each for each in found if (each.encoder, each.signature) == (encoder, signature)), None)
 
     def save(self, outcome: Result | Failure) -> Path:
-        """Store a result or a failure; a result replaces the failure of the same job, and nothing of another job."""
-        names = (outcome.encoder, outcome.task, outcome.signature)
-        there = list(self._there(*names))
-        taken = {path for path, found in there if _job(found) != _job(outcome)}
-        path = next(path for path in self._paths(*names) if not taken & {path, _failure_path(path)})
+        """Store a result or a failure; a result replaces the failure of the same job."""
+        path = self._path(outcome.encoder, outcome.task, outcome.signature)
         if isinstance(outcome, Failure):
             path = _failure_path(path)
             _write(path, {"schema": SCHEMA, "failure": asdict(outcome)})
-            return path
-        _write(path, outcome.to_json())
-        for other, _ in there:
-            if other not in taken | {path}:
-                other.unlink(missing_ok=True)
+        else:
+            _write(path, outcome.to_json())
+            _failure_path(path).unlink(missing_ok=True)
         return path
 
     def forget_failure(self, encoder: str, task: str, signature: str) -> None:
         """Remove the failure of a job, if there is one."""
-        for path, failed in self._there(encoder, task, signature):
-            if isinstance(failed, Failure) and _job(failed) == (encoder, signature):
-                path.unlink(missing_ok=True)
+        _failure_path(self._path(encoder, task, signature)).unlink(missing_ok=True)
 
     def results(self) -> list[Result]:
         """Return every result below the folder, in order of path, and then those of the bundles there."""
@@ -104,7 +92,7 @@ class ResultStore:
         """
         from filelock import FileLock, Timeout
 
-        path = self._paths(encoder, task, signature)[1]
+        path = self._path(encoder, task, signature)
         lock = FileLock(path.with_name(f".{path.stem}.lock"))
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -128,10 +116,6 @@ class ResultStore:
             found.update(sorted(results, key=_written)[-_LATEST:])
         outcomes = map(_read_or_warn, sorted(found, key=_written))
         return [outcome for outcome in outcomes if isinstance(outcome, Result)]
-
-
-def _job(outcome: Result | Failure) -> tuple[str, str]:
-    return outcome.encoder, outcome.signature
 
 
 def _written(path: Path) -> float:

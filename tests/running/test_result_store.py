@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 import medsenteval
 from medsenteval import Settings
 from medsenteval.cli.main import main
+from medsenteval.contracts import Result
 from medsenteval.errors import DataMissingError
 from medsenteval.running import record
 from medsenteval.running.result_schema import Failure
@@ -50,21 +52,41 @@ def test_a_job_finds_its_own_result_only(tmp_path: Path) -> None:
         assert (found.encoder, found.metrics) == (result.encoder, result.metrics)  # type: ignore[union-attr]
 
 
-def test_a_place_that_another_job_has_is_left_to_it(tmp_path: Path) -> None:
+def test_each_job_has_its_place_and_a_result_replaces_its_failure(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    first = accuracy_result("RQE", "a", GOLD, GOLD)
+    # As where folders do not tell letter case.
+    other = replace(first, encoder="A")
+    failed = store.save(Failure("RQE", "a", first.signature, "broken", "Error"))
+    failure = store.find("a", "RQE", first.signature)
+    assert isinstance(failure, Failure)
+    places = {store.save(each).name for each in (first, other, first)}
+    assert len(places) == 2
+    assert failed.name.removesuffix(".failed.json") + ".json" in places
+    assert not failed.exists()
+    found = store.find("a", "RQE", first.signature)
+    assert found is not None
+    assert found.encoder == "a"
+    assert store.find("a", "RQE", "another job") is None
+
+
+def test_a_result_counts_for_its_own_job_only_and_more_than_a_failure(tmp_path: Path) -> None:
     store = ResultStore(tmp_path)
     first = accuracy_result("RQE", "a", GOLD, GOLD)
     place = store.save(first)
-    # As on a system whose folders do not tell letter case, or where two short hashes meet.
-    place.write_text(place.read_text("utf-8").replace('"encoder": "a"', '"encoder": "A"'), "utf-8")
+    text = place.read_text("utf-8")
+    store.save(Failure("RQE", "a", first.signature, "broken", "Error"))
+    found = store.find("a", "RQE", first.signature)
+    assert isinstance(found, Result)
+    # Somebody has changed what is there.
+    place.write_text(text.replace('"encoder": "a"', '"encoder": "A"'), "utf-8")
+    assert isinstance(store.find("a", "RQE", first.signature), Failure)
+    store.forget_failure("a", "RQE", first.signature)
     assert store.find("a", "RQE", first.signature) is None
-    other = store.save(first)
-    assert other != place
-    assert store.find("a", "RQE", first.signature) is not None
-    assert sorted(result.encoder for result in store.results()) == ["A", "a"]
-    failed = store.save(Failure("RQE", "a", first.signature, "broken", "Error"))
-    assert failed.name == other.name.replace(".json", ".failed.json")
-    assert store.save(first) == other
-    assert not failed.exists()
+    # The name that its file had in earlier versions.
+    key = hashlib.sha256(first.signature.encode()).hexdigest()[:8]
+    place.with_name(f"RQE.{key}.json").write_text(text, "utf-8")
+    assert isinstance(store.find("a", "RQE", first.signature), Result)
 
 
 def test_no_task_name_leaves_the_folder(tmp_path: Path) -> None:
