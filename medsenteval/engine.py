@@ -107,7 +107,9 @@ def _embed(
     parts = texts_in_roles(task, dataset, encoder)
     found = []
     for role, used, texts in parts:
-        remote = None if workers is None else workers.encoding(encoder, task.name, role)
+        # Workers cannot make a server faster, and would each count its tokens on their own.
+        spread = workers if not hasattr(encoder, "token_budget") else None
+        remote = None if spread is None else spread.encoding(encoder, task.name, role)
         found.append(embed_texts(used, texts, **common, remote=remote))
     seen = _what_was_seen(encoder, found, [dict(getattr(used, "sees", {})) for _, used, _ in parts])
     if len(found) == 1:

@@ -50,7 +50,7 @@ class ResultStore:
         """Return what is stored for a job: its result, its failure, or None."""
         paths = [self._path(encoder, task, signature, before=before) for before in (False, True)]
         there = [path for path in (*paths, *map(_failure_path, paths)) if path.is_file()]
-        found = filter(None, map(_read_or_warn, there))
+        found = [outcome for outcome in map(_read_or_warn, there) if outcome is not None]
         return next((each for each in found if (each.encoder, each.signature) == (encoder, signature)), None)
 
     def save(self, outcome: Result | Failure) -> Path:

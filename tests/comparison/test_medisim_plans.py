@@ -202,7 +202,7 @@ def test_measures_of_one_row_are_counted_on_term_sets(data: Path) -> None:
     term_set = read_set(data / "terms", name)
     assert term_set is not None
     encoder = registry.load_encoder(encoders(data)["MeSH intr"])
-    [outcome] = evaluate_sets([term_set], [encoder], Settings(), measure=PAPER_MEASURE, all_measures=True)
+    [results] = evaluate_sets([term_set], [encoder], Settings(), measure=PAPER_MEASURE, all_measures=True)
     lines = (data / "terms" / name.file).read_text("utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
     similar = np.array([label == "1" for *_, label in rows])
@@ -224,7 +224,7 @@ def test_measures_of_one_row_are_counted_on_term_sets(data: Path) -> None:
             better[winner] += 1
             worse[loser] += 1
     assert sum(better.values()) > 0
-    found = outcome.results[0].details["measures"]
+    found = results[0].details["measures"]
     assert {measure: (found[measure]["better"], found[measure]["worse"]) for measure in MEASURES} == {
         measure: (better[measure], worse[measure]) for measure in MEASURES
     }

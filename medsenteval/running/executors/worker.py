@@ -52,8 +52,7 @@ class RemoteWork:
 
     def encoding(self, encoder: Encoder, task: str, role: str) -> RemoteEncoding | None:
         """Return how workers encode texts of this role in this task, or None for an encoder that they cannot load."""
-        # Workers cannot make a server faster, and would each count its tokens on their own.
-        if not self.spec or hasattr(encoder, "token_budget"):
+        if not self.spec:
             return None
 
         def encode(units: Sequence[Sequence[str]], batch_size: int, task_name: str) -> Iterator[tuple[int, Encoded]]:
