@@ -64,7 +64,7 @@ class Cell:
         self.text, self.value = text + column.marks[encoder], score.value
         self.beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
         self.best = encoder in column.best()
-        self.mark = "" if column.synthetic or score.clear_of_baseline else "?" if score.above_baseline else "!"
+        self.mark = "" if column.synthetic else score.mark
         self.share = share_of(column, encoder) or 0.0
 
 
