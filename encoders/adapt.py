@@ -181,15 +181,11 @@ def load_object(argument: str) -> Encoder:
     here = os.getcwd()
     sys.path.insert(0, here)
     try:
-        module = import_module(module_name)
-    except ImportError as error:
-        raise EncoderError(f"python:{argument}: the module {module_name!r} cannot be imported: {error}") from error
+        found = attrgetter(attribute)(import_module(module_name))
+    except (ImportError, AttributeError) as error:
+        raise EncoderError(f"python:{argument} cannot be imported: {error}") from error
     finally:
         sys.path.remove(here)
-    try:
-        found = attrgetter(attribute)(module)
-    except AttributeError as error:
-        raise EncoderError(f"python:{argument}: {error}") from error
     encoder = as_encoder(found() if isinstance(found, type) else found)
     if isinstance(encoder, (FunctionEncoder, BatcherEncoder)) or encoder.name == _UNNAMED:
         encoder.name = attribute

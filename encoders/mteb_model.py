@@ -56,14 +56,14 @@ class MtebEncoder:
 
     keeps_threads = True
 
-    def __init__(self, model: Any, name: str = "") -> None:
+    def __init__(self, model: Any) -> None:
         meta, inner = model.mteb_model_meta, getattr(model, "model", None)
         named = getattr(meta, "name", None)
         # What mteb calls a model that came without a name; a folder is no name either.
         if named == "no_model_name/available" or (named and os.path.isdir(named)):
             named = None
         weights, hashed, own_name = _weights(inner)
-        self.name = name or named or own_name or type(model).__name__
+        self.name = named or own_name or type(model).__name__
         revision = None if getattr(meta, "revision", None) in _NO_REVISION else meta.revision
         attributes = getattr(model, "__dict__", {}).items()
         settings = {key: value for key, value in attributes if isinstance(value, _PLAIN) and key != "device"}

@@ -37,9 +37,9 @@ def open_vectors(path: Path, options: FileOptions | None = None) -> VectorTable:
     The converted copy belongs to the file's path, size and times of change; the hash of its content goes into identities.
     """
     chosen = options or FileOptions()
-    also = [chosen.vocabulary_of(path)] if chosen.layout else []
+    files = [path, chosen.vocabulary_of(path)] if chosen.layout else [path]
     variant = json.dumps(asdict(chosen))
-    folder, meta = converted_folder(path, "a file of word vectors", variant, partial(_convert, path, chosen), also)
+    folder, meta = converted_folder(files, "a file of word vectors", variant, partial(_convert, path, chosen))
     shape = (len(meta["words"]), meta["dimension"])
     try:
         matrix = np.memmap(folder / "matrix.f32", dtype=np.float32, mode="r", shape=shape)
@@ -59,16 +59,17 @@ def as_words(words: Iterable[bytes]) -> list[str]:
 
 
 def converted_folder(
-    path: Path, expected: str, variant: str, convert: Callable[[Path], dict[str, Any]], also: list[Path]
+    files: list[Path], expected: str, variant: str, convert: Callable[[Path], dict[str, Any]]
 ) -> tuple[Path, dict[str, Any]]:
     """Return the folder of a file's converted copy with its description, making it first if there is none.
 
     ``convert`` writes into a temporary folder that is renamed when it is complete, so that a half-made copy is never
-    opened; of two processes that convert at once the second discards its copy. ``also`` are further files it reads.
+    opened; of two processes that convert at once the second discards its copy. It may read further ``files``.
     """
+    path = files[0]
     if path.is_dir():
         raise EncoderError(f"{path} is a folder; expected {expected}")
-    before = _states(path, expected, also)
+    before = _states(files, expected)
     key = hashlib.sha256(json.dumps([_LAYOUT, variant, before]).encode()).hexdigest()[:24]
     folder = cache_folder() / "vectors" / key
     # Who can change a copy can change every score that is made with it.
@@ -79,7 +80,7 @@ def converted_folder(
             folder.parent.mkdir(0o700, parents=True, exist_ok=True)
             with scratch_folder("converting", folder.parent) as scratch:
                 meta = convert(scratch)
-                if _states(path, expected, also) != before:
+                if _states(files, expected) != before:
                     raise EncoderError(f"{path}: changed while it was read; try again when it is complete")
                 write_atomically(scratch / "meta.json", json.dumps({"source": str(path), **meta}))
                 try:
@@ -107,12 +108,13 @@ def content_digest(words: Collection[bytes], matrix: NDArray[np.float32]) -> str
     return digest.hexdigest()
 
 
-def _states(path: Path, expected: str, also: list[Path]) -> list[tuple[str, int, int, int]]:
+def _states(files: list[Path], expected: str) -> list[tuple[str, int, int, int]]:
     states = []
-    for file, what in ((path, expected), *((file, "a file that goes with it") for file in also)):
+    for file in files:
         try:
             status = file.stat()
         except OSError as error:
+            what = expected if file == files[0] else "a file that goes with it"
             raise EncoderError(f"{file}: cannot be read: {error.strerror}; expected {what}") from error
         states.append((str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ctime_ns))
     return states

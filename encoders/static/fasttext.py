@@ -119,7 +119,7 @@ def subwords(
 def load(argument: str, case: str = "exact", tokenizer: str = "words", pooling: str = "mean") -> FastTextEncoder:
     """Load ``fasttext:PATH`` of a .bin model."""
     path = Path(argument).expanduser()
-    _, meta = converted_folder(path, _EXPECTED, "fasttext", lambda _: _description(path), [])
+    _, meta = converted_folder([path], _EXPECTED, "fasttext", lambda _: _description(path))
     # "<f4" at an offset that need not be a multiple of four: NumPy reads it all the same.
     matrix = np.memmap(path, dtype="<f4", mode="r", offset=meta["offset"], shape=(meta["rows"], meta["dimension"]))
     model = Model(matrix=matrix, **{key: meta[key] for key in ("words", "shortest", "longest", "buckets", "sha256")})

@@ -217,8 +217,7 @@ def encode_batches(encoder: Encoder, texts: Sequence[str], batch_size: int, task
     An encoder that is much faster on many texts at once says so in its attribute ``preferred_batch``. One that can encode
     several batches at the same time says so in ``concurrent_batches`` and gets a batch for each core. The products inside a
     batch then have one thread each, so that vectors are the same to the last bit on any number of cores; code that is not
-    ours keeps its threads. For another size of batch vectors are the same only where an encoder treats each text apart:
-    neural ones pad, and move by about 1e-7. ``token_counts(texts)``, if there is one, says how many tokens each text has.
+    ours keeps its threads.
     """
     batch_size = _batch_size(encoder, batch_size)
     limited: Callable[[], AbstractContextManager[object]] = nullcontext if _keeps_threads(encoder) else one_thread_per_product
@@ -275,15 +274,9 @@ def checked_rows(returned: Any, n_texts: int, width: int | None, where: str) -> 
     except (ValueError, TypeError, RuntimeError, NotImplementedError) as error:
         what = f"a {type(returned).__name__} that is no matrix of numbers (rows of different lengths, or another layout)"
         raise EncoderError(f"{where}: the encoder returned {what}: {error}") from error
-    if array.dtype.kind not in "fiu":
-        raise EncoderError(
-            f"{where}: the encoder returned an array of {array.dtype} with shape {array.shape} "
-            f"where numbers of shape ({n_texts}, dimension) are expected"
-        )
-    if array.ndim != 2 or array.shape[0] != n_texts or array.shape[1] == 0:
-        raise EncoderError(
-            f"{where}: the encoder returned shape {array.shape} for {n_texts} texts; expected ({n_texts}, dimension)"
-        )
+    if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[0] != n_texts or array.shape[1] == 0:
+        told = f"the encoder returned an array of {array.dtype} with shape {array.shape} for {n_texts} texts"
+        raise EncoderError(f"{where}: {told}; expected are numbers of shape ({n_texts}, dimension)")
     _same_width(array.shape[1], width, where)
     with np.errstate(over="ignore"):
         rows = array.astype(np.float32, copy=False)

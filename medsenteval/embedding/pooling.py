@@ -19,12 +19,11 @@ _ROWS_A_SUM: Final = 256
 
 def pool(tokens: TokenVectors, how: str) -> NDArray[np.float32]:
     """Return the mean (MOWE) or the maximum over each text's known tokens; a text without any gets the zero vector."""
-    _check(how)
+    if how != "mean":
+        rows = np.where(tokens.known, np.arange(len(tokens.known)), -1)
+        return pool_rows(tokens.values, rows.astype(np.int32), tokens.offsets.astype(np.int64), how)
     values = tokens.values if tokens.known.all() else tokens.values[tokens.known]
-    known_before = np.concatenate([[0], np.cumsum(tokens.known)])
-    offsets = known_before[tokens.offsets]
-    if how == "max":
-        return _maxima(values, np.arange(len(values)), offsets)
+    offsets = np.concatenate([[0], np.cumsum(tokens.known)])[tokens.offsets]
     counts = np.diff(offsets)
     pooled = np.zeros((len(tokens), values.shape[1]), dtype=np.float32)
     filled = counts > 0
@@ -47,7 +46,8 @@ def pool_rows(
     than memory is pooled. ``weights`` (one a token, for the mean) multiply the vectors; the divisor stays the number of tokens.
     A text's vector is the same to the last bit whatever stands beside it.
     """
-    _check(how)
+    if how not in POOLINGS:
+        raise SettingsError(f"pooling is {how!r}; it can be {' or '.join(POOLINGS)}")
     matrix = np.asarray(matrix)  # indexing a memmap costs more than indexing the array over it
     known = rows >= 0
     offsets = np.concatenate([[0], np.cumsum(known)])[offsets]
@@ -56,21 +56,11 @@ def pool_rows(
         sums = _sums(matrix, rows, offsets, np.ones(len(rows), dtype=np.float32) if weights is None else weights[known])
         sums /= np.maximum(1, np.diff(offsets)).astype(np.float32)[:, None]
         return sums
-    return _maxima(matrix, rows, offsets)
-
-
-def _maxima(matrix: NDArray[np.float32], rows: NDArray[np.integer], offsets: NDArray[np.integer]) -> NDArray[np.float32]:
-    """Return the maximum over the rows of each text, zeros where there is none."""
     pooled = np.zeros((len(offsets) - 1, matrix.shape[1]), dtype=np.float32)
     for maximum, (begin, end) in zip(pooled, pairwise(offsets.tolist()), strict=True):
         if end > begin:
             matrix[rows[begin:end]].max(axis=0, out=maximum)
     return pooled
-
-
-def _check(how: str) -> None:
-    if how not in POOLINGS:
-        raise SettingsError(f"pooling is {how!r}; it can be {' or '.join(POOLINGS)}")
 
 
 def _sums(

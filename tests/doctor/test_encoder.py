@@ -193,7 +193,8 @@ def test_an_encoder_that_breaks_while_it_is_looked_at_is_a_problem() -> None:
 
     found = examine_encoder(Patient(sometimes))
     broken = [finding.found for finding in found if (finding.subject, finding.severity) == ("vectors", "problem")]
-    assert broken[0] == "doctor: the encoder returned shape (7, 8) for 8 texts; expected (8, dimension)"
+    told = "doctor: the encoder returned an array of float32 with shape (7, 8) for 8 texts"
+    assert broken[0] == f"{told}; expected are numbers of shape (8, dimension)"
 
 
 @pytest.mark.parametrize(

@@ -455,7 +455,9 @@ FAULTS = [
     Fault(embedding([1.0] * (WIDTH - 1)), NO_NUMBERS, "narrow"),
     Fault(embedding([]), NO_NUMBERS, "empty"),
     Fault(
-        lambda payload: [item.update(embedding=[]) for item in payload["data"]] and None, r"returned shape \(2, 0\)", "no-width"
+        lambda payload: [item.update(embedding=[]) for item in payload["data"]] and None,
+        r"with shape \(2, 0\) for 2",
+        "no-width",
     ),
     Fault(embedding([None] * WIDTH), NO_NUMBERS, "null"),
     Fault(embedding([True] * WIDTH), NO_NUMBERS, "true"),

@@ -238,7 +238,7 @@ def test_a_model_of_mtebs_has_an_identity_where_all_is_known(tmp_path: Path) -> 
     for name in (None, "no_model_name/available", str(tmp_path)):
         unnamed = MtebEncoder(Wrapped(name, "r1", ones))
         assert (unnamed.name, unnamed.identity) == ("Wrapped", "")
-    assert MtebEncoder(Wrapped("owner/model", "r1"), "mine").name == "mine"
+    assert MtebEncoder(Wrapped("owner/model", "r1")).name == "owner/model"
     encoder = MtebEncoder(Wrapped("owner/model", "r1"))
     assert encoder.for_use("T", "") is encoder
     assert encoder.for_use("T", "query").identity == f"{base}-role=query"

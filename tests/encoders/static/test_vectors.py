@@ -694,17 +694,17 @@ def test_of_two_processes_that_convert_at_once_the_second_discards_its_copy(writ
             (made[0] / "meta.json").write_text('{"made": "first"}')
         return {"made": "second"}
 
-    first, meta = converted_vectors.converted_folder(path, "x", "v", convert, [])
+    first, meta = converted_vectors.converted_folder([path], "x", "v", convert)
     assert meta == {"source": str(path), "made": "second"}
     shutil.rmtree(first)
     made.append(first)
-    again, meta = converted_vectors.converted_folder(path, "x", "v", convert, [])
+    again, meta = converted_vectors.converted_folder([path], "x", "v", convert)
     assert (again, meta, (again / "rows").read_text()) == (first, {"made": "first"}, "first")
     assert [each.name for each in first.parent.iterdir()] == [first.name]
     (first / "meta.json").unlink()
     made.clear()
     with pytest.raises(EncoderError, match=r"v\.txt: cannot be converted in "):
-        converted_vectors.converted_folder(path, "x", "v", convert, [])
+        converted_vectors.converted_folder([path], "x", "v", convert)
     assert [each.name for each in first.parent.iterdir()] == [first.name]
 
 
