@@ -76,7 +76,6 @@ class Cell:
 def correlate_columns(
     columns: Columns, first: Sequence[str], second: Sequence[str], kind: Correlation = "pearson"
 ) -> list[Cell]:  # fmt: skip
-    """Correlate every column of the first list with every one of the second."""
     cells = []
     for one, other in product(first, second):
         left, right = columns.column(one), columns.column(other)

@@ -49,8 +49,6 @@ class Cell:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A table's cells, and what kept jobs from running."""
-
     table: str
     settings: Settings
     cells: tuple[Cell, ...]
