@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from medsenteval.cli.main import main
 from medsenteval.comparison.audit import audit_results, changed_vectors, principal_axes
 from medsenteval.comparison.frontier import FrontierPoint, _beats, compression_frontier, halved
 from medsenteval.contracts import Result
+from medsenteval.datasets.locate import sample_root
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, EncoderError, SettingsError
 from medsenteval.running.rescoring import reopen
@@ -122,6 +124,26 @@ def test_an_audit_without_two_encoders_says_why(audited: tuple[Path, list[FromTa
     unknown = [Result(**{**vars(each), "encoder_identity": ""}) for each in results]
     with pytest.raises(DataMissingError, match=r"two encoders.*no identity"):
         audit_results(unknown, audited[0])
+
+
+def test_synthetic_data_is_not_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path / "cache"))
+    sample = evaluate("lexical,dimension=16", "BIOSSES", settings={"limit": 20, "resamples": 100})
+    with pytest.raises(SettingsError, match="synthetic data ranks nobody"):
+        audit_results(sample.values(), sample_root())
+
+
+def test_a_frontier_without_vectors_or_without_a_test_says_why(
+    audited: tuple[Path, list[FromTable]], results: list[Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounded = [replace(each, input={"precision": "int8"}) for each in results]
+    with pytest.raises(
+        DataMissingError, match=r"no result can be scored again from the cache: .*: its vectors are rounded to int8"
+    ):
+        compression_frontier(rounded, audited[0])
+    monkeypatch.setattr("medsenteval.comparison.compare.weighted_score", lambda *_: "no test of it")
+    with pytest.raises(DataMissingError, match=r"file:pairs\.csv: no test of it, so that no loss can be tested"):
+        compression_frontier(results[:1], audited[0], dimensions=[12])
 
 
 def test_other_settings_than_the_file_tells_are_not_scored_as_if_they_were_the_same(

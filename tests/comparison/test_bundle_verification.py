@@ -13,13 +13,13 @@ from click.testing import CliRunner
 import medsenteval
 from medsenteval.cli.main import main
 from medsenteval.comparison.bundle_verification import recomputed_score, verify_bundle
-from medsenteval.contracts import Result
+from medsenteval.contracts import Metric, Result
 from medsenteval.errors import DataError
 from medsenteval.running import result_bundle
 from medsenteval.running.result_bundle import SUFFIX, pack_results, read_bundle, without_texts
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
-from tests.comparison.simulated import accuracy_result
+from tests.comparison.simulated import accuracy_result, simulated_result
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +80,24 @@ def test_a_forged_score_is_found_though_every_hash_is_right(results: list[Result
     assert len(read_bundle(forged)) == 1
     with pytest.raises(DataError, match=rf"{first.task}: {better.name} is .*, but the items give"):
         verify_bundle(forged)
+
+
+def test_scores_that_items_do_not_give_are_named(tmp_path: Path) -> None:
+    first = accuracy_result("RQE", "mine", [0, 1, 1], [0, 1, 0])
+    spans = {"id": ["s1", "s2"], "gold": ["0-1:Gene 3-4:Gene", "0-1:Gene"], "predicted_1": ["0-1:Gene", "2-3:Gene"],
+             "predicted_2": ["0-1:Gene 3-4:Gene", "0-1:Gene"]}  # fmt: skip
+    # The runs find one of three entities and all three, of two and three said.
+    rates = {"precision": (50.0 + 100) / 2, "recall": (100 / 3 + 100) / 2, "f1": (40.0 + 100) / 2}
+    metrics = [Metric(name, value, 0, 100, 0, "percent", 2) for name, value in rates.items()]
+    unknown = Metric("coverage", 3.0, 0, 100, 0, "percent", 3)
+    tagged = simulated_result("AnatEM", "mine", [*metrics, unknown], spans)
+    path = pack_results([replace(first, metrics=(*first.metrics, unknown)), tagged], tmp_path / "some.results.zip")
+    results, beyond = verify_bundle(path)
+    assert {result.task for result in results} == {"RQE", "AnatEM"}
+    assert sorted(beyond) == ["mine, AnatEM, coverage", "mine, RQE, coverage"]
+    said = CliRunner().invoke(main, ["results", "verify", str(path)]).output
+    assert "2 result(s), 4 score(s) computed again" in said
+    assert "not computed again, the items do not give it: mine, RQE, coverage" in said
 
 
 def test_packing_twice_gives_the_same_bytes(results: list[Result], bundle: Path, tmp_path: Path) -> None:

@@ -690,3 +690,32 @@ def test_encoders_have_letters_beyond_the_alphabet() -> None:
     names = tuple(map(str, range(703)))
     letters = list(Comparison(names, {}, (), (), 0.05, "holm", False).letters().values())
     assert [letters[number] for number in (0, 1, 25, 26, 27, 701, 702)] == ["a", "b", "z", "aa", "ab", "zz", "aaa"]
+
+
+def test_entities_are_compared_by_the_counts_of_every_run() -> None:
+    def tagged(name: str, *runs: tuple[list[int], list[int], list[int]]) -> Any:
+        counts = {
+            f"{kind}_{i}": column for i, run in enumerate(runs, 1) for kind, column in zip(("tp", "fp", "fn"), run, strict=True)
+        }
+        items = {"id": [str(i) for i in range(4)], **counts}
+        return simulated_result("AnatEM", name, [Metric("f1", 50, 0, 100, 0, "percent", 4)], items)
+
+    one = tagged("one", ([2, 0, 1, 1], [0, 1, 0, 0], [0, 0, 1, 2]), ([1, 0, 1, 1], [0, 0, 0, 3], [1, 0, 1, 2]))
+    two = tagged("two", ([0, 0, 1, 1], [1, 1, 0, 0], [2, 0, 1, 2]), ([2, 0, 2, 3], [0, 0, 0, 0], [0, 0, 0, 0]))
+    (column,) = compare_results([one, two], resamples=100).columns
+    # Two runs each: 2 x 4 / (2 x 4 + 1 + 3) and 2 x 3 / (2 x 3 + 3 + 4); 2 x 2 / (2 x 2 + 2 + 5) and 1.
+    assert 100 * column.observed == pytest.approx([100 * (8 / 12 + 6 / 13) / 2, 100 * (4 / 11 + 1) / 2])
+    assert (column.test, column.n_common) == ("paired bootstrap", 4)
+    (apart,) = compare_results([one, tagged("two", ([1] * 4, [0] * 4, [0] * 4))], resamples=100).columns
+    assert apart.untested == "the taggers were run a different number of times"
+
+
+def test_other_versions_of_libraries_are_noted_but_not_of_python() -> None:
+    gold = [0, 1] * 10
+
+    def noted(**versions: str) -> bool:
+        results = [accuracy_result("RQE", "one", gold, gold), accuracy_result("RQE", "two", gold, gold, versions=versions)]
+        said = "RQE: made with different versions of this toolkit or its libraries"
+        return said in compare_results(results, resamples=100).notes
+
+    assert [noted(medsenteval="1"), noted(medsenteval="1", python="3.9"), noted(medsenteval="2")] == [False, False, True]

@@ -268,6 +268,25 @@ def test_a_broken_encoder_and_a_missing_release_are_said(data: Path, tmp_path: P
     assert "SNOMED CT licence" in plan_table("medisim-6", tmp_path, {"GPT": "lexical"}).cells[-1].missing[0]
 
 
+def test_encoders_of_one_name_go_by_their_options_and_what_they_cannot_do_is_said(data: Path, tmp_path: Path) -> None:
+    rows = {"MeSH intr": f"vectors:{data}/all.txt,name=same", "GloVe": f"vectors:{data}/fewer.txt,name=same"}
+    shared = done(run("medisim-5", data, rows))
+    assert {encoder for encoder, _ in shared} == set(rows)
+    # Each of these two knows pairs, but none that the other knows.
+    names = [name for category in NAMES for name in category]
+    for row, known in zip(rows, (names[:4], names[-4:]), strict=True):
+        words = {word for name in known for word in name.split()}
+        file = tmp_path / f"{row.partition(' ')[0]}.txt"
+        file.write_text("".join(f"{word} {' '.join(map(str, TABLE[word]))}\n" for word in sorted(words)), "utf-8")
+        rows[row] = f"vectors:{file},name={row.partition(' ')[0]}"
+    for table, what in (("medisim-4", "MayoSRS: MayoSRS: 0 pair(s) known to all 2"), ("medisim-5", "terms-same_as-hard-leven")):
+        outcome = run(table, data, rows)
+        assert not any(cell.ours for cell in outcome.cells)
+        assert any(failure.startswith(what) for failure in outcome.failures), outcome.failures
+    outcome = run("medisim-6", data, {"MeSH intr": rows["MeSH intr"]})
+    assert [failure.startswith(rows["MeSH intr"]) for failure in outcome.failures] == [True]
+
+
 @pytest.mark.parametrize("table", ["medisim-5", "medisim-6"])
 def test_a_table_is_synthetic_if_anything_was_scored_on_synthetic_terms(table: str, data: Path, tmp_path: Path) -> None:
     root = Path(shutil.copytree(data, tmp_path / "data"))

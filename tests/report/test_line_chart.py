@@ -10,7 +10,7 @@ import pytest
 
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import subset_scores
-from medsenteval.errors import SettingsError
+from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.charts.drawing import Circle, Line, Rectangle, Text
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.line_chart import Panel, Point, frontier_panels, line_panels, subset_curves
@@ -87,3 +87,14 @@ def test_bars_of_analogies_are_as_long_as_their_scores() -> None:
     assert bars[0]["one, treats: 0.500"] == 2 * bars[0]["other, treats: 0.250"] == bars[0]["one, causes: 1.000"] / 2
     assert list(bars[1]) == [f"{name}, {bar}" for name in ("relaxed accuracy", "MAP", "MRR") for bar in
                              ("treats: 0.500", "causes: 1.000")]  # fmt: skip
+
+
+def test_results_without_relations_are_not_drawn() -> None:
+    other = replace(analogy_result("one", {"treats": 0.5}), details={"relations": {}, "setting": "x", "score": "3cosadd"})
+    for result in (other, RESULTS["words"]):
+        with pytest.raises(DataError, match="hold no relations; draw results of analogy tasks"):
+            metric_bars(result)
+    with pytest.raises(DataError, match="the results on BMASS hold no relations"):
+        compared_bars([other], "acc")
+    shown = compared_bars([replace(analogy_result("one", {"treats": 0.5}), synthetic=True)], "map")
+    assert shown.title == "BMASS (SYNTHETIC SAMPLE DATA): MAP by relation"
