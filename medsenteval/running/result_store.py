@@ -54,14 +54,18 @@ class ResultStore:
         return next((each for each in found if (each.encoder, each.signature) == (encoder, signature)), None)
 
     def save(self, outcome: Result | Failure) -> Path:
-        """Store a result or a failure; a result replaces the failure of the same job."""
-        path = self._path(outcome.encoder, outcome.task, outcome.signature)
+        """Store a result or a failure; a result replaces whatever else is stored for the same job."""
+        names = (outcome.encoder, outcome.task, outcome.signature)
+        path, earlier = (self._path(*names, before=before) for before in (False, True))
         if isinstance(outcome, Failure):
             path = _failure_path(path)
             _write(path, {"schema": SCHEMA, "failure": asdict(outcome)})
         else:
             _write(path, outcome.to_json())
             _failure_path(path).unlink(missing_ok=True)
+            found = _read_or_warn(earlier) if earlier.is_file() else None
+            if found is not None and (found.encoder, found.signature) == (outcome.encoder, outcome.signature):
+                earlier.unlink(missing_ok=True)
         return path
 
     def forget_failure(self, encoder: str, task: str, signature: str) -> None:

@@ -87,6 +87,10 @@ def test_a_result_counts_for_its_own_job_only_and_more_than_a_failure(tmp_path: 
     key = hashlib.sha256(first.signature.encode()).hexdigest()[:8]
     place.with_name(f"RQE.{key}.json").write_text(text, "utf-8")
     assert isinstance(store.find("a", "RQE", first.signature), Result)
+    store.save(replace(first, encoder="A"))
+    assert len(store.results()) == 3
+    store.save(first)  # where another's now is, and beside nothing of its own
+    assert sorted(result.encoder for result in store.results()) == ["A", "a"]
 
 
 def test_no_task_name_leaves_the_folder(tmp_path: Path) -> None:

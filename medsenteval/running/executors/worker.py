@@ -12,10 +12,10 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from medsenteval import registry
 from medsenteval.contracts import Dataset, Embeddings, Encoder, Scores, Task
 from medsenteval.embedding.embed import Encoded, RemoteEncoding, encode_batches, for_use
-from medsenteval.errors import EncoderError, ExecutorError, MedSentEvalError, UnknownNameError, caused_by
+from medsenteval.errors import EncoderError, ExecutorError, MedSentEvalError, caused_by
 from medsenteval.probes.backend import FITTED_TOGETHER
 from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import folds_go_to
@@ -76,7 +76,9 @@ class RemoteWork:
             with folds_go_to(spread):
                 return task.evaluate(task, dataset, embeddings, settings)
         try:
-            sent = pickle.dumps((_reference(task), dataset, embeddings.row_of, embeddings.second, settings), protocol=5)
+            # What read the rows is of no use beside them, and is often a function that cannot be sent.
+            known = replace(task, read=_read_before)
+            sent = pickle.dumps((known, dataset, embeddings.row_of, embeddings.second, settings), protocol=5)
         except Exception:  # pickling runs code of the objects, which may raise anything
             return task.evaluate(task, dataset, embeddings, settings)
         payload = np.frombuffer(sent, dtype=np.uint8)
@@ -107,8 +109,8 @@ def encode_unit(used: tuple[str, str, str, str], texts: Sequence[str], batch_siz
 
 def score_unit(payload: Any, matrix: Any) -> Scores:
     task, dataset, row_of, second, settings = pickle.loads(opened(payload).tobytes())
-    found: Task = registry.task(task) if isinstance(task, str) else task
-    return found.evaluate(found, dataset, Embeddings(opened(matrix), row_of, second=second), settings)
+    scores: Scores = task.evaluate(task, dataset, Embeddings(opened(matrix), row_of, second=second), settings)
+    return scores
 
 
 def fold_unit(unit: Callable[..., T], matrix: Any, rest: tuple[Any, ...], call: tuple[Any, ...]) -> T:
@@ -116,12 +118,8 @@ def fold_unit(unit: Callable[..., T], matrix: Any, rest: tuple[Any, ...], call: 
     return unit(Features(opened(matrix), *rest), *call)
 
 
-def _reference(task: Task) -> str | Task:
-    """Return the name of a task that workers know by it, else the task itself."""
-    try:
-        return task.name if registry.task(registry.canonical_task_name(task.name)) is task else task
-    except UnknownNameError:
-        return task
+def _read_before(*_: Any) -> NoReturn:
+    raise ExecutorError("a worker scores rows that are read already")
 
 
 def opened(shared: Any) -> NDArray[Any]:
