@@ -2,8 +2,8 @@
 
 Near terms often stand side by side in sorted lists: whoever looks around a term finds a good one at once. Two lists are in
 order of the letters, from the front and from the back. The others are in order of min-hashes (Broder 1997): of all runs of
-four characters of a term, the one that comes first in an order drawn at random, and ties by a second such order, a third and
-a fourth. Two terms have the same first run as often as they share runs. Nothing exact rests on these lists.
+four characters of a term, the one that comes first in an order drawn at random. Two terms have the same first run as often as
+they share runs. Nothing exact rests on these lists.
 
 Lower bounds of the distance cost a fraction of it. One edit takes at most one character away and adds at most one. So the
 numbers of each character differ by at most 2 d - g in all between terms at distance d whose lengths differ by g (the bag
@@ -31,24 +31,18 @@ from medsenteval.support.cores import available_cores
 
 _HASHED_LISTS: Final = 10
 _RUN: Final = 4
-#: Hashes that one list is sorted by, and the bits of each that are kept.
-_HASHES: Final = 4
-_KEPT_BITS: Final = 16
 #: Characters that are counted; the last one stands for all rarer ones too.
 _COUNTED: Final = 24
 #: Counts stop here, so that the sum of all differences fits into a byte.
 _HIGHEST: Final = 255 // _COUNTED
 #: Words of 64 bits that mark the pairs of a term.
 _WORDS: Final = 8
-#: Terms that are skipped together when none of them is near enough.
-_BLOCK: Final = 64
 #: Neighbours on each side in a sorted list that give the first limit.
 _REACH: Final = 8
 #: Diagonals that ``_measure_together`` follows: it serves for limits below.
 _BAND: Final = 32
-#: Terms that it measures side by side, and the columns between two looks at whether all of them are beyond the limit.
+#: Terms that it measures side by side.
 _TOGETHER: Final = 32
-_COLUMNS: Final = 4
 
 
 def sort_in_many_ways(
@@ -57,9 +51,9 @@ def sort_in_many_ways(
     """Return the terms in each order, and at which place of each order a term stands: for each term one row of places."""
     backwards = [text[::-1] for text in texts]
     orders = [np.array(sorted(range(len(texts)), key=keys.__getitem__)) for keys in (texts, backwards)]
-    seeds = np.random.default_rng(0).integers(1, 1 << 63, size=(_HASHED_LISTS, _HASHES), dtype=np.uint64)
+    seeds = np.random.default_rng(0).integers(1, 1 << 63, size=_HASHED_LISTS, dtype=np.uint64)
     with ThreadPoolExecutor(available_cores()) as pool:
-        orders += pool.map(lambda own_seeds: np.argsort(_hash_runs(codes, starts, own_seeds), kind="stable"), seeds)
+        orders += pool.map(lambda seed: np.argsort(_hash_runs(codes, starts, seed), kind="stable"), seeds)
     ranks = np.empty((len(texts), len(orders)), dtype=np.int32)
     for which, order in enumerate(orders):
         ranks[order, which] = np.arange(len(texts))
@@ -67,22 +61,19 @@ def sort_in_many_ways(
 
 
 @compiled_loop
-def _hash_runs(codes, starts, seeds):  # type: ignore[no-untyped-def]
-    """Return for each term the lowest hashes of its runs, one for each seed, in one word."""
-    keys = np.zeros(len(starts) - 1, dtype=np.uint64)
+def _hash_runs(codes, starts, seed):  # type: ignore[no-untyped-def]
+    """Return for each term the lowest hash of its runs."""
+    keys = np.empty(len(starts) - 1, dtype=np.uint64)
     for term in range(len(keys)):
-        end = starts[term + 1]
-        for seed in seeds:
-            lowest = ~np.uint64(0)
-            for place in range(starts[term], max(end - _RUN, starts[term]) + 1):
-                run = np.uint64(0)
-                for i in range(place, min(place + _RUN, end)):
-                    run = (run << np.uint64(16)) ^ (np.uint64(codes[i]) + np.uint64(1))
-                # A multiplication and the high bits mix well enough for an order that looks drawn.
-                mixed = (run ^ seed) * np.uint64(0x9E3779B97F4A7C15)
-                lowest = min(lowest, (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93))
-            kept = (lowest * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - _KEPT_BITS)
-            keys[term] = (keys[term] << np.uint64(_KEPT_BITS)) | kept
+        end, lowest = starts[term + 1], ~np.uint64(0)
+        for place in range(starts[term], max(end - _RUN, starts[term]) + 1):
+            run = np.uint64(0)
+            for i in range(place, min(place + _RUN, end)):
+                run = (run << np.uint64(16)) ^ (np.uint64(codes[i]) + np.uint64(1))
+            # A multiplication and the high bits mix well enough for an order that looks drawn.
+            mixed = (run ^ seed) * np.uint64(0x9E3779B97F4A7C15)
+            lowest = min(lowest, (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93))
+        keys[term] = lowest
     return keys
 
 
@@ -127,16 +118,10 @@ def keep_by_characters(counts, query, begin, end, most, differing, near):  # typ
         for i in range(n_terms):
             differing[i] += row[i] - own if row[i] > own else own - row[i]
     n_near = 0
-    for block in range(0, n_terms, _BLOCK):
-        block_end = min(block + _BLOCK, n_terms)
-        least = differing[block]
-        for i in range(block, block_end):
-            least = min(least, differing[i])
-        if least <= most:
-            for i in range(block, block_end):
-                # Written in any case and kept if near enough: a branch here would mostly be predicted wrongly.
-                near[n_near] = begin + i
-                n_near += np.int64(differing[i] <= most)
+    for i in range(n_terms):
+        # Written in any case and kept if near enough: a branch here would mostly be predicted wrongly.
+        near[n_near] = begin + i
+        n_near += np.int64(differing[i] <= most)
     return n_near
 
 
@@ -207,15 +192,15 @@ def _measure(masks, length, codes, begin, end, limit, horizontal):  # type: igno
 
 @compiled_loop
 def _measure_together(  # type: ignore[no-untyped-def]
-    windows, length, codes, starts, terms, first, n, width, limit, begins, work, distances
+    windows, length, codes, starts, terms, first, n, width, begins, work, distances
 ):
-    """Put the distances of the query to the terms from place ``first`` on, ``_TOGETHER`` of n terms, into ``distances``; any
-    number above ``limit``, which is below ``_BAND``, may stand for a distance above it. All are of ``width`` characters.
+    """Put the distances of the query to the terms from place ``first`` on, ``_TOGETHER`` of n terms, into ``distances``; a
+    higher number may stand for a distance of ``_BAND`` or more. All are of ``width`` characters.
 
-    A path of at most ``limit`` edits through the table stays on ``limit`` + 1 diagonals around the one that ends in the last
-    cell. So one short word is enough for terms of any length; it moves down by one row with every column. Above the first row
-    the table goes on as if no character matched: cells there do not lower the ones that count. The compiler handles several
-    terms at a time in the second of the inner loops; in one loop with the look-ups it would not.
+    A path of d edits through the table stays on d + 1 diagonals around the one that ends in the last cell. So one short word is
+    enough for terms of any length; it moves down by one row with every column. Above the first row the table goes on as if no
+    character matched: cells there do not lower the ones that count. The compiler handles several terms at a time in the second
+    of the inner loops; in one loop with the look-ups it would not.
     """
     distance, plus, minus, matches = work[0], work[1], work[2], work[3]
     one = np.uint32(1)
@@ -236,12 +221,6 @@ def _measure_together(  # type: ignore[no-untyped-def]
             plus[i] = np.uint32((diagonal & plus[i]) | ~(below | horizontal_plus))
             minus[i] = np.uint32(horizontal_plus & below)
             distance[i] += ((diagonal >> last) & one) ^ one
-        if place % _COLUMNS == _COLUMNS - 1:
-            least = distance[0]
-            for i in range(1, _TOGETHER):
-                least = min(least, distance[i])
-            if least > limit:
-                break
     for i in range(first, min(first + _TOGETHER, n)):
         distances[i] = distance[i - first]
 
@@ -320,7 +299,7 @@ def search_terms(  # type: ignore[no-untyped-def]
             n = keep_by_pairs(marks, query, near, n, 4 * limit - gap)
             if limit < _BAND:
                 for i in range(0, n, _TOGETHER):
-                    _measure_together(windows, length, codes, starts, near, i, n, other, limit, begins, work, distances)
+                    _measure_together(windows, length, codes, starts, near, i, n, other, begins, work, distances)
             else:
                 for i in range(n):
                     distances[i] = _measure(masks, length, codes, starts[near[i]], starts[near[i] + 1], limit, horizontal)
