@@ -22,7 +22,7 @@ from medsenteval.support.text_table import text_table
 from medsenteval.tasks.concepts.ontology_synonyms import task_of_source
 from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.ontologies.rf2 import read_release
-from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
+from medsenteval.words.ontologies.umls import find_umls_file, read_mrconso
 from medsenteval.words.terms.annotation import score_sheets, write_sheet
 from medsenteval.words.terms.category_overlap import read_categories, sampled
 from medsenteval.words.terms.positives import Positives, positives_from_obo, positives_from_snomed, positives_from_umls
@@ -82,7 +82,7 @@ def _positives(kind: str, place: Path, legacy: bool, language: str | None, sourc
     if kind == "obo":
         licence = "Names and synonyms are the ontology's; its licence applies to these files."
         return positives_from_obo(read_obo(place)), licence
-    path = find_mrconso(place)
+    path = find_umls_file(place, "MRCONSO")
     chosen = frozenset(names_in(sources))
     named = f"UMLS {path}{' sources ' + ', '.join(sorted(chosen)) if chosen else ''}"
     return positives_from_umls(read_mrconso(path, language=language or "ENG", sources=chosen), named), (

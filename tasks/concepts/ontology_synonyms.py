@@ -21,7 +21,7 @@ from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_numb
 from medsenteval.tasks.reading.task_facts import file_task
 from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.ontologies.rf2 import FULLY_SPECIFIED_NAME, MODEL_COMPONENT_MODULE, SYNONYM, Release, read_release
-from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
+from medsenteval.words.ontologies.umls import find_umls_file, read_mrconso
 from medsenteval.words.terms.positives import clean_name
 
 OPTIONS: Final = {
@@ -98,7 +98,7 @@ def _snomed_names(release: Release) -> Iterator[ConceptName]:
 
 def names_of_umls(folder: Path) -> Terminology:
     """Read the English names of MRCONSO.RRF; it holds no hierarchy, so there are no depths."""
-    path = find_mrconso(folder)
+    path = find_umls_file(folder, "MRCONSO")
     names = (
         ConceptName(cui, number, clean_text(name), "exact" if number else "preferred")
         for cui, concept_names in read_mrconso(path)

@@ -49,10 +49,6 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.vectors)
 
-    @property
-    def dimension(self) -> int:
-        return int(self.vectors.shape[1])
-
     def unit(self, rows: slice | Rows) -> Floats:
         """Return the directions of some candidates."""
         return self.vectors[rows] / self.lengths[rows, None]

@@ -46,7 +46,7 @@ def solve(
     a = terms[questions.exemplar_a].astype(np.float64)
     b = mean_vectors(terms, questions.exemplar_b)
     c = terms[questions.query_terms].astype(np.float64)
-    asked, nothing = questions, np.zeros((1, candidates.dimension))
+    asked, nothing = questions, np.zeros((1, c.shape[1]))
     score = AdditiveScore(candidates, b - a, c)
     if method == "pairwise-distance":
         score = DistanceScore(candidates, b - a, c)
@@ -81,7 +81,7 @@ def _train_logistic(
     """
     from sklearn.linear_model import LogisticRegression
 
-    weights = np.empty((len(members), candidates.dimension))
+    weights = np.empty((len(members), a.shape[1]))
     intercepts = np.empty(len(members))
     for i in range(len(members)):
         chosen = members[i]

@@ -12,7 +12,7 @@ from medsenteval.support.files import read_lines
 from medsenteval.support.tables import BLANK, read_table
 from medsenteval.words.analogies.generation import Concept, Fact
 from medsenteval.words.ontologies.obo import read_obo
-from medsenteval.words.ontologies.umls import find_mrconso, find_umls_file, read_mrconso, umls_rows
+from medsenteval.words.ontologies.umls import find_umls_file, read_mrconso, umls_rows
 
 Source = tuple[Iterable[Concept], Iterable[Fact]]
 
@@ -58,7 +58,7 @@ def read_umls_facts(folder: Path) -> Source:
     """
     rows = umls_rows(find_umls_file(folder, "MRREL"), "MRREL")
     kept = (row for _, row in rows if row[14] == "N" and row[0] != row[4])
-    return read_mrconso(find_mrconso(folder)), ((row[4], f"{row[3]}: {row[7] or 'Null'}", row[0]) for row in kept)
+    return read_mrconso(find_umls_file(folder, "MRCONSO")), ((row[4], f"{row[3]}: {row[7] or 'Null'}", row[0]) for row in kept)
 
 
 def read_frequencies(path: Path) -> dict[str, float]:

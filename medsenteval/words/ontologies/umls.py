@@ -15,18 +15,15 @@ _FIELDS: Final = {"MRCONSO": 18, "MRREL": 16}
 
 
 def find_umls_file(folder: Path, name: str) -> Path:
-    """Return the one NAME.RRF (or .RRF.gz) below a UMLS folder."""
+    """Return the one NAME.RRF (or .RRF.gz) below a UMLS folder, or the file itself if it is named."""
+    if folder.is_file():
+        return folder
     found = sorted([*folder.rglob(f"{name}.RRF"), *folder.rglob(f"{name}.RRF.gz")])
     if not found:
         raise DataMissingError(f"{folder}: no {name}.RRF below it; name the META folder of a UMLS release (licence needed)")
     if len(found) > 1:
         raise DataError(f"{folder}: several {name} files: {', '.join(map(str, found))}; name the one that is meant")
     return found[0]
-
-
-def find_mrconso(folder: Path) -> Path:
-    """Return the MRCONSO.RRF (or .RRF.gz) below a UMLS folder, or the file itself if it is named."""
-    return folder if folder.is_file() else find_umls_file(folder, "MRCONSO")
 
 
 def umls_rows(path: Path, name: str) -> Iterator[tuple[int, list[str]]]:

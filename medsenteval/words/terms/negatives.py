@@ -87,30 +87,22 @@ class _Neighbourhood:
         for first, second in positives:
             self.targets[first].append(second)
 
-    def related(self, source: str) -> tuple[set[str], set[str]]:
-        """Return T, the term and its targets, and E, all that is paired with a member of T in rows of other sources."""
-        own = {source, *self.targets[source]}
-        beyond = set()
-        for term in own:
-            for row in self.rows_of[term]:
-                first, second = self.positives[row]
-                if first == source:
-                    continue
-                if second in own:
-                    beyond.add(first)
-                if first in own:
-                    beyond.add(second)
-        return own, beyond
-
     def barred(self, source: str) -> tuple[set[str], dict[str, tuple[int, int]]]:
         """Return the terms that ``source`` may not be paired with, and new places in the list for some that it may."""
-        own, beyond = self.related(source)
+        # T, and all that is paired with a member of it in rows of other sources.
+        own, beyond = {source, *self.targets[source]}, set()
+        for first, second in (self.positives[row] for term in own for row in self.rows_of[term]):
+            if first != source and second in own:
+                beyond.add(first)
+            if first != source and first in own:
+                beyond.add(second)
+        barred = own | beyond
+        moved: dict[str, tuple[int, int]] = {}
         if not self.legacy:
-            return own | beyond, {}
+            return barred, moved
         gone = {row for term in beyond for row in self.rows_of[term]} | {
             row for row in self.rows_of[source] if self.positives[row][0] == source
         }
-        barred, moved = own | beyond, {}
         for term in {term for row in gone for term in self.positives[row]} - barred:
             left = [row for row in self.rows_of[term] if row not in gone]
             if left:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from medsenteval.errors import DataError, DataMissingError
-from medsenteval.words.ontologies.umls import find_mrconso, read_mrconso
+from medsenteval.words.ontologies.umls import find_umls_file, read_mrconso
 
 
 def row(cui: str, text: str, *, lat: str = "ENG", ts: str = "S", sab: str = "MSH", off: str = "N") -> str:
@@ -31,7 +31,7 @@ def test_names_of_concepts(tmp_path: Path) -> None:
     folder = tmp_path / "2026AA" / "META"
     folder.mkdir(parents=True)
     (folder / "MRCONSO.RRF").write_text(TEXT, "utf-8")
-    path = find_mrconso(tmp_path)
+    path = find_umls_file(tmp_path, "MRCONSO")
     assert list(read_mrconso(path)) == [
         ("C1", ("Skin cancer", "Carcinoma of skin")),
         ("C3", ("Fever", 'Raised "temperature"')),
@@ -45,7 +45,7 @@ def test_names_of_concepts(tmp_path: Path) -> None:
 def test_reads_gzip_and_a_file_named_directly(tmp_path: Path) -> None:
     path = tmp_path / "MRCONSO.RRF.gz"
     path.write_bytes(gzip.compress(TEXT.encode()))
-    assert find_mrconso(path) == find_mrconso(tmp_path) == path
+    assert find_umls_file(path, "MRCONSO") == find_umls_file(tmp_path, "MRCONSO") == path
     assert len(list(read_mrconso(path))) == 2
 
 
@@ -66,9 +66,9 @@ def test_bad_files_are_refused(tmp_path: Path, content: bytes, message: str) -> 
 
 def test_missing_and_ambiguous_files(tmp_path: Path) -> None:
     with pytest.raises(DataMissingError, match=r"no MRCONSO\.RRF"):
-        find_mrconso(tmp_path)
+        find_umls_file(tmp_path, "MRCONSO")
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "MRCONSO.RRF").write_text(TEXT, "utf-8")
     with pytest.raises(DataError, match="several MRCONSO files"):
-        find_mrconso(tmp_path)
+        find_umls_file(tmp_path, "MRCONSO")
