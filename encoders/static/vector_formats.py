@@ -224,11 +224,7 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
     check_choices("vectors", layout=(options.layout, LAYOUTS), rows=(options.rows, ROWS))
     listing = options.vocabulary_of(path)
     words, counts = read_counts(listing)
-    try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise EncoderError(f"{path}: cannot be read: {error.strerror}; expected GloVe's own binary") from error
-    width, rest = divmod(size, 16 * len(words))
+    width, rest = divmod(size := path.stat().st_size, 16 * len(words))
     if rest or width < 2:
         asked = "is it GloVe's own binary, complete, and is the vocabulary its own?"
         raise EncoderError(
@@ -239,10 +235,12 @@ def _read_glove_binary(path: Path, options: FileOptions) -> Iterator[Block]:
     of_words, of_contexts = _glove_rows(table, options.layout)
     for begin in range(0, len(words), _LINES_A_BLOCK):
         part = slice(begin, begin + _LINES_A_BLOCK)
-        vectors = of_words[part, :-1] + of_contexts[part, :-1] if options.rows == "sum" else of_words[part, :-1]
+        chosen = of_words[part, :-1] + of_contexts[part, :-1] if options.rows == "sum" else of_words[part, :-1]
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinity
+            vectors = chosen.astype(np.float32)
         if not np.isfinite(vectors).all():
             raise EncoderError(f"{path}: a vector among words {begin + 1} to {begin + len(vectors)} is not finite")
-        yield words[part], np.asarray(vectors, dtype=np.float32)
+        yield words[part], vectors
 
 
 def read_counts(path: Path) -> tuple[list[bytes], NDArray[np.float64]]:

@@ -763,10 +763,11 @@ def test_addresses(address: str, posted: str) -> None:
 
 @pytest.mark.parametrize(
     ("spec", "message"),
-    [("", "'' is not http:"), ("localhost:8000#m", "'localhost:8000' is not http:"), ("ftp://h/v1#m", "'ftp://h/v1' is not"),
-     ("file:///etc/passwd#m", "is not http:"), ("http:///v1#m", "is not http:"), ("http://h/v1", "needs the model's name"),
-     ("http://h/v1#", "needs the"), ("http://h:notaport/v1#m", "is not http:"), ("http://[::1/v1#m", "is not http:"),
-     (f"http://me:{KEY}@h/v1#m", "the address is not http:.* a password"), (f"http://h/v1?key={KEY}#m", "or a query, which"),
+    [("", "takes URL#MODEL of an OpenAI"), ("#m", "'' is not http:"), ("localhost:8000#m", "'localhost:8000' is not"),
+     ("ftp://h/v1#m", "'ftp://h/v1' is not http:"), ("file:///etc/passwd#m", "is not http:"), ("http:///v1#m", "is not http:"),
+     ("http://h/v1", "needs the model's name"), ("http://h/v1#", "needs the"), ("http://h:notaport/v1#m", "is not"),
+     ("http://[::1/v1#m", "is not http:"), (f"http://h/v1?key={KEY}#m", "or a query, which"),
+     (f"http://me:{KEY}@h/v1#m", "the address is not http:.* a password"), (f"http://me@h/v1?{KEY}#m", "the address is not"),
      ("http://h#m,batch_size=0", "batch_size is '0'"), ("http://h#m,concurrency=two", "concurrency is 'two'"),
      ("http://h#m,timeout=0", "timeout is '0'; it must be a number from 0.001"), ("http://h#m,retries=-1", "retries is '-1'"),
      ("http://h#m,dimensions=1.5", "dimensions is '1.5'"), ("http://h#m,timeout=nan", "timeout is 'nan'"),

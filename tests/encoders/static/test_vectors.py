@@ -321,6 +321,33 @@ def test_gloves_own_binary_that_does_not_fit_its_vocabulary_is_refused(write: Wr
         open_vectors(path, FileOptions(layout="rows", vocab=str(folder / "words.txt")))
 
 
+@pytest.mark.parametrize("value", [np.nan, 1e300])  # the latter beyond what float32 holds
+def test_gloves_own_binary_with_a_vector_that_is_not_finite_is_refused(
+    write: Write, monkeypatch: pytest.MonkeyPatch, value: float
+) -> None:
+    monkeypatch.setattr(vector_formats, "_LINES_A_BLOCK", 25)
+    files, *_ = glove_binary("blocks")
+    rows = np.frombuffer(bytes(files["vectors.bin"]), "<f8").reshape(120, 5).copy()  # type: ignore[arg-type]
+    rows[30, 0] = value
+    path = write({**files, "vectors.bin": rows.tobytes()}) / "vectors.bin"
+    with pytest.raises(EncoderError, match=r"vectors\.bin: a vector among words 26 to 50 is not finite"):
+        load_encoder(f"vectors:{path},layout=blocks")
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_converted(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write({"v.txt": GLOVE}) / "v.txt"
+
+    def longer(source: Path, options: FileOptions) -> Any:
+        with source.open("a") as file:
+            file.write("more 1 2 3\n")
+        return vector_formats.read_vectors(source, options)
+
+    monkeypatch.setattr(converted_vectors, "read_vectors", longer)
+    with pytest.raises(EncoderError, match=r"v\.txt: changed while it was read; try again when it is complete"):
+        open_vectors(path)
+    assert list((cache_folder() / "vectors").iterdir()) == []
+
+
 # The converted copy
 
 
