@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.contracts import Dataset, Embeddings, Metric, Scores, Split, Task
-from medsenteval.errors import DataError
 from medsenteval.settings import CONFIDENCE, Settings
 from medsenteval.statistics import mean_share_interval
 from medsenteval.support.arrays import Floats
@@ -144,8 +143,7 @@ def measures_of_ranks(ranks: NDArray[np.int64]) -> Floats:
 
 def evaluate_concepts(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Rank the names of the dictionary for every query; a composite mention is found where its last part is."""
-    if not isinstance(dataset, ConceptDataset):
-        raise DataError(f"{task.name}: a dictionary of names is needed to link concepts")
+    assert isinstance(dataset, ConceptDataset)
     chosen = dict(dataset.chosen())
     queries = list(chosen.values())
     rows_of = grouped((concept, row) for row, ids in enumerate(dataset.concepts) for concept in ids)

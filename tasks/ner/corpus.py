@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -149,10 +150,11 @@ def _read_files(builder: DatasetBuilder) -> Iterator[tuple[str, Path, Blocks]]:
 
 def _tagged_columns(table: Table) -> tuple[Table, Columns]:
     """Find the columns of tokens and of tags, and leave the others alone."""
-    columns = infer_columns(table.name, table.columns, {"split": "", "label": "", "sentence": ""})
-    if columns.kind != "tagging":
-        raise DataError(f"{table.name} has no columns of tokens and of their tags")
-    return table, columns
+    with suppress(DataError):  # said below in other words: a data set has no options that name its columns
+        columns = infer_columns(table.name, table.columns, {"split": "", "label": "", "sentence": ""})
+        if columns.kind == "tagging":
+            return table, columns
+    raise DataError(f"{table.name} has no columns of tokens and of their tags")
 
 
 def table_sentences(part: str, table: Table, columns: Columns, rejected: list[RejectedRow]) -> dict[str, Blocks]:

@@ -58,7 +58,7 @@ class SplitBuilder:
         group: str | None = None,
         item: str = "",
         clean: Callable[[str], str] = clean_text,
-    ) -> bool:
+    ) -> None:
         """Add one whole row, or reject it; texts are cleaned of repeated white space, and an empty text is kept.
 
         An ``item`` is the row's own id, and a second row of the same id is rejected.
@@ -82,9 +82,8 @@ class SplitBuilder:
             name = item or (file.name if line is None else f"{file.name}:{line}")
             self._items.add(item)
             self._rows.append((name, clean(text), clean(text2 or ""), target, group))
-            return True
+            return
         self.reject(file, line, reason, item)
-        return False
 
     def build(self) -> Split:
         columns: tuple[Any, ...] = tuple(zip(*self._rows, strict=True)) or ((),) * 5

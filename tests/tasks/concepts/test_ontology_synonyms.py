@@ -19,12 +19,12 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.embedding.embed import embed_texts
 from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.engine import evaluate_task
-from medsenteval.errors import DataError
+from medsenteval.errors import DataError, DataMissingError
 from medsenteval.running.record import reference_results
 from medsenteval.running.result_store import ResultStore
 from medsenteval.settings import Settings
 from medsenteval.tasks.concepts.concept_evaluation import ConceptDataset, _strata, _thirds, evaluate_concepts, measures_of_ranks
-from medsenteval.tasks.concepts.ontology_synonyms import names_of_obo
+from medsenteval.tasks.concepts.ontology_synonyms import names_of_obo, task_of_source
 from tests.words.ontologies.test_umls import TEXT as MRCONSO
 from tests.words.terms.release import write_release
 
@@ -263,3 +263,23 @@ def test_snomed_and_umls_give_names_too(tmp_path: Path) -> None:
         "C3#1": 'Raised "temperature"',
     }
     assert all("depth" not in query.traits for query in umls.queries.values())
+
+
+def test_a_release_without_its_relationships_has_no_depths(tmp_path: Path) -> None:
+    release = write_release(tmp_path / "SNOMED")
+    (file,) = release.rglob("sct2_Relationship_*")
+    file.unlink()
+    snomed = load_dataset(registry.task("SNOMED-CT"), tmp_path, Settings())
+    assert isinstance(snomed, ConceptDataset)
+    assert all(query.traits.keys() == {"names"} for query in snomed.queries.values())
+
+
+def test_a_terminology_or_its_frequencies_that_are_not_there_are_named(folder: Path) -> None:
+    (folder / "HPO" / "hp.obo").rename(folder / "own.obo")
+    with pytest.raises(DataMissingError, match=r"HPO holds no file hp\.obo$"):
+        registry.task("HPO").read(folder / "HPO", {})
+    task = task_of_source("obo", folder / "own.obo", folder / "counts.tsv")
+    assert (task.name, task.folders) == ("own", ())
+    said = r"counts\.tsv: there is no such file; it should hold an identifier, a tab and a count on every line$"
+    with pytest.raises(DataMissingError, match=said):
+        task.read(folder, {})

@@ -24,7 +24,7 @@ from medsenteval.running.result_store import ResultStore
 from medsenteval.running.suite import Suite
 from medsenteval.settings import Settings
 from medsenteval.statistics import f1_from_counts
-from medsenteval.support.tables import table_of_columns
+from medsenteval.support.tables import BLANK, Table, table_of_columns
 from medsenteval.tasks.ner.corpus import TaggedDataset, TaggedSentences, digits_as_zero, table_sentences
 from medsenteval.tasks.ner.tagging_evaluation import (
     PADDING,
@@ -191,6 +191,19 @@ def test_a_tables_rows_of_sentences_are_read_whole_or_rejected() -> None:
     sentences, rejected = rows_of(listed)
     assert sentences == {"all": [[(1, "a\tO"), (1, "b\tB-X")], [(4, "d\tO"), (4, "\tO"), (4, "\tO")], [(5, "g\t")]]}
     assert rejected == [f"t:{row}: tokens and tags are not as many, or none" for row in (2, 3)]
+
+
+def test_rows_that_cannot_be_read_reject_the_sentence_that_they_may_stand_in() -> None:
+    given: list[tuple[int, Any]] = [
+        (1, "torn"), (2, ("a", "O")), (3, BLANK), (4, "torn"), (5, ("b", "O")), (6, BLANK), (7, ("c", "O")), (8, "torn"),
+    ]  # fmt: skip
+    table = Table("t", ("token", "tag"), lambda names: iter(given))
+    found = table_sentences("all", table, Columns("tagging", {"token": "token", "tag": "tag"}), [])
+    assert found == {"all": [[(1, "torn"), (2, "a\tO")], [(4, "torn"), (5, "b\tO")], [(7, "c\tO"), (8, "torn")]]}
+    lists: list[tuple[int, Any]] = [(1, (["a"], ["O"])), (2, "torn"), (3, (["b"], ["O"]))]
+    table = Table("t", ("token", "tag"), lambda names: iter(lists))
+    found = table_sentences("all", table, Columns("tagging", {"token": "token", "tag": "tag"}), [])
+    assert found == {"all": [[(1, "a\tO")], [(2, "torn")], [(3, "b\tO")]]}
 
 
 def test_jnlpba_without_its_train_file_says_where_to_get_it(write: Write) -> None:

@@ -213,7 +213,11 @@ def test_columns_are_inferred_from_their_names(header: str, kind: str, mapping: 
         ("text,label", {"positive": "9"}, "positive=9 is none of the labels"),
         ("text,label", {"name": "mednli"}, "this is the task MedNLI; choose another name"),
         ("text,label", {"name": "a|b"}, "a name has letters, digits"),
-        ("text,label", {"oov": "zero"}, "oov= is no option of classification"),
+        ("text,label", {"oov": "zero"}, "oov= is no option of classification; it has none of its own$"),
+        ("text,label", {"text": "text", "label": "text"}, "the column 'text' cannot be label and text at once; name another"),
+        ("term1,term2,score", {"oov": "never"}, "oov is 'never'; it can be skip, zero$"),
+        ("term1,term2,score", {"preset": "repo"}, "preset= is no option of word similarity; it has oov, multiword$"),
+        ("term1,term2,score", {"protocol": "split"}, "protocol is 'split'; word similarity has only cosine$"),
         ("tokens,ner_tags,label", {}, "could both be what is asked; say tag=COLUMN to tag words"),
         ("token,text", {"token": "token"}, "no column is known to be the tag"),
     ],
@@ -334,6 +338,14 @@ def test_quality_is_told_without_being_asked(counting: CountingEncoder) -> None:
     assert "fewer rows than the 3 folds: 7" in told
 
 
+def test_near_duplicates_are_looked_for_among_few_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = _labelled([0, 1] * 10)
+    for most, told in ((20, False), (19, True)):
+        monkeypatch.setattr("medsenteval.tasks.own.own_task._NEAR_ROWS", most)
+        said = f"quality: near duplicates were not looked for among more than {most} rows"
+        assert (said in _dataset(own_task(rows)).notes) is told
+
+
 def test_two_labels_that_say_yes_and_no_have_f1_which_compares(counting: CountingEncoder) -> None:
     rows = [{"text": row["note"], "label": row["severity"] == "low"} for row in _notes()]
     task = own_task(rows, metric="f1", name="low-or-not")
@@ -446,7 +458,7 @@ def test_workers_get_the_rows_themselves(write: Write) -> None:
 
 def test_rows_of_a_table_are_taken_rejected_or_blank() -> None:
     given: list[tuple[int, Any]] = [
-        (1, ("a", 0)), (2, BLANK), (3, "torn"), (4, ("b", 1)), (5, ("c", -1)), (6, ("d", 2)), (7, (None, 0)),
+        (1, ("a", 0)), (2, BLANK), (3, "torn"), (4, ("b", 1)), (5, ("c", -1)), (6, ("d", 2)), (7, (None, 0)), (12, (["i"], 0)),
         (8, ("e", "other")), (9, ("f", 0)), (10, ("g", 1)), (11, ("h", "other")),
     ]  # fmt: skip
     table = Table("t", ("text", "label"), lambda names: iter(given), classes={"label": ("sick", "well")})
@@ -462,6 +474,7 @@ def test_rows_of_a_table_are_taken_rejected_or_blank() -> None:
         "t:5: column 'label': no label",
         "t:6: column 'label': a number that is none of the file's classes",
         "t:7: column 'text': empty",
+        "t:12: column 'text': a list or an object where a text is expected",
     ]
 
 

@@ -515,6 +515,13 @@ def test_parts_of_a_split_are_read_one_after_the_other_and_keep_their_names(writ
         read("NCBI-disease", write(parts | shards | {"test-00001-of-00002.jsonl": empty}))
 
 
+def test_a_table_without_tags_is_no_corpus(write: Write) -> None:
+    with pytest.raises(DataMissingError, match=r"; train\.csv has no columns of tokens and of their tags$"):
+        read("NCBI-disease", write({"train.csv": "text,class\na,b\n"}))
+    with pytest.raises(DataMissingError, match=r"; train\.csv has no columns of tokens and of their tags$"):
+        read("NCBI-disease", write({"train.csv": "sentence1,sentence2,score\na,b,1\n"}))
+
+
 def test_a_line_with_other_columns_rejects_its_sentence(write: Write) -> None:
     text = conll("{} NN {}") + "a NN O\nb O\n\n"
     found = read("NCBI-disease", write({f"{s}.conll": text for s in SPLITS}))

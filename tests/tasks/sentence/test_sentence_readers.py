@@ -141,14 +141,17 @@ def test_pico_splits_at_the_first_two_bars_only(write: Write) -> None:
 
 def test_vaccinesa_joins_on_the_tweet_id_whatever_the_order(write: Write) -> None:
     annotation = "1\tx\tPositive\n2\tx\tNegCost\n3\tx\tNeutral\n3\tx\tPositive\n4\tx\tOther\n"
-    tweets = "4\tfour\n3\ttab\there\n1\tà la une\n"
+    tweets = "4\tfour\n3\ttab\there\n1\tà la une\n4\tfour\n1\tanother\n"
     dataset = read("VaccineSA", write({"AnnotationResults/TweetsAnnotation.txt": annotation, "tweets.txt": tweets}))
     split = dataset.splits["all"]
     assert dict(zip(split.ids, split.texts, strict=True)) == {"1": "à la une", "3": "tab here"}
     assert split.labels is not None
     assert split.labels.tolist() == [0, 1]
     assert any("1 of 4 annotated tweets have no text" in note for note in dataset.notes)
-    assert [row.line for row in dataset.rejected] == [4, 5]
+    assert [(row.file, row.line, row.item) for row in dataset.rejected] == [
+        ("tweets.txt", 5, "1"), ("TweetsAnnotation.txt", 4, "3"), ("TweetsAnnotation.txt", 5, "4"),
+    ]  # fmt: skip
+    assert dataset.rejected[0].reason == "a second, different text for this tweet"
 
 
 def test_vaccinesa_reads_the_joined_layout_whose_ids_are_all_one(write: Write) -> None:
@@ -200,6 +203,17 @@ def test_bioasq_names_a_missing_test_batch_and_a_wrong_shape(write: Write) -> No
         read("BioASQ", folder)
     with pytest.raises(DataError, match="expected an object"):
         read("BioASQ", write(dict.fromkeys(("training6b.json", *(f"6B{i}_golden.json" for i in range(1, 6))), "[1]"), "other"))
+
+
+def test_bioasq_refuses_two_files_of_one_name_and_rejects_questions_without_an_answer(write: Write) -> None:
+    broken = [{**QUESTION, "id": "q2", "body": None}, {**QUESTION, "id": "q3", "exact_answer": ["yes", "no"]}]
+    golden = {f"6B{i}_golden.json": bioasq([{**QUESTION, "id": f"test {i}"}]) for i in range(1, 6)}
+    files = {"training6b.json": bioasq([QUESTION, *broken]), "notes.json": "[]"}
+    found = read("BioASQ", write(golden | files))
+    said = "a yes/no question needs a body and an exact_answer"
+    assert [str(row) for row in found.rejected] == [f"training6b.json: {item}: {said}" for item in ("q2", "q3")]
+    with pytest.raises(DataError, match=r"two files are called 6B2_golden\.json; keep one"):
+        read("BioASQ", write({"copy/6B2_golden.json": "{}"}))
 
 
 def test_bioasq_text_layout(write: Write) -> None:
@@ -256,6 +270,18 @@ def test_sts_layout_needs_the_tab_that_the_download_script_lost(write: Write) ->
     assert read("ClinicalSTS", clinical).options == {"part": "all"}
 
 
+def test_scores_beside_pairs_belong_together_by_line(write: Write) -> None:
+    pairs = "a\tb\nc\td\ne\tf\n"
+    for number, (gold, texts, rejected, notes) in enumerate((
+        ("1\n2\n", ("a", "c"), ["STS.input.BIOSSES.txt:3: no line 3 in STS.gs.BIOSSES.txt"], ()),
+        ("1\n\n3\n4\n\n", ("a", "e"), ["STS.gs.BIOSSES.txt:4: no line 4 in STS.input.BIOSSES.txt"],
+         ("1 pair(s) of STS.input.BIOSSES.txt have no gold score and are left out, as in SentEval",)),
+    )):  # fmt: skip
+        found = read("BIOSSES", write({"STS.input.BIOSSES.txt": pairs, "STS.gs.BIOSSES.txt": gold}, str(number)))
+        assert found.splits["all"].texts == texts
+        assert ([str(row) for row in found.rejected], found.notes) == (rejected, notes)
+
+
 def row(*cells: str) -> str:
     return "<w:tr>" + "".join(f"<w:tc><w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>" for cell in cells) + "</w:tr>"
 
@@ -266,12 +292,16 @@ def table(*rows: str) -> bytes:
 
 def test_biosses_word_documents_join_on_the_pair_number(write: Write) -> None:
     pairs = table(row("", "Sentence 1", "Sentence 2"), row("1 ", "a", "b"), row("2", "c", "d"), row("3", "e", "f"))
-    ratings = table(row("No", *"ABCDE"), row("2", *"01234"), row("1", *"44444"), row("9", *"00000"))
+    ratings = table(row("No", *"ABCDE"), row("2", *"01234"), row("1", *"44444"), row("9", *"00000"),
+                    row("2", *"01234"), row("2", *"01233"))  # fmt: skip
     dataset = read("BIOSSES", write({"x/Annotation-Pairs.docx": pairs, "x/Annotator-Scores.docx": ratings}))
     split = dataset.splits["all"]
     assert split.scores is not None
     assert dict(zip(split.ids, split.scores.tolist(), strict=True)) == {"pair 1": 4.0, "pair 2": 2.0}
-    assert [row.item for row in dataset.rejected] == ["pair 3"]
+    assert [str(row) for row in dataset.rejected] == [
+        "Annotator-Scores.docx:6: pair 2: this pair is rated before, and otherwise",
+        "Annotation-Pairs.docx:4: pair 3: no ratings in Annotator-Scores.docx",
+    ]
     wrong = write({"Annotation-Pairs.docx": table(row("1", "2")), "Annotator-Scores.docx": ratings}, "wrong")
     with pytest.raises(DataError, match="one table of 3 columns"):
         read("BIOSSES", wrong)
@@ -330,14 +360,14 @@ def test_rows_are_added_whole_or_not_at_all() -> None:
     file = Path("f.txt")
     builders = DatasetBuilder("pairs", Path(), labels=("no", "yes"), pairs=True), DatasetBuilder("texts", Path())
     labelled, scored = (builder.split("all") for builder in builders)
-    assert labelled.add(file, 2, " a  b ", "c", label=" YES ", item="x", group="f") is True
-    assert labelled.add(file, 3, "a", "c", label="maybe") is False
-    assert labelled.add(file, 4, "a", None, label="no") is False
-    assert labelled.add(file, 5, "a", "c", label="no", item="x") is False
-    assert labelled.add(file, None, "", "c", label="no", group="g")
-    assert scored.add(file, 1, "a", score="1e1")
+    labelled.add(file, 2, " a  b ", "c", label=" YES ", item="x", group="f")
+    labelled.add(file, 3, "a", "c", label="maybe")
+    labelled.add(file, 4, "a", None, label="no")
+    labelled.add(file, 5, "a", "c", label="no", item="x")
+    labelled.add(file, None, "", "c", label="no", group="g")
+    scored.add(file, 1, "a", score="1e1")
     for wrong in ("1_0", "nan", "inf", "", None):
-        assert scored.add(file, 1, "a", score=wrong) is False
+        scored.add(file, 1, "a", score=wrong)
     assert [str(row) for builder in builders for row in builder.rejected] == [
         "f.txt:3: unknown label 'maybe'; known: no, yes",
         "f.txt:4: the second text is missing",
@@ -360,7 +390,7 @@ def test_a_split_has_groups_for_all_rows_or_for_none() -> None:
     def groups(*given: str | None) -> tuple[str, ...] | None:
         builder = DatasetBuilder("one", Path(), labels=("a",)).split("all")
         for number, group in enumerate(given):
-            assert builder.add(Path("f"), number, "text", label="a", group=group)
+            builder.add(Path("f"), number, "text", label="a", group=group)
         return builder.build().groups
 
     assert (groups("p", "q", "p"), groups(None, None), groups()) == (("p", "q", "p"), None, None)
