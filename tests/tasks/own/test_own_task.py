@@ -229,6 +229,43 @@ def test_an_ambiguity_is_an_error_with_candidates(header: str, options: dict[str
         own_task(write({"a.csv": "\n".join([header, *rows])}) / "a.csv", **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "family", "mapping"),
+    [
+        ({"text": "note", "label": "label"}, "classification", {"text": "note", "label": "label"}),
+        ({"label": "label", "text": "tag"}, "classification", {"text": "tag", "label": "label"}),
+        ({"token": "token"}, "tagging", {"token": "token", "tag": "tag"}),
+        ({"tag": "tag"}, "tagging", {"token": "token", "tag": "tag"}),
+        ({"tag": "label"}, "tagging", {"token": "token", "tag": "label"}),
+    ],
+)
+def test_what_the_user_names_decides_between_words_and_texts(
+    options: dict[str, str], family: str, mapping: dict[str, str]
+) -> None:
+    rows = [
+        {"token": f"w{i}", "tag": "B-X", "note": f"n{i}", "label": ("B-Y", "B-Z")[i % 2], "part": part}
+        for i, part in enumerate(("train", "test") * 3)
+    ]
+    parts = {"split": "part"} if family == "tagging" else {}
+    task = own_task(rows, **options, **parts)
+    dataset = _dataset(task)
+    assert (task.family, {role: dataset.options[role] for role in mapping}) == (family, mapping)
+    assert not {"text", "label", "token", "tag"} - mapping.keys() & dataset.options.keys()
+    with pytest.raises(DataError, match="'tag', 'label' could both be what is asked; say tag=COLUMN to tag words, or label="):
+        own_task(rows)
+
+
+@pytest.mark.parametrize(("n", "more"), [(20, ""), (21, " and 1 more"), (23, " and 3 more")])
+def test_columns_are_listed_up_to_a_number_and_a_length(n: int, more: str) -> None:
+    columns = [f"c{i}" for i in range(n - 2)]
+    rows = [dict.fromkeys(["x" * 40, "y" * 41, *columns], "v")]
+    shown = ", ".join(map(repr, ["x" * 40, "y" * 39 + "…", *columns][:20]))
+    with pytest.raises(DataError) as error:
+        own_task(rows)
+    said = "say which with text=COLUMN. The header names"
+    assert str(error.value) == f"table: no column is known to be the text; {said} {shown}{more}; is the first row a header?"
+
+
 def _labelled(labels: list[Any], **columns: list[Any]) -> list[dict[str, Any]]:
     return [
         {"text": f"note {i}", "label": label, **{name: column[i] for name, column in columns.items()}}

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,24 @@ def test_mednli(write: Write, tmp_path: Path, layout: str) -> None:
     prepared = prepare(manifest("MedNLI"), [folder], tmp_path / "root", allow_incomplete=True)
     assert prepared.status.state == INCOMPLETE
     assert read("MedNLI", tmp_path / "root/MedNLI").fingerprint == official.fingerprint
+
+
+def test_other_names_of_the_label_count_where_a_score_stands_beside_it(write: Write) -> None:
+    rows = [{"premise": "a", "hypothesis": "b", "class": label, "score": 1} for label in ("neutral", "entailment")]
+    assert labels_of(read("MedNLI", write({f"{s}.csv": as_csv(rows) for s in SPLITS})), "dev") == ["neutral", "entailment"]
+    pairs = [{"text1": "a", "text2": "b", "similarity": 2.5, "class": "x"}]
+    scores = read("BIOSSES", write({"pairs.csv": as_csv(pairs)}, "scored")).splits["all"].scores
+    assert scores is not None
+    assert scores.tolist() == [2.5]
+
+
+@pytest.mark.parametrize(("n", "more"), [(12, ""), (13, ", ...")])
+def test_the_columns_of_a_table_that_does_not_fit_are_listed(write: Write, n: int, more: str) -> None:
+    row = {f"c{i}": "x" for i in range(n)}
+    listed = ", ".join(list(row)[:12])
+    said = rf"t\.csv has the columns {listed}{re.escape(more)}, which do not make two texts and their score$"
+    with pytest.raises(DataMissingError, match=said):
+        read("BIOSSES", write({"t.csv": as_csv([row])}))
 
 
 def test_numbers_without_names_are_no_labels_where_nothing_says_which_is_which(write: Write) -> None:
