@@ -17,7 +17,7 @@ from medsenteval.contracts import Result
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.encoders.mteb_model import mteb_metadata
 from medsenteval.engine import evaluate_task
-from medsenteval.errors import SettingsError
+from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.probes import choose_backend
 from medsenteval.probes.features import Features
 from medsenteval.report.charts.figure_files import write_drawing
@@ -30,7 +30,7 @@ from tests.conftest import CountingEncoder
 
 
 def score(name: str, encoder: CountingEncoder, **changes: object) -> Result:
-    settings = Settings(probe="exact", folds=3, resamples=100, **changes)  # type: ignore[arg-type]
+    settings = Settings(**{"probe": "exact", "folds": 3, "resamples": 100, **changes})  # type: ignore[arg-type]
     task = registry.task(name)
     return evaluate_task(task, load_dataset(task, sample_root(), settings), encoder, settings)
 
@@ -144,10 +144,11 @@ def test_mteb_takes_the_first_of_each_class_in_a_new_order_each_time() -> None:
         ("MRPC", {"shots": 8, "few_shot": "mteb"}, "single texts"),
         ("RQE", {"shots": 8, "grouped": True}, "exclude each other"),
         ("STSBenchmark", {"train_fraction": 0.5}, "not offered for its regression"),
+        ("TREC", {"shots": 1, "probe": "senteval"}, "the probe 'senteval' cannot be trained on one row a class; take more"),
     ],
 )
 def test_what_cannot_be_is_said(counting: CountingEncoder, name: str, changes: dict[str, object], message: str) -> None:
-    with pytest.raises(SettingsError, match=message):
+    with pytest.raises((ProbeError, SettingsError), match=message):
         score(name, counting, **changes)
 
 

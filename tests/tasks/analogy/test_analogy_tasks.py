@@ -187,6 +187,9 @@ def test_coverage_says_what_could_not_be_asked(write: Write) -> None:
     twice = write(bmass(["# r", 'C1:"a"\tC2:"b",C3:"b",C4:"u"\tC5:"c"\tC6:"d"'], ["d"]), "twice")
     counted = score("BMASS", twice, TableEncoder(table), setting="all-info").details["coverage"]
     assert (counted["asked"], counted["exemplar_objects_unknown"]) == (1, 1)
+    # The only question of its relation, with an answer: nothing is counted as wrong.
+    only = score("BMASS", twice, TableEncoder(table), setting="single-answer", legacy_unanswerable="yes")
+    assert only.metric("acc").value == 1.0
 
 
 @pytest.mark.parametrize("task", ["BMASS", "Google", "MSR", "BATS"])
