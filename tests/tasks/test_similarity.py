@@ -75,7 +75,7 @@ def test_a_similarity_of_the_callers_takes_the_place_of_the_cosine() -> None:
 
 def test_pairs_need_scores() -> None:
     for changes in ({"scores": None, "labels": np.zeros(5, dtype=np.int64)}, {"texts2": None}):
-        broken = Dataset("BIOSSES", {"all": replace(SPLITS["one"], **changes)})  # type: ignore[arg-type]
+        broken = Dataset("BIOSSES", {"all": replace(SPLITS["one"], **changes)})
         with pytest.raises(DataError, match="BIOSSES: a similarity task needs pairs of texts with scores"):
             evaluate_similarity(task("BIOSSES"), broken, EMBEDDINGS, QUICK)
 
