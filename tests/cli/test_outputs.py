@@ -133,6 +133,8 @@ def uneven() -> None:
 def packed() -> None:
     uneven()
     CliRunner().invoke(main, ["results", "pack", "results", "-o", "all.results.zip"], catch_exceptions=False)
+    Path("other").mkdir()
+    CliRunner().invoke(main, ["results", "pack", "results", "-t", "RQE", "-o", "other/all.results.zip"], catch_exceptions=False)
 
 
 def exported() -> None:
@@ -178,6 +180,16 @@ def facts() -> None:
     rows = [(f"drug {i}", "treats", f"disease {i}") for i in range(6)]
     rows += [(f"gene {i}", "causes", f"disease {i // 2}") for i in range(8)]
     Path("facts.tsv").write_text("subject\trelation\tobject\n" + "".join("\t".join(row) + "\n" for row in rows), "utf-8")
+    counts = {
+        term: number for number, term in enumerate(dict.fromkeys(term for first, _, last in rows for term in (first, last)))
+    }
+    Path("counts.tsv").write_text("".join(f"{term}\t{count}\n" for term, count in counts.items()), "utf-8")
+
+
+def zipped() -> None:
+    """What was downloaded, still packed, in the place of a data set."""
+    Path("data/RQE").mkdir(parents=True)
+    shutil.make_archive("data/RQE/downloaded", "zip", sample_root() / "RQE")
 
 
 ONTOLOGY: Final = f"{REPOSITORY}/data/sample/HPO/hp.obo"
@@ -301,6 +313,33 @@ OUTPUTS: Final[dict[str, tuple[Callable[[], None], str, str]]] = {
     "terms-separate": (categories, f"terms separate {TWO} {LISTS} --all-measures", ""),
     "analogies-errors": (nothing, "analogies errors -e lexical,dimension=64", ""),
     "analogies-generate": (facts, "analogies generate --table facts.tsv --one-to-one 4 --pairs 4 -o out", ""),
+    "analogies-generate-rare": (
+        facts,
+        "analogies generate --table facts.tsv --frequencies counts.tsv --frequency-floor 2 --one-to-one 3 --pairs 3 -o out",
+        "",
+    ),
+    "ratings-agreeing": (ratings, "ratings ratings.tsv --outliers 99", ""),
+    "reproduce-tables": (nothing, "reproduce", ""),
+    "published-none": (nothing, "published -t nothing", ""),
+    "data-status-packed": (zipped, "data status RQE -d data", ""),
+    "add-another": (packed, "results add all.results.zip other", ""),
+    "refused-against": (scores, "compare results --resamples 99 --against nobody", ""),
+    "refused-columns": (nothing, "correlate --published biosim-9", ""),
+    "refused-curves": (nothing, "run --train-fraction 0.5 --shots 1", ""),
+    "refused-limits": (words, "subsets results --by values.tsv --limits 100,many", ""),
+    "refused-pack": (scores, "results pack results -o all.zip", ""),
+    "refused-pair": (gaps, "gap results --pair general", ""),
+    "refused-relation": (facts, "analogies generate --table facts.tsv --relation treats -o out", ""),
+    "refused-rope": (many, "compare synthetic --resamples 99 --rope 1", ""),
+    "refused-row": (nothing, "reproduce medsenteval-3 --dry-run -t RQE --row nobody", ""),
+    "refused-scale": (ratings, "ratings ratings.tsv --scale 0,6", ""),
+    "refused-sets": (terms, "terms evaluate sets -e lexical -s hard,nothing", ""),
+    "refused-sources": (nothing, "terms build -o out", ""),
+    "refused-two-sources": (nothing, f"terms link -e lexical --obo {ONTOLOGY} --umls there", ""),
+    "refused-stand-in": (nothing, "reproduce medsenteval-3 --dry-run -e GloVe_840B", ""),
+    "refused-task": (nothing, "analogies errors -e lexical -t RQE", ""),
+    "refused-without-results": (nothing, "analogies figures results", ""),
+    "refused-without-words": (words, "subsets results --by values.tsv -t MEN", ""),
 }  # fmt: skip
 
 
