@@ -19,8 +19,9 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.datasets.convert import CONVERSIONS
 from medsenteval.datasets.locate import sample_root
-from medsenteval.datasets.manifest import manifest
+from medsenteval.datasets.manifest import DataFile, Manifest, manifest
 from medsenteval.datasets.prepare import Prepared, prepare, staging
+from medsenteval.datasets.recognise import candidates_below, recognise
 from medsenteval.datasets.status import DIFFERS, INCOMPLETE, MISSING, READY, SYNTHETIC, examine, what_to_do
 from medsenteval.errors import DataError
 from tests.conftest import needs_libarchive
@@ -432,6 +433,25 @@ def test_a_data_folder_that_cannot_be_made_is_named(write: Write, tmp_path: Path
     code, said = run("prepare", "CitationSA", "--from", str(source / "train.txt"), "-d", str(source / "file" / "deeper"))
     assert code == 2
     assert said == f"Error: {source / 'file' / 'deeper'}: Not a directory; free some space, or name another place\n"
+
+
+def test_the_better_of_two_names_tells_which_file_is_meant(write: Write) -> None:
+    file = DataFile("train.txt", "^x", names=("folder/second.txt", "third*.txt"))
+    invented = Manifest("invented", "word", "", (file,), (), ())
+    names = {
+        "third-1.txt": "x 3",
+        "a/FOLDER/second.txt": "x 2",
+        "a/second.txt": "x 4",
+        "b/train.txt": "x 1",
+        "train.txt.bak": "x 5",
+    }
+    for taken in ("b/train.txt", "a/FOLDER/second.txt", "third-1.txt"):
+        found = recognise(invented, list(candidates_below(write(names, taken))))
+        assert found.complete
+        assert found.found[file].path.as_posix().endswith(f"/{taken}")
+        del names[taken]
+    nothing = recognise(invented, list(candidates_below(write(names, "none"))))
+    assert (nothing.complete, nothing.missing, dict(nothing.found)) == (False, (file,), {})
 
 
 def test_too_many_files_are_no_data_set(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
