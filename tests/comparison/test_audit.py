@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from medsenteval.contracts import Result
 from medsenteval.datasets.locate import sample_root
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, EncoderError, SettingsError
-from medsenteval.running.rescoring import reopen
+from medsenteval.running.rescoring import StoredJob, reopen
 from medsenteval.running.result_store import ResultStore, load_results
 
 DIMENSION, PAIRS = 24, 300
@@ -87,7 +88,10 @@ def test_a_lead_of_one_direction_is_flagged_and_a_real_one_is_not(
     assert "no top directions" in leads["planted", "middling"].gone
     assert "whitened" in leads["planted", "middling"].gone
     assert leads["good", "middling"].holds
-    assert set(leads["good", "middling"].outcomes.values()) == {"holds"}
+    # The cosine sees no lengths, and has neither folds nor classes.
+    seen = ("centred", "whitened", "no top directions", "projected")
+    assert leads["good", "middling"].outcomes == dict.fromkeys(seen, "holds")
+    assert found.projected_to == DIMENSION
     assert found.encoders["planted"][0] == DIMENSION
     assert found.encoders["planted"][1] > 0.9
     assert 1 / DIMENSION < found.encoders["good"][1] < 3 / DIMENSION
@@ -175,6 +179,52 @@ def test_vectors_are_changed_as_scikit_learn_changes_them() -> None:
         assert ("whitened" in dict(changed_vectors(rows[:few], principal_axes(rows[:few]), 3))) == enough
 
 
+def test_one_direction_goes_for_each_hundred_dimensions_and_none_of_rounding_is_whitened() -> None:
+    rows = np.random.default_rng(3).standard_normal((300, 5)).astype(np.float32)
+    twice = np.concatenate([rows, rows], axis=1)
+    assert dict(changed_vectors(twice, principal_axes(twice), 1))["whitened"].shape == (300, 5)
+    wide = np.random.default_rng(4).standard_normal((40, 260)).astype(np.float32)
+    _, variances, directions = axes = principal_axes(wide)
+    assert (np.diff(variances) <= 0).all()
+    left = dict(changed_vectors(wide, axes, 1))["no top directions"] @ directions[:, :5]
+    assert np.abs(left).max(axis=0) == pytest.approx([0, 0, 0, *np.abs(axes[0] @ directions[:, 3:5]).max(axis=0)], abs=1e-9)
+
+
+@pytest.mark.parametrize(("n_encoders", "resamples"), [(6, 2_000), (7, 2_100)])
+def test_results_of_the_first_seed_are_audited_with_resamples_enough_for_every_pair(
+    audited: tuple[Path, list[FromTable]],
+    results: list[Result],
+    monkeypatch: pytest.MonkeyPatch,
+    n_encoders: int,
+    resamples: int,
+) -> None:
+    others = [replace(each, seed=5000, signature=each.signature.replace("seed=1111", "seed=5000")) for each in results]
+    said: dict[str, Any] = {}
+
+    def reopened(chosen: Sequence[Result], *places: Any) -> tuple[list[StoredJob], list[str]]:
+        said["seeds"] = {each.seed for each in chosen}
+        (job, *_), left_out = reopen(chosen, *places)
+        return [replace(job, result=replace(job.result, encoder=f"e{i}")) for i in range(n_encoders)], left_out
+
+    def compared(found: Sequence[Result], **options: Any) -> None:
+        said.update(options, encoders=[each.encoder for each in found])
+        raise InterruptedError
+
+    monkeypatch.setattr("medsenteval.comparison.audit.reopen", reopened)
+    monkeypatch.setattr("medsenteval.comparison.audit.compare_results", compared)
+    lines: list[str] = []
+    with pytest.raises(InterruptedError):
+        audit_results([*others, *results], audited[0], level=0.01, announce=lines.append)
+    names = [f"e{i}" for i in range(n_encoders)]
+    assert said == {"seeds": {1111}, "level": 0.01, "resamples": resamples, "encoders": names}
+    assert lines == [f"{i} of {n_encoders}: file:pairs.csv, {name}" for i, name in enumerate(names, start=1)]
+
+
+@pytest.mark.parametrize(("dimension", "kept"), [(384, (384, 192, 96, 48, 24)), (32, (32, 16)), (31, (31,)), (33, (33, 16))])
+def test_dimensions_are_halved_down_to_sixteen(dimension: int, kept: tuple[int, ...]) -> None:
+    assert halved(dimension) == kept
+
+
 def test_the_frontier_begins_at_the_stored_score_bit_for_bit_and_calls_no_encoder(
     audited: tuple[Path, list[FromTable]], results: list[Result]
 ) -> None:
@@ -216,7 +266,6 @@ def test_the_frontier_of_chosen_dimensions_is_printed_and_drawn(
     assert "bytes per vector" in figure.read_text("utf-8")
     assert not any(result.synthetic for result in results)
     assert "SYNTHETIC" not in outcome.output
-    assert halved(384) == (384, 192, 96, 48, 24)
     with pytest.raises(SettingsError, match="has 24 dimensions; 99 cannot be kept"):
         compression_frontier(results[:1], folder, dimensions=[99])
 
