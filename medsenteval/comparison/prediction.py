@@ -54,10 +54,16 @@ def columns_of_results(results: Iterable[Result]) -> Columns:
 
 
 def published_columns(table: str) -> Columns:
-    """Return the columns of a published table (``biosim-5``) or a paper's tables."""
+    """Return the columns of a published table (``biosim-5``)."""
+    numbers = select_numbers(table=table)
+    if len(tables := dict.fromkeys(number.table for number in numbers)) > 1:
+        raise DataError(f"{table!r} is no single table; name one of {', '.join(tables)}")
     values: dict[str, dict[str, float]] = {}
-    for number in select_numbers(table=table):
-        for column in (number.task, f"{number.task}.{number.metric}"):
+    for number in numbers:
+        qualified = f"{number.task}.{number.metric}"
+        if number.encoder in values.get(qualified, ()):
+            raise DataError(f"{table} has several numbers of {number.encoder} for {qualified}, which make no column")
+        for column in (number.task, qualified):
             # The first of several metrics is the column of the plain name.
             values.setdefault(column, {}).setdefault(number.encoder, number.value)
     return Columns(values, tuple(column for column in values if "." not in column))

@@ -81,6 +81,11 @@ def test_published_tables_of_other_papers() -> None:
         published_columns("nothing")
     with pytest.raises(UnknownNameError, match=r"no published table is called 'biosim-99'; known: .*biosim-11"):
         published_columns("biosim-99")
+    with pytest.raises(DataError, match=r"'biosim' is no single table; name one of biosim-5, biosim-6, .*biosim-11"):
+        published_columns("biosim")
+    # Easy and hard sets, several settings: the first would be as good as any.
+    with pytest.raises(DataError, match=r"medisim-5 has several numbers of BioNLP PMC for FSN_SYN\.accuracy"):
+        published_columns("medisim-5")
 
 
 def test_results_become_columns() -> None:

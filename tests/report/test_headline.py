@@ -94,6 +94,8 @@ def test_more_ties_than_can_be_named_are_counted() -> None:
     assert str(said(results)).endswith("; 4 others cannot be told apart from it.")
     fewer = said([result for result in results if result.encoder != "e4"])
     assert str(fewer).endswith("; {}, {} and {} cannot be told apart from it.".format(*fewer.order[1:]))
+    three = said([result for result in results if result.encoder not in ("e3", "e4")])
+    assert str(three).endswith("; {} and {} cannot be told apart from it.".format(*three.order[1:]))
 
 
 def test_encoders_without_a_task_in_common() -> None:
