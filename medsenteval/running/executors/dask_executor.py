@@ -101,14 +101,13 @@ class DaskExecutor(Executor):
             sent = [each.future() if isinstance(each, _Scattered) else each for each in arguments]
             future = self._client.submit(_guarded_by_dask, unit, *sent, pure=False)
             future.add_done_callback(lambda _: done.set())
-            while not done.wait(_SECONDS_BETWEEN_LOOKS):
-                if ended.is_set() and not self.closed:
-                    # Dask need not try it any more: it may kill workers too.
-                    future.cancel()
-                if self.closed or ended.is_set():
-                    raise Stopped
+            while not (done.wait(_SECONDS_BETWEEN_LOOKS) or self.closed or ended.is_set()):
+                pass
+            # A client that closes would never answer what is asked of its futures.
             if self.closed:
-                # The client that closes ends its futures, and would never answer what is asked of them.
+                raise Stopped
+            if not done.is_set():
+                future.cancel()  # Dask need not try it any more: it may kill workers too
                 raise Stopped
             found: Outcome = future.result()
             return found

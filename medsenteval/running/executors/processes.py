@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
-import secrets
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +34,14 @@ class ProcessExecutor(Executor):
         self._cores = max(available_cores() // workers, 1)
         self._pools: dict[int, ProcessPoolExecutor] = {}
         self._lock = threading.RLock()
-        self._scratch = ExitStack()
-        self._folder = self._scratch.enter_context(scratch_folder())
 
     @contextmanager
     def shared(self, array: NDArray[Any]) -> Iterator[Path]:
         """Hold a file that workers map."""
-        path = self._folder / f"{secrets.token_hex(8)}.npy"
-        try:
+        with scratch_folder() as folder:
+            path = folder / "array.npy"
             np.save(path, array)
             yield path
-        finally:
-            path.unlink(missing_ok=True)
 
     def close(self, at_once: bool = False) -> None:
         with self._lock:
@@ -58,7 +53,6 @@ class ProcessExecutor(Executor):
                     process.kill()
             pool.shutdown(wait=not at_once, cancel_futures=True)
         self._waiting.shutdown(wait=not at_once)
-        self._scratch.close()
 
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
         thread = threading.get_ident()
