@@ -142,6 +142,39 @@ def test_a_transformers_model_is_what_its_specification_says(folder: Path, tmp_p
         as_encoder(__import__("torch").nn.Linear(2, 2))
 
 
+def test_a_transformers_model_of_other_code_has_no_identity(folder: Path) -> None:
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    known = as_encoder((transformers.AutoModel.from_pretrained(folder), tokenizer))
+
+    class Other(transformers.BertModel):  # type: ignore[misc]
+        pass
+
+    other = as_encoder((Other.from_pretrained(folder), tokenizer))
+    adapted = transformers.AutoModel.from_pretrained(folder)
+    adapted._hf_peft_config_loaded = True
+    for encoder in (other, as_encoder((adapted, tokenizer))):
+        assert (encoder.name, encoder.identity) == ("tiny-bert", "")
+        assert np.array_equal(encoder.encode(TEXTS), known.encode(TEXTS))
+
+
+def test_of_an_encoder_and_decoder_the_encoder_is_read(folder: Path) -> None:
+    import torch
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    shape = {"d_model": 16, "num_layers": 2, "num_heads": 2, "d_ff": 24, "d_kv": 8, "vocab_size": len(tokenizer)}
+    model = transformers.T5ForConditionalGeneration(transformers.T5Config(**shape, decoder_start_token_id=0)).eval()
+    ids = tokenizer(TEXTS[0], return_tensors="pt")["input_ids"]
+    with torch.no_grad():
+        expected = model.get_encoder()(ids).last_hidden_state[0, 1:-1].mean(0).numpy()
+    encoder: Any = as_encoder((model, tokenizer))
+    assert encoder.encode(TEXTS[:1])[0] == pytest.approx(expected, abs=1e-5)
+    assert encoder.sees["max_length"] == 128
+    assert encoder.name == f"t5-{encoder.identity.split('-')[1][:8]}"
+
+
 def test_a_name_comes_from_the_card_or_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from medsenteval.encoders.contextual.model_folder import model_name
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenEncoder
+from medsenteval.encoders.contextual.elmo import read_options
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 
@@ -358,3 +359,32 @@ def test_sizes_in_the_options_that_lie_are_refused(model: str, tmp_path: Path, p
     path.write_text(json.dumps(described))
     with pytest.raises(EncoderError, match=r"options\.json(: sizes that no biLM|: not the options of| promises shape)"):
         load_encoder(f"elmo:{path}+{weights}")
+
+
+def test_sizes_are_read_within_their_bounds(tmp_path: Path) -> None:
+    def read(**changes: Any) -> Any:
+        described = {part: {**values, **changes.get(part, {})} for part, values in OPTIONS.items()}
+        (tmp_path / "options.json").write_text(json.dumps(described))
+        return read_options(tmp_path / "options.json")
+
+    shape = read()
+    assert (shape.characters, shape.character_dimension, shape.filters) == (50, 4, ((1, 3), (2, 4), (5, 6)))
+    assert (shape.n_highway, shape.cells, shape.n_layers, shape.projection) == (2, 7, 2, 5)
+    assert (shape.cell_clip, shape.projection_clip, shape.skip_connections, shape.activation) == (0.4, 0.3, True, "relu")
+    assert read(lstm={"dim": 10_000, "n_layers": 1}).cells == 10_000
+    assert read(lstm={"cell_clip": None, "proj_clip": 0}).projection_clip == np.inf
+    assert read(char_cnn={"max_characters_per_token": 5}).characters == 5
+    assert read(char_cnn={"max_characters_per_token": 3, "filters": [[3, 1]]}).characters == 3
+    for part, key, value in (
+        ("lstm", "dim", 10_001), ("lstm", "dim", 0), ("lstm", "projection_dim", 0), ("lstm", "n_layers", 0),
+        ("char_cnn", "n_highway", 0), ("char_cnn", "filters", [[0, 1]]), ("char_cnn", "filters", [[1, 0]]),
+        ("char_cnn", "embedding", {"dim": 10_001}), ("lstm", "dim", 2.0),
+    ):  # fmt: skip
+        with pytest.raises(EncoderError, match="where a whole number from 1 to 10000 is expected; expected AllenNLP's"):
+            read(**{part: {key: value}})
+    for changes in ({"max_characters_per_token": 4}, {"max_characters_per_token": 2, "filters": [[1, 1]]}, {"filters": []}):
+        with pytest.raises(EncoderError, match="sizes that no biLM can have: ElmoShape"):
+            read(char_cnn=changes)
+    with pytest.raises(EncoderError, match="the activation is 'gelu'; a biLM has relu or tanh"):
+        read(char_cnn={"activation": "gelu"})
+    assert read(char_cnn={"activation": "tanh"}).activation == "tanh"

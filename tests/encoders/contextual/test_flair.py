@@ -28,7 +28,8 @@ pytest.importorskip("torch")
 
 import torch
 
-from medsenteval.encoders.contextual.torch_file import read_torch_file
+from medsenteval.encoders.contextual import flair
+from medsenteval.encoders.contextual.torch_file import Characters, read_torch_file
 from tests.encoders.contextual.traps import Scripted, Trap
 
 CHARACTERS = ["<unk>", *"abcdefghijklmnopqrstuvwxyz .,-\nPβ"]
@@ -415,7 +416,8 @@ def test_wrong_files_are_refused_by_name(folder: Path, tmp_path: Path) -> None:
     assert done.stdout.splitlines() == ["EncoderError"] * 4
     for spec, named in [
         ("", "FORWARD"),
-        (f"{good}+{good}", "both forward"),
+        (f"{good}+{good}", r"are both forward models; expected is one of each direction"),
+        (f"{folder / 'backward.pt'}+{folder / 'backward.pt'}", "are both backward models"),
         (f"{good},pooling=sum", "sum"),
         (f"{tmp_path}", "no file"),
     ]:
@@ -478,3 +480,25 @@ def test_a_tensor_without_numbers_is_read(tmp_path: Path, zipped: bool) -> None:
     torch.save({"none": torch.zeros(0), "some": torch.arange(3.0)}, file, _use_new_zipfile_serialization=zipped)
     found = read_torch_file(file, "expected is a model")
     assert (found["none"].tolist(), found["some"].tolist()) == ([], [0.0, 1.0, 2.0])
+
+
+def test_characters_are_repaired_as_flair_repairs_them(folder: Path) -> None:
+    encoder: Any = load_encoder(f"flair:{folder / 'forward.pt'}")
+    for dropped in "\u200b\u200c\ufe0f\ufeff\u2028\u2029\u0081\u008d\u008f\u0090":
+        assert np.array_equal(encoder.encode([f"fe{dropped}ver"]), encoder.encode(["fever"]))
+    meant = bytes(range(0x80, 0x9A)).decode("windows-1252", "ignore")
+    read = "".join(map(chr, range(0x80, 0x9A))).translate(flair._REPAIRED)
+    assert read == meant
+    assert "\x7f\x9a\u200a\u200d".translate(flair._REPAIRED) == "\x7f\x9a\u200a\u200d"
+
+
+@pytest.mark.parametrize(("layers", "known"), [(0, False), (1, True), (64, True), (65, False)])
+def test_a_network_has_some_layers_but_not_too_many(layers: int, known: bool) -> None:
+    stored = {**make_state(True), "nlayers": layers}
+    stored["dictionary"] = type("Read", (Characters,), vars(Dictionary(CHARACTERS)))()
+    named = "Missing key|size mismatch" if known else f"it has {layers} layers"
+    if layers == 1:
+        assert flair.LanguageModel(stored, "cpu").dimension == 8
+        return
+    with pytest.raises((ValueError, RuntimeError), match=named):
+        flair.LanguageModel(stored, "cpu")

@@ -321,7 +321,7 @@ def test_wrong_files_are_named_at_once(folder: Path, spec: str, tmp_path: Path) 
     (tmp_path / "wide.txt").write_text("<s> 1 2 3\n</s> 4 5 6\n", "utf-8")
     good = folder / "infersent1.pkl"
     cases = [
-        ("infersent:", "joined by"),
+        ("infersent:", r"infersent: takes ENCODER\.pkl\+VECTORS; got ''"),
         (f"infersent:{good}", "joined by"),
         (f"infersent:{tmp_path / 'no.pkl'}+{vectors}", r"no file .*no\.pkl"),
         (f"infersent:{good}+{tmp_path / 'no.txt'}", r"no file .*no\.txt"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tqdm
 from click.testing import CliRunner
 
 from medsenteval import registry
@@ -221,3 +222,27 @@ def test_the_command_trains_writes_and_says_how_to_use_it(mednli: Dataset, tmp_p
     assert "pass 1" not in quiet.output
     wrong = CliRunner().invoke(train_infersent_command, ["--data", str(data), *options, "--epochs", "0"])
     assert isinstance(wrong.exception, SettingsError)
+
+
+def test_a_loss_that_is_no_number_ends_training(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
+    with pytest.raises(EncoderError, match=r"train-infersent: the loss became (nan|inf); lower the learning rate"):
+        list(train_infersent(*few(mednli), vectors, tmp_path / "encoder.pkl", replace(TINY, learning_rate=1e30)))
+
+
+def test_progress_is_named_by_pass_and_shown_on_request(
+    mednli: Dataset, vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[tuple[str, bool | None]] = []
+    real = tqdm.tqdm
+
+    def bar(*arguments: Any, **options: Any) -> Any:
+        if options["unit"] == " batches":
+            shown.append((options["desc"], options["disable"]))
+        return real(*arguments, **options)
+
+    monkeypatch.setattr("tqdm.tqdm", bar)
+    for progress, first in ((True, ("pass 1 of 1", None)), (False, ("", True))):
+        settings = replace(TINY, epochs=1)
+        list(train_infersent(*few(mednli), vectors, tmp_path / "encoder.pkl", settings, progress=progress))
+        assert shown == [first, ("", True)]
+        shown.clear()

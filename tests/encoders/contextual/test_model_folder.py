@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medsenteval.encoders.contextual.model_folder import _leads_outside, _safetensors_fault, find_model
+from medsenteval.encoders.contextual.model_folder import (
+    _leads_outside,
+    _safetensors_fault,
+    check_model_folder,
+    check_modules,
+    check_settings,
+    find_model,
+)
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.conftest import lazily, pipes
@@ -400,3 +407,76 @@ def test_a_name_that_no_file_can_have_leads_nowhere(tmp_path: Path) -> None:
     (tmp_path / "other.txt").touch()
     names = ["a\0b", str(tmp_path / "absent"), str(tmp_path / "model" / "own.txt"), str(tmp_path / "other.txt")]
     assert [_leads_outside(name, tmp_path / "model") for name in names] == [False, False, False, True]
+
+
+def settings_folder(folder: Path, **files: Any) -> Path:
+    """A folder of settings alone."""
+    for name, content in {"config": {}, **files}.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize("name", [
+    "config", "tokenizer_config", "processor_config", "preprocessor_config", "generation_config", "special_tokens_map",
+    "added_tokens",
+])  # fmt: skip
+def test_every_file_of_settings_is_read_to_its_depths(tmp_path: Path, name: str) -> None:
+    for sound in (
+        {"_attn_implementation": "sdpa", "experts_implementation": "eager", "auto_map": {"AutoModel": "a.B"}},
+        {"implementation": "owner/kernel", "inner": [{"vocab_file": "/absent/words.txt", "auto_maps": 1}]},
+    ):
+        check_settings(settings_folder(tmp_path, **{name: sound}), "k")
+    (tmp_path.parent / "words.txt").touch()
+    outside = str(tmp_path / ".." / "words.txt")
+    for wrong, reason in (
+        ({"attn_implementation": "owner/kernel"}, "asks by attn_implementation for the kernel owner/kernel"),
+        ({"a": {"x_experts_implementation": "o/k"}}, "asks by x_experts_implementation for the kernel o/k"),
+        ({"a": {"auto_map": {}}}, "names classes of its own by auto_map"),
+        ({"a": [1, [{"auto_map": {}}]]}, "names classes of its own by auto_map"),
+        ({"a": {"b": {"vocab_file": outside}}}, "names by vocab_file the file .*, which is not in the model's folder"),
+    ):
+        with pytest.raises(EncoderError, match=rf"^k: .*{name}\.json {reason}"):
+            check_settings(settings_folder(tmp_path, **{name: wrong}), "k")
+
+
+@pytest.mark.parametrize("other", ["model.ckpt-10.index", "tf_model.h5", "flax_model.msgpack", "model.onnx", "notes.txt"])
+def test_weights_of_another_framework_are_told_from_none(tmp_path: Path, other: str) -> None:
+    (settings_folder(tmp_path) / other).touch()
+    listed = r"model\.safetensors, .*, pytorch_model\.bin\.index\.json"
+    hint = "" if other == "notes.txt" else f"; {other} is of another framework and must be converted"
+    with pytest.raises(EncoderError, match=rf"has no weights; expected is one of {listed}{hint}$"):
+        check_model_folder(tmp_path, "k")
+
+
+def test_weights_are_those_that_the_library_would_take(tmp_path: Path) -> None:
+    """In the order of the library: whole before in parts, safetensors before pickles."""
+    settings_folder(tmp_path)
+    for name in ("pytorch_model.bin.index.json", "pytorch_model.bin", "model.safetensors.index.json", "model.safetensors"):
+        (tmp_path / name).write_text('{"weight_map": {"a": "part-2", "b": "part-1"}}')
+        named = "part-1 is missing, but" if name.endswith("index.json") else f"{name} is not whole or not a file of its kind"
+        with pytest.raises(EncoderError, match=named):
+            check_model_folder(tmp_path, "k")
+
+
+@pytest.mark.parametrize(
+    ("options", "refused"),
+    [
+        ({"max_seq_length": 5, "do_lower_case": True, "processing_kwargs": {"text": {"x": "a/b"}}}, ""),
+        ({"model_args": {}, "tokenizer_kwargs": {"padding_side": "left"}, "config_args": {"is_causal": True}}, ""),
+        ({"modality_config": {"text": {"method": "forward"}, "other": {"method": "get_text_features"}}}, ""),
+        ({"modality_config": {"text": {"method": "get_features"}}}, "'get_features'"),
+        ({"modality_config": {"text": {"method": "forwards"}}}, "'forwards'"),
+        ({"modality_config": {"text": {}}}, "'None'"),
+        ({"modality_config": {"text": 1}}, "''"),
+        ({"model_args": {"attn_implementation": "owner/kernel"}}, "'attn_implementation'"),
+        ({"model_args": {"state_dict": {}}, "x": 1}, "'x', 'state_dict'"),
+        ({"model_args": "text"}, "'model_args'"),
+    ],
+)
+def test_options_of_a_transformer_are_the_known_ones(tmp_path: Path, options: dict[str, Any], refused: str) -> None:
+    settings_folder(tmp_path, sentence_bert_config=options)
+    if not refused:
+        check_modules(tmp_path, weights=False)
+        return
+    with pytest.raises(EncoderError, match=f"sets {refused}, which text encoders do not need; remove it$"):
+        check_modules(tmp_path, weights=False)

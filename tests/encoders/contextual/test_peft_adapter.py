@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from medsenteval.encoders.contextual.peft_adapter import PeftAdapter
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.conftest import lazily
@@ -117,3 +118,32 @@ def test_settings_that_import_or_read_are_refused(
     with pytest.raises(EncoderError, match="which no merged adapter needs; remove it"):
         load_encoder(f"transformers:{base},adapter={tmp_path / 'lora'}").encode(["x"])
     assert not (tmp_path / "hacked").exists()
+
+
+def test_an_adapter_of_the_hub_is_fetched_once_its_settings_are_sound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = pytest.importorskip("huggingface_hub")
+    folder = tmp_path / "0123abc"
+    folder.mkdir()
+    asked: list[tuple[str, list[str], str | None]] = []
+
+    def download(argument: str, allow_patterns: list[str], revision: str | None = None) -> str:
+        asked.append((argument, allow_patterns, revision))
+        if revision:
+            (folder / "adapter_model.safetensors").write_bytes(b"weights")
+        return str(folder)
+
+    monkeypatch.setattr(hub, "snapshot_download", download)
+    (folder / "adapter_config.json").write_text('{"peft_type": "PREFIX_TUNING"}')
+    with pytest.raises(EncoderError, match="peft_type PREFIX_TUNING"):
+        PeftAdapter("owner/lora", "transformers")
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA", "auto_mapping": null, "unknown": false}')
+    adapter = PeftAdapter("owner/lora", "transformers")
+    assert asked == [("owner/lora", ["*.json"], None)] * 2 + [("owner/lora", ["adapter_model.safetensors"], "0123abc")]
+    assert adapter.name == "lora"
+    key = adapter.key
+    (folder / "adapter_model.safetensors").write_bytes(b"others!")
+    assert PeftAdapter(str(folder), "transformers").key != key
+    (folder / "adapter_model.safetensors").write_bytes(b"weights")
+    assert PeftAdapter(str(folder), "transformers").key == key
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA", "r": 2}')
+    assert PeftAdapter(str(folder), "transformers").key != key

@@ -513,3 +513,13 @@ def test_a_model_that_keeps_part_of_its_vectors_is_cut_as_the_library_cuts_it(tm
     for width in (4, 16):
         chosen = load_encoder(f"sentence-transformers:{folder},dimension={width}")
         assert chosen.encode(TEXTS) == pytest.approx(whole.encode(TEXTS)[:, :width], abs=1e-5)
+
+
+@needs_library
+def test_texts_that_the_library_lower_cases_are_counted_so(tmp_path: Path) -> None:
+    folder = save_model(tmp_path / "tiny", lower=False)
+    file = folder / "sentence_bert_config.json"
+    for lowered, count in ((False, 3), (True, 4)):
+        file.write_text(json.dumps({"max_seq_length": 20, "do_lower_case": lowered}))
+        encoder = cached(shutil.copytree(folder, tmp_path / str(lowered)))
+        assert encoder.token_counts(["Patients"]) == [count]

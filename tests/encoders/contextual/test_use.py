@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from medsenteval.encoders.contextual import use
-from medsenteval.encoders.contextual.use import _tags
+from medsenteval.encoders.contextual.use import _link, _tags, checked_files
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 
@@ -284,3 +284,40 @@ def test_the_graph_for_inference_is_chosen(tags: list[list[str]], chosen: list[s
     odd = [SimpleNamespace(meta_info_def=SimpleNamespace(tags=[each])) for each in ("a", "b")]
     with pytest.raises(EncoderError, match=r"here has the tags .*; expected is one without tags or tagged 'serve'"):
         _tags(SimpleNamespace(meta_graphs=odd), "here")
+
+
+def test_a_folder_is_copied_where_no_links_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / "words.txt").write_text("fever")
+    _link(tmp_path / "assets", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+
+    def refused(*arguments: Any, **options: Any) -> None:
+        raise OSError("not permitted")
+
+    monkeypatch.setattr("os.symlink", refused)
+    _link(tmp_path / "assets", tmp_path / "copy")
+    assert not (tmp_path / "copy").is_symlink()
+    for place in ("link", "copy"):
+        assert (tmp_path / place / "words.txt").read_text() == "fever"
+
+
+def test_a_models_files_are_whole_and_in_a_fixed_order(tmp_path: Path) -> None:
+    graph, variables, assets = tmp_path / "saved_model.pb", tmp_path / "variables", tmp_path / "assets"
+    graph.touch()
+    assert checked_files(tmp_path) == [graph]
+    for folder in (variables, assets):
+        folder.mkdir()
+    assert checked_files(tmp_path) == [graph]
+    (tmp_path / "README.md").touch()
+    (assets / "words.txt").touch()
+    names = ("variables.index", "variables.data-00001-of-00002", "variables.data-00000-of-00002")
+    for name in names:
+        (variables / name).touch()
+        if name == "variables.index":
+            with pytest.raises(EncoderError, match=r"variables is not whole; expected are variables\.index and"):
+                checked_files(tmp_path)
+    assert checked_files(tmp_path) == [graph, *(variables / name for name in sorted(names)), assets / "words.txt"]
+    (variables / "variables.index").unlink()
+    with pytest.raises(EncoderError, match="variables is not whole"):
+        checked_files(tmp_path)
