@@ -42,7 +42,6 @@ _EXPECTED: Final = "expected AllenNLP's elmo_..._options.json+elmo_..._weights.h
 
 #: HDF5's own deflate, shuffle and checksum; others are loaded from plug-ins.
 _HDF5_FILTERS: Final = frozenset({1, 2, 3})
-_HDF5_SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
 
 
 @dataclass(frozen=True)
@@ -265,9 +264,6 @@ def _size(number: Any) -> int:
 
 
 def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]]:
-    with open(path, "rb") as stream:
-        if stream.read(len(_HDF5_SIGNATURE)) != _HDF5_SIGNATURE:
-            raise EncoderError(f"{path}: not an HDF5 file; {_EXPECTED}")
     h5py = import_extra("h5py", "elmo:", "elmo")
     arrays: dict[str, NDArray[np.float32]] = {}
     try:
@@ -290,7 +286,7 @@ def _read_weights(path: Path, shape: ElmoShape) -> dict[str, NDArray[np.float32]
     except EncoderError:
         raise
     except (OSError, RuntimeError, TypeError, ValueError, KeyError) as error:  # h5py's errors for cut and damaged files
-        raise EncoderError(f"{path}: damaged or incomplete HDF5 ({error}); is the download complete?") from error
+        raise EncoderError(f"{path}: no HDF5, damaged or incomplete ({error}); {_EXPECTED}") from error
     return arrays
 
 

@@ -23,8 +23,6 @@ from medsenteval.errors import EncoderError, import_extra
 
 #: The words that stand before and after every sentence, by version of InferSent.
 VERSIONS: Final = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}
-BOUNDARIES: Final = ("required", "if-known")
-PADDINGS: Final = ("ignored", "zeros")
 
 #: Words whose states are held at once: each takes 16 kB in the official models.
 _WORDS_AT_ONCE: Final = 8192
@@ -43,7 +41,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_choices("infersent", version=(self.version, VERSIONS), tokenizer=(self.tokenizer, TOKENIZERS))
-        check_choices("infersent", case=(self.case, CASES), boundaries=(self.boundaries, BOUNDARIES))
+        check_choices("infersent", case=(self.case, CASES), boundaries=(self.boundaries, ("required", "if-known")))
 
 
 class SentenceReader:
@@ -148,7 +146,7 @@ def load(
     stood beside a longer one: there a sentence's vector depends on its batch, since the longest ones of a batch are not padded.
     """
     reading = Reading(version, tokenizer, case, boundaries)
-    check_choices("infersent", padding=(padding, PADDINGS))
+    check_choices("infersent", padding=(padding, ("ignored", "zeros")))
     weights_path, vectors_path = two_files(argument, "infersent", f"{_EXPECTED}, and the word vectors that it was trained on")
     if fault := torch_file_fault(weights_path):
         raise EncoderError(f"{weights_path}: {fault}; {_EXPECTED}")
