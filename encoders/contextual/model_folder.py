@@ -33,8 +33,6 @@ def find_model(argument: str, kind: str) -> tuple[Path, str, dict[str, str]]:
     Of a model of the hub only the JSON files are fetched here; its revision is then fixed, so that what is checked is what is
     loaded.
     """
-    if not argument:
-        raise EncoderError(f"{kind} needs a model: {kind}:ID or {kind}:PATH")
     path = Path(argument).expanduser()
     if path.is_dir():
         return path, str(path), {}

@@ -378,8 +378,6 @@ def test_a_model_of_the_hub_is_fixed_to_its_revision(tmp_path: Path, monkeypatch
     (tmp_path / "file").touch()
     with pytest.raises(EncoderError, match="is a file; expected is the folder"):
         find_model(str(tmp_path / "file"), "transformers")
-    with pytest.raises(EncoderError, match="transformers needs a model: transformers:ID or transformers:PATH"):
-        find_model("", "transformers")
 
 
 def test_a_safetensors_file_is_judged_by_its_header(tmp_path: Path) -> None:
