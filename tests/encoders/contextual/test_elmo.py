@@ -382,7 +382,8 @@ def test_sizes_are_read_within_their_bounds(tmp_path: Path) -> None:
     ):  # fmt: skip
         with pytest.raises(EncoderError, match="where a whole number from 1 to 10000 is expected; expected AllenNLP's"):
             read(**{part: {key: value}})
-    for changes in ({"max_characters_per_token": 4}, {"max_characters_per_token": 2, "filters": [[1, 1]]}, {"filters": []}):
+    wrong: list[dict[str, Any]] = [{"max_characters_per_token": 4}, {"filters": []}]
+    for changes in (*wrong, {"max_characters_per_token": 2, "filters": [[1, 1]]}):
         with pytest.raises(EncoderError, match="sizes that no biLM can have: ElmoShape"):
             read(char_cnn=changes)
     with pytest.raises(EncoderError, match="the activation is 'gelu'; a biLM has relu or tanh"):
