@@ -20,6 +20,7 @@ from medsenteval.engine import evaluate_task
 from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.probes import choose_backend
 from medsenteval.probes.features import Features
+from medsenteval.probes.protocols import run_kfold
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.learning_curve_table import curve_panels, curve_points, render_curves
 from medsenteval.settings import Settings
@@ -89,6 +90,26 @@ def test_a_penalty_is_chosen_from_two_rows_of_each_class_on() -> None:
         data = (choose_backend(settings, task.training), features, labels, 2)
         (fold,), n_train = _one_draw(task, data, rows, settings, np.random.default_rng(0))
         assert (fold.penalty, n_train, fold.rows.tolist()) == (penalty, 2 * shots, list(range(30, 40)))
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("RQE", [7]), ("MR", [1111] * 3)])
+def test_inner_folds_are_shuffled_as_without_a_part(name: str, seeds: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.tile([0, 1], 30)
+    features = Features.from_array(rng.standard_normal((60, 3)))
+    rows = {"train": np.arange(40), "test": np.arange(40, 60)}
+    settings = Settings(shots=4, folds=3, seed=7)
+    task, seen = registry.task(name), []
+
+    def recorded(*data: Any, **how: Any) -> Any:
+        seen.append((how["seed"], how["n_folds"], np.bincount(labels[how["train"]]).tolist()))
+        return run_kfold(*data, **how)
+
+    monkeypatch.setattr("medsenteval.tasks.learning_curve.run_kfold", recorded)
+    data = (choose_backend(settings, task.training), features, labels, 2)
+    folds, n_train = _one_draw(task, data, rows, settings, rng)
+    assert seen == [(seed, 3, [4, 4]) for seed in seeds]
+    assert (len(folds), n_train) == (len(seeds), 8)
 
 
 def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:

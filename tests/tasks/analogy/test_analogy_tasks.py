@@ -275,6 +275,11 @@ def test_a_vocabulary_can_be_the_candidates(write: Write) -> None:
     limited = load("Google", root, candidates="vocabulary-30000").for_encoder(encoder)
     assert isinstance(limited, Dataset)
     assert limited.candidates == tuple(words)
+    many = from_table("many", [*words, *(f"w{i}" for i in range(30_000))], np.ones((30_006, 2)))
+    for source, n in (("vocabulary-30000", 30_000), ("vocabulary-300000", 30_006), ("vocabulary", 30_006)):
+        some = load("Google", root, candidates=source).for_encoder(many)
+        assert isinstance(some, AnalogyDataset)
+        assert some.candidates == (*words, *(f"w{i}" for i in range(n - 6)))
     with pytest.raises(EncoderError, match="has no vocabulary"):
         score("Google", root, TableEncoder({"a": np.ones(2)}), candidates="vocabulary")
 

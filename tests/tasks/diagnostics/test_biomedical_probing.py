@@ -18,6 +18,7 @@ from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
 from medsenteval.tasks.diagnostics.biomedical_probing import (
     _evened,
+    _sentences,
     has_abbreviation,
     has_number,
     is_medical,
@@ -26,6 +27,7 @@ from medsenteval.tasks.diagnostics.biomedical_probing import (
     tense,
     word_rule,
 )
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
 
 Write = Callable[..., Path]
 
@@ -98,6 +100,18 @@ def test_a_shifted_sentence_has_two_neighbours_swapped() -> None:
     assert rule("1 2 3 4") is None
 
 
+def test_the_first_word_the_last_and_equal_ones_stay_where_they_are() -> None:
+    words = ["one", "two", "three", "four", "five"]
+    swapped = Counter(shift_rule(seed)(" ".join(words)) for seed in range(60))  # type: ignore[arg-type]
+    texts = {"original": "one two three four five", "first": "one three two four five", "second": "one two four three five"}
+    assert set(swapped) == {("original", texts["original"]), ("shifted", texts["first"]), ("shifted", texts["second"])}
+    assert {shift_rule(seed)("one same same four five") for seed in range(30)} == {
+        ("original", "one same same four five"), ("shifted", "one same four same five"),
+    }  # fmt: skip
+    assert {shift_rule(seed)("one 2 three four5 five .") for seed in range(30)} == {None}
+    assert shift_rule(1)("one two three") is None
+
+
 def test_tense_is_told_by_auxiliaries() -> None:
     assert tense("Patients were randomised .") == ("past", "Patients were randomised .")
     assert tense("The drug is safe .") == ("present", "The drug is safe .")
@@ -130,6 +144,17 @@ def test_medical_terms_are_found_and_asked_for_one_at_a_time() -> None:
     assert rule("severe gastritis here") == ("gastritis", "severe gastritis here")
     assert rule("gastritis and neuropathy") is None, "two terms"
     assert rule("anemia was seen") is None, "too rare to be a class"
+    # Ten sentences with a term are enough, and a term that stands twice in a sentence counts once.
+    assert word_rule(["gastritis"] * 10)("gastritis") == ("gastritis", "gastritis")
+    assert word_rule(["gastritis and gastritis"] * 9)("gastritis") is None
+
+
+def test_the_fifty_most_frequent_terms_are_asked_for_by_name_where_counts_are_equal() -> None:
+    names = [f"{first}{second}itis" for first in "abcdefgh" for second in "lmnopqr"][:51]
+    rule = word_rule([name for name in reversed(names) for _ in range(10)])
+    assert [name for name in names if rule(name) is None] == names[50:]
+    ahead = word_rule([*(name for name in names for _ in range(10)), names[50]])
+    assert [name for name in names if ahead(name) is None] == names[49:50]
 
 
 def test_a_bag_of_words_cannot_see_a_shift_but_sees_tense() -> None:
@@ -153,6 +178,16 @@ def test_any_text_in_that_format_will_do(write: Write) -> None:
     assert len(dataset.splits["train"]) == 40
     assert dataset.label_names == ("past", "present")
     assert "train.txt:42" in str(dataset.rejected[0])
+
+
+def test_sentences_of_five_words_are_taken_once(write: Write) -> None:
+    text = (
+        "###1\nA\tthis is just five words\nB\tit is four words\n\nC\t this is just five words \nno tab\nD\ta tab\tin the text\n"
+    )
+    builder = DatasetBuilder("T", write({"train.txt": text}))
+    found = [(number, said) for _, number, said in _sentences(builder, "train")]
+    assert found == [(2, "this is just five words"), (7, "a tab\tin the text")]
+    assert [str(row) for row in builder.rejected] == ["train.txt:6: expected HEADING, a tab and the sentence"]
 
 
 def test_text_that_does_not_show_the_property_is_refused(write: Write) -> None:

@@ -55,6 +55,14 @@ def test_a_bag_of_words_does_not_see_their_order_and_a_plain_reading_agrees() ->
     assert result.details["same"] == (moved >= 0.93).sum()
     assert result.metric("robustness").low < expected < result.metric("robustness").high
     assert result.items["robustness"][0] == pytest.approx(1 - (1 - moved[0]) / (1 - unrelated))
+    assert result.items["cosine"] == pytest.approx(moved.tolist())
+    assert (result.n_train, result.n_test) == (0, len(items))
+    assert result.senteval == {
+        "robustness": result.metric("robustness").value, "cosine": result.metric("cosine").value, "nsamples": len(items),
+    }  # fmt: skip
+    assert result.metric("cosine").low < moved.mean() < result.metric("cosine").high
+    assert (result.details["same_from_cosine"], result.metric("robustness").baseline) == (0.93, 0.0)
+    assert result.details["cosine_of_unrelated"] == pytest.approx(unrelated)
 
 
 def test_an_encoder_that_says_the_same_of_everything_cannot_be_measured() -> None:
@@ -87,6 +95,12 @@ def test_labels_before_and_after_expansion_and_by_relation_are_counted() -> None
     for relation in np.unique(relations):
         assert knowledge.metric(f"acc_{relation}").value == pytest.approx(100 * right[relations == relation].mean())
     assert knowledge.metric("acc").baseline == pytest.approx(100 / 3)
+    for result in (abbreviations, knowledge):
+        n = len(result.items["id"])
+        assert (result.senteval["ntest"], result.n_test, result.n_train) == (n, n, 600)
+        assert {name: result.senteval[name] for name in result.senteval if name != "ntest"} == {
+            metric.name: metric.value for metric in result.metrics
+        }
 
 
 def test_items_of_the_user_replace_the_bundled_ones(write: Write, tmp_path: Path) -> None:

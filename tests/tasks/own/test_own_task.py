@@ -378,6 +378,24 @@ def test_quality_is_told_without_being_asked(counting: CountingEncoder) -> None:
     assert "fewer rows than the 3 folds: 7" in told
 
 
+@pytest.mark.parametrize(("n", "more"), [(8, ""), (9, ", …")])
+def test_the_first_eight_labels_are_told_with_their_rows(n: int, more: str) -> None:
+    labels = [f"l{i}" for i in range(n)] * 2 + ["l1"]
+    shown = ", ".join(f"l{i} {3 if i == 1 else 2}" for i in range(8))
+    task = own_task(_labelled(labels, patient=[i // 2 for i in range(len(labels))]))
+    told = f"text <- text, label <- label ({n} labels: {shown}{more}), group <- patient ({n + 1} groups), {2 * n + 1} rows"
+    assert task.own_data == f"{told}, 0 rejected"
+
+
+@pytest.mark.parametrize(("labels", "fine"), [("abcdabcd", True), ("abcdeabc", False), ("aabcdefg", False), ("ab", True)])
+def test_labels_are_at_most_half_as_many_as_rows(labels: str, fine: bool) -> None:
+    if fine:
+        assert len(own_task(_labelled(list(labels))).labels) == len(set(labels))
+    else:
+        with pytest.raises(DataError, match=f"{len(set(labels))} different labels for 8 rows; is it an id or a text"):
+            own_task(_labelled(list(labels)))
+
+
 def test_near_duplicates_are_looked_for_among_few_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = _labelled([0, 1] * 10)
     for most, told in ((20, False), (19, True)):
