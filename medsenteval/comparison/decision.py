@@ -74,9 +74,8 @@ def _decide(column: Column, pair: Sequence[str], rope: float, level: float, powe
     assert narrow is not None
     said = verdict(wide.corrected, _careful(column, first, second, narrow.interval), rope * column.scale / 100, level)
     smallest, items = _power(column, first, second, level) if power else (None, None)
-    items = items if said == "undecided" else None
-    place = column.label, column.metric, column.unit
-    return Decision(*place, first, second, wide.interval, said, smallest, items, wide.corrected)
+    about = (column.label, column.metric, column.unit, first, second)
+    return Decision(*about, wide.interval, said, smallest, items if said == "undecided" else None, wide.corrected)
 
 
 def _careful(column: Column, first: str, second: str, narrow: Interval) -> Interval:

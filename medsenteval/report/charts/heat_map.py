@@ -20,10 +20,7 @@ HeatCell = tuple[str, float]
 def heat_map(
     encoders: Sequence[str], tasks: Sequence[str], cells: Sequence[Sequence[HeatCell | None]], width: float | None = None
 ) -> Drawing:
-    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score.
-
-    Tasks stand in as many bands as the width needs.
-    """
+    """Colour each score by its share of the way from the best constant answer to a perfect one; None is a missing score."""
     names = labels_of(encoders, 220 if width is None else 0.42 * width)
     left = 12 + max(name.width for name in names)
     # Upright titles are narrow and need no room beside the last column.

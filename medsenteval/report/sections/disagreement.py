@@ -117,7 +117,6 @@ def confusion_matrix(result: Result) -> list[list[int]] | None:
 
 def item_texts(result: Result, root: Path) -> dict[str, tuple[str, ...]] | str:
     """Return the one or two texts of each item of a result, or the reason why they cannot be had."""
-    # The data must be the same to the last byte: an id of other data may mean another text.
     again = read_again(result, root)
     return again if isinstance(again, str) else _texts_by_id(again[1], again[0].protocol)
 
