@@ -180,8 +180,8 @@ def render_reproduction(outcome: Reproduction) -> str:
         suspect = cell.number.suspect and f"printed number suspect: {cell.number.suspect}"
         remarks += [(said, f"{cell.number.encoder} {cell.number.task}") for said in (cell.remark, suspect) if said]
     for remark, where in grouped(remarks).items():
-        shown = ", ".join(dict.fromkeys(where[:4])) + (", ..." if len(where) > 4 else "")
-        parts.append(f"Differs, {shown}: {remark}.")
+        places = list(dict.fromkeys(where))
+        parts.append(f"Differs, {', '.join(places[:4])}{', ...' if len(places) > 4 else ''}: {remark}.")
     parts += _missing(outcome)
     parts += [f"Failed: {failure}" for failure in outcome.failures]
     if outcome.synthetic:
@@ -200,7 +200,7 @@ def _verdict(done: list[Cell], synthetic: bool) -> list[str]:
 
 
 def _row(cell: Cell) -> list[str]:
-    digits = {"percent": 2, "count": 0}.get(cell.number.unit, 3)
+    digits = 2 if cell.number.unit == "percent" else 3
     assert cell.ours is not None
     assert cell.difference is not None
     tolerance = "" if cell.tolerance is None else f"±{cell.tolerance:.{digits}f}"

@@ -114,6 +114,29 @@ def test_the_allowance_is_shown_and_agreement_is_not_claimed() -> None:
     assert "Differs, GloVe_840B RQE: the encoder knows less than half" in render_reproduction(replace(plan, cells=(unknown,)))
 
 
+def test_ours_is_put_into_the_unit_of_the_printed_number() -> None:
+    number = next(each for each in select_numbers(table="bmass-4") if each.metric == "Acc_R" and each.printed == "0.08")
+    metric = Metric("acc", 40.0, 30.0, 56.0, 5.0, "percent", 606)
+    result = replace(accuracy_result("BMASS", "e", [0, 1], [0, 1]), metrics=(metric,))
+    cell = filled(Cell(number, "BMASS", "acc"), result)
+    assert (cell.ours, cell.n) == (0.4, 606)
+    assert cell.tolerance == pytest.approx(0.13 + 0.005)
+    # A number that was printed in other units: its rounding is put into ours.
+    halved = filled(Cell(replace(number, value=0.04), "BMASS", "acc"), result)
+    assert halved.tolerance == pytest.approx(0.13 + 0.0025)
+    assert filled(Cell(replace(number, printed="0", value=0.0), "BMASS", "acc"), result).tolerance == pytest.approx(0.13 + 0.5)
+
+
+@pytest.mark.parametrize("n_tasks", [4, 5])
+def test_a_remark_names_each_place_once_and_four_of_many(n_tasks: int) -> None:
+    (number,) = [n for n in select_numbers(table="medsenteval-3", task="RQE", encoder="GloVe_840B") if n.metric == "acc"]
+    places = [f"task-{i}" for i in range(n_tasks)]
+    cells = [Cell(replace(number, task=task), "RQE", "acc", remark="so", ours=1.0) for task in places for _ in range(2)]
+    shown = render_reproduction(replace(plan_table("medsenteval-3"), cells=tuple(cells)))
+    rest = ", ..." if n_tasks > 4 else ""
+    assert f"Differs, GloVe_840B task-0, GloVe_840B task-1, GloVe_840B task-2, GloVe_840B task-3{rest}: so." in shown
+
+
 def test_one_bad_encoder_does_not_take_the_others_with_it(tmp_path: Path) -> None:
     stand_ins = {"GloVe_840B": "lexical", "BioBERT": "vectors:/no/such/file"}
     plan = plan_table("medsenteval-3", None, stand_ins)
