@@ -25,7 +25,7 @@ from medsenteval.contracts import Metric
 from medsenteval.errors import DataMissingError, MedSentEvalError, SettingsError
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.running.result_store import ResultStore, load_results
-from medsenteval.statistics import FriedmanOutcome, Means, Significance
+from medsenteval.statistics import FriedmanOutcome, Means, Significance, bootstrap
 from tests.comparison.simulated import accuracy_result, correlation_result, simulated_result
 
 
@@ -496,6 +496,27 @@ def test_too_few_resamples_are_named(correction: str, encoders: int, enough: int
     assert said(enough - 1, level=0.06) == []
     assert not any("resamples" in note for note in compare_results(simulated_encoders(
         np.random.default_rng(8), 40, [0.5] * 8), resamples=100).notes)  # fmt: skip
+
+
+def test_bca_intervals_say_what_is_significant_and_need_twice_as_many_resamples() -> None:
+    results = simulated_similarities(np.random.default_rng(8), 40, [0.6, 1.0, 1.2])
+
+    def compared(resamples: int) -> Comparison:
+        return compare_results(results, resamples=resamples, intervals="bca", correction="holm")
+
+    (column,) = compared(120).columns
+    assert column.test == "BCa bootstrap"
+    assert column.weighted is not None
+    drawn = bootstrap(column.weighted, resamples=120, rng=np.random.default_rng(1111))
+    assert np.array_equal(column.p_values, drawn.p_values("bca"))
+    assert not np.array_equal(column.p_values, drawn.p_values("percentile"))
+    found = column.difference(*column.tested[:2])
+    assert found is not None
+    assert found.interval == drawn.difference(0, 1, confidence=0.95, method="bca")
+    # Both ends of an interval have their resamples: 2 x 3 tests / 120 are not below 0.05.
+    assert not [note for note in compared(120).notes if "resamples" in note]
+    said = "119 resamples cannot make any of 3 test(s) significant (holm): use 120"
+    assert [note for note in compared(119).notes if "resamples" in note] == [said]
 
 
 def false_mark_rate(kind: str, trials: int, seed: int) -> float:
