@@ -82,3 +82,10 @@ def test_equal_vectors_have_the_cosine_one_whatever_their_length() -> None:
     every = np.arange(500)
     cosines, _ = paired_cosine(rows, every, every)
     assert (cosines == 1.0).all()
+
+
+def test_short_vectors_have_a_direction_and_the_cosine_is_bounded() -> None:
+    tiny = np.array([[1e-38, 1e-38], [1e-38, 0], [0, 0], [-1e-38, -1e-38]], dtype=np.float32)
+    cosines, degenerate = paired_cosine(tiny, np.array([0, 0, 0, 2, 0]), np.array([1, 0, 2, 2, 3]))
+    assert cosines.tolist() == [pytest.approx(0.5**0.5, abs=1e-12), 1.0, 0.0, 0.0, -1.0]
+    assert degenerate == 2

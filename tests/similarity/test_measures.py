@@ -96,6 +96,11 @@ def test_bits_are_counted_without_numpys_own_count(monkeypatch: pytest.MonkeyPat
     assert term_similarities("avg_tau", matrix, terms, left, right)["avg_tau"].tolist() == expected.tolist()
 
 
+def test_two_bits_are_kept_for_every_two_coordinates() -> None:
+    """In words of 64 bits, of which there is one at least."""
+    assert [kendall_module.plane_bytes(n) for n in (1, 2, 11, 12, 200)] == [16, 16, 16, 32, 16 * 311]
+
+
 def test_vectors_with_ties_after_many_without() -> None:
     """Vectors are ranked in blocks: one with ties changes nothing for those before and after it."""
     rng = np.random.default_rng(3)

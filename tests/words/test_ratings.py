@@ -152,8 +152,13 @@ def test_columns_are_found_by_their_names_and_by_their_places(tmp_path: Path) ->
     path.write_text("sun,moon,1,2,nan\nsea,salt,3,4,NA\n", "utf-8")
     plain = read_ratings(path)
     assert (plain.raters, plain.values.tolist()) == (("column 3", "column 4"), [[1, 3], [2, 4]])
-    path.write_text("sun,moon,1,2\nsea,salt,inf,4\n", "utf-8")
-    with pytest.raises(DataError, match=r"line 2: 'inf' in 'column 3' is no rating"):
+    path.write_text("sun,moon,1,2,3\nsea,salt,-,-1.0,\n\nsky,blue,NaN,4,na\n", "utf-8")
+    np.testing.assert_array_equal(read_ratings(path).values, [[1, np.nan], [2, 4], [3, np.nan]])
+    path.write_text("sun,moon,1,2\n\nsea,salt,inf,4\n", "utf-8")
+    with pytest.raises(DataError, match=r"line 3: 'inf' in 'column 3' is no rating"):
+        read_ratings(path)
+    path.write_text("", "utf-8")
+    with pytest.raises(DataError, match="expected two words and the ratings of at least two annotators"):
         read_ratings(path)
     path.write_text("sun,moon,1\n", "utf-8")
     with pytest.raises(DataError, match="expected two words and the ratings of at least two annotators"):
@@ -172,3 +177,4 @@ def test_an_outlier_is_two_deviations_below_the_others(monkeypatch: pytest.Monke
     assert list(outliers(Ratings((), tuple("abcd"), np.zeros((4, 0))))) == ["d"], "two deviations are the default"
     assert named(0.6, 0.7, 0.8, 0.599, deviations=1.0) == ["d"]
     assert named(0.1, 0.9) == []
+    assert named(0.0, 1.0, 2.0, 3.0) == [], "exactly two deviations below is not more than two"

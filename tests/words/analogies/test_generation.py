@@ -15,7 +15,7 @@ from medsenteval.datasets.locate import load_dataset
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.settings import Settings
 from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset
-from medsenteval.words.analogies.generation import Concept, generate, write_bmass
+from medsenteval.words.analogies.generation import Concept, Generated, RelationSummary, generate, write_bmass
 from medsenteval.words.analogies.sources import read_frequencies, read_obo_facts, read_relation_table, read_umls_facts
 
 Write = Callable[..., Path]
@@ -84,6 +84,56 @@ def test_frequent_terms_stand_for_their_concepts() -> None:
     assert made.summaries[0].facts == 1
     with pytest.raises(DataError, match="no relation has enough 1:1 instances"):
         write_bmass(made, Path("unused"))
+
+
+def test_files_hold_every_two_pairs_in_each_setting(tmp_path: Path) -> None:
+    pairs = {"r": [("X:1", ("X:2", "X:3")), ("X:4", ("X:5",))]}
+    terms = {"X:1": "a", "X:2": "b", "X:3": "bb", "X:4": "c, c", "X:5": "d"}
+    summaries = (RelationSummary("r", 3, 2, 1, 1.5, True), RelationSummary("few", 1, 1, 1, 0.0, False))
+    made = Generated(pairs, terms, ("a", "b"), summaries)
+    assert made.n_analogies == 2
+    written = {path.name: path.read_text("utf-8").splitlines() for path in write_bmass(made, tmp_path / "new" / "BMASS")}
+    a, b, more, c, d = 'X_1:"a"', 'X_2:"b"', 'X_3:"bb"', 'X_4:"c, c"', 'X_5:"d"'
+    assert written == {
+        "PubMed_frequent_terms.txt": ["a", "b"],
+        "BMASS_single_answer.txt": ["# r", f"{a}\t{b}\t{c}\t{d}", f"{c}\t{d}\t{a}\t{b}"],
+        "BMASS_multi_answer.txt": ["# r", f"{a}\t{b}\t{c}\t{d}", f"{c}\t{d}\t{a}\t{b},{more}"],
+        "BMASS_all_info.txt": ["# r", f"{a}\t{b},{more}\t{c}\t{d}", f"{c}\t{d}\t{a}\t{b},{more}"],
+        "summary.tsv": ["relation\tfacts\tsubjects\tone_to_one\tambiguity\tkept", "r\t3\t2\t1\t1.50\tTrue",
+                        "few\t1\t1\t1\t0.00\tFalse"],
+    }  # fmt: skip
+    with pytest.raises(DataError, match=r"the best of 2 has 1 1:1\); lower --one-to-one or --pairs"):
+        write_bmass(Generated({}, terms, (), summaries), tmp_path)
+
+
+def test_pairs_begin_with_the_object_that_was_drawn() -> None:
+    facts = [("s1", "r", "o1"), ("s1", "r", "o2"), ("s1", "r", "o3"), ("s2", "r", "o4"), ("s3", "r", "o5")]
+    known = concepts("s1", "s2", "s3", "o1", "o2", "o3", "o4", "o5")
+    drawn = set()
+    for seed in range(20):
+        found = generate(known, facts, one_to_one=2, pairs=2, seed=seed).pairs["r"]
+        assert len(dict(found)) == 2
+        for subject, objects in found:
+            assert list(objects[1:]) == [each for s, _, each in facts if s == subject and each != objects[0]]
+            drawn.add((subject, objects[0]))
+    assert drawn == {(subject, each) for subject, _, each in facts}
+
+
+def test_an_ontology_gives_its_names_and_relations(tmp_path: Path) -> None:
+    pytest.importorskip("fastobo")
+    path = tmp_path / "toy.obo"
+    path.write_text(
+        'format-version: 1.4\n\n[Term]\nid: X:1\nname: heart\nsynonym: "cor" EXACT []\nsynonym: "organ" BROAD []\n'
+        "is_a: X:3\n\n[Term]\nid: X:2\nname: valve\nrelationship: part_of X:1\nrelationship: near X:3\n\n[Term]\nid: X:3\n"
+        "name: organ\n\n[Term]\nid: X:4\nname: old\nis_obsolete: true\nis_a: X:3\n\n[Typedef]\nid: part_of\nname: part of\n",
+        "utf-8",
+    )
+    found, facts = read_obo_facts(path)
+    assert list(found) == [("X:1", ("heart", "cor")), ("X:2", ("valve",)), ("X:3", ("organ",))]
+    assert list(facts) == [("X:1", "is_a", "X:3"), ("X:2", "part of", "X:1"), ("X:2", "near", "X:3")]
+    assert list(read_obo_facts(path, ["part of", "is_a"])[1]) == [("X:1", "is_a", "X:3"), ("X:2", "part of", "X:1")]
+    with pytest.raises(DataError, match=r"toy\.obo: no relation loves, hates; it has is_a, part of, near"):
+        read_obo_facts(path, ["loves", "near", "hates"])
 
 
 def test_the_same_seed_draws_the_same_pairs() -> None:

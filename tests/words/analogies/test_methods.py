@@ -16,7 +16,7 @@ from medsenteval.support.arrays import Ragged
 from medsenteval.words.analogies import ranks
 from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore
 from medsenteval.words.analogies.methods import METHODS, solve
-from medsenteval.words.analogies.metrics import _contained, constant_measures
+from medsenteval.words.analogies.metrics import Measures, _contained, constant_measures, measure, summarise
 from medsenteval.words.analogies.questions import Questions
 from medsenteval.words.analogies.ranks import count_block, rank_answers
 from tests.conftest import REPOSITORY, examples
@@ -337,3 +337,47 @@ def test_answers_that_may_not_be_guessed_are_those_of_their_own_question() -> No
     expected = [value in other for values, other in zip(lists, others, strict=True) for value in values]
     assert _contained(Ragged.of(lists), Ragged.of(others)).tolist() == expected
     assert sum(expected) == 3
+
+
+def test_means_and_deviations_are_over_relations() -> None:
+    acc, precision, mrr = np.array([1.0, 0, 1, 1, 0]), np.array([0.5, 0.5, 0.25, 0.75, 0]), np.array([1.0, 1, 1, 1, 0.5])
+    relations, names = np.array([0, 0, 2, 2, 3]), ("a", "unasked", "b", "c")
+    measures = Measures(acc, precision, mrr)
+    by_relation, by_category, overall = summarise(measures, relations, names, {"a": "first", "c": "first", "b": "second"})
+    assert by_relation == {
+        "a": {"n": 2.0, "acc": 0.5, "map": 0.5, "mrr": 1.0},
+        "b": {"n": 2.0, "acc": 1.0, "map": 0.5, "mrr": 1.0},
+        "c": {"n": 1.0, "acc": 0.0, "map": 0.0, "mrr": 0.5},
+    }
+    assert list(by_category) == ["first", "second"]
+    assert by_category["first"]["acc"] == {"mean": 0.25, "deviation": pytest.approx(0.5**0.5 / 2)}
+    assert by_category["second"] == {name: {"mean": value, "deviation": 0.0} for name, value in
+                                     (("acc", 1.0), ("map", 0.5), ("mrr", 1.0))}  # fmt: skip
+    assert overall["acc"] == {"mean": 0.5, "deviation": 0.5}
+    assert overall["map"] == pytest.approx({"mean": 1 / 3, "deviation": (1 / 12) ** 0.5})
+    assert list(summarise(measures, relations, names, {})[1]) == [""]
+
+
+def test_a_question_without_an_answer_is_refused() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    none = Questions(*(np.zeros(1, dtype=np.intp),) * 3, Ragged.of([[]]), Ragged.of([[]]),
+                     np.array([0]), Ragged.of([[1]]), np.array([2]))  # fmt: skip
+    with pytest.raises(ValueError, match="no right answer among the candidates"):
+        measure(AdditiveScore(Candidates.of(vectors), np.eye(3), np.eye(3)), none)
+
+
+def test_only_large_work_is_compiled_and_only_where_numba_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    score, zero = AdditiveScore(Candidates.of(vectors), np.eye(3), np.eye(3)), np.zeros(1, dtype=np.intp)
+    calls = []
+
+    def counted(*arguments: object, compiled: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        calls.append(compiled)
+        return np.zeros(1, dtype=np.int64), zero[:0], zero[:0]
+
+    monkeypatch.setattr(ranks, "count_block", counted)
+    for enough, installed in ((4, True), (3, True), (3, False)):
+        monkeypatch.setattr(ranks, "_WORTH_COMPILING", enough)
+        monkeypatch.setattr(ranks, "find_spec", lambda name, installed=installed: object() if installed else None)
+        assert rank_answers(score, zero, zero, zero).tolist() == [1]
+    assert calls == [False, True, False]

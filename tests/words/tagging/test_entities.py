@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from medsenteval.statistics import f1_share_interval, share_interval
 from medsenteval.words.tagging.entity_spans import RATES, Rate, count_matches, find_entities, rate_interval, rate_of
 from medsenteval.words.tagging.tag_schemes import tag_names
 from tests.words.tagging.conll import conlleval_chunks, conlleval_counts
@@ -89,3 +90,21 @@ def test_a_perfect_rate_counts_sentences_with_entities(rate: Rate) -> None:
     low = 0.05 ** (1 / 3)
     assert rate_interval(counts, rate, confidence=0.9) == pytest.approx((2 * low / (1 + low) if rate == "f1" else low, 1.0))
     assert rate_interval(np.zeros((1, 4, 3), dtype=np.int64), rate, confidence=0.9) == (0.0, 1.0)
+
+
+def test_one_sentence_alone_has_no_spread_of_its_own() -> None:
+    low, high = rate_interval(np.array([[[3, 1, 0]]]), "precision", confidence=0.9)
+    assert 0 < low < 0.75 < high < 1
+
+
+def test_the_spread_between_sentences_is_that_of_a_sample() -> None:
+    """Two sentences, found 3 of 4 and 1 of 4: the ratio's variance is 2 / (2 - 1) times the sum of squared influences."""
+    counts = np.array([[[3, 1, 0], [1, 3, 0]]])
+    variance = 2 * ((3 - 0.5 * 4) ** 2 + (1 - 0.5 * 4) ** 2) / 8**2
+    expected = share_interval(0.5, 8.0, confidence=0.9, variance=variance)
+    assert rate_interval(counts, "precision", confidence=0.9) == pytest.approx(expected)
+    counts = np.array([[[3, 1, 2], [1, 3, 0]]])
+    rate = 8 / (8 + 6)
+    variance = 2 * ((6 - rate * 9) ** 2 + (2 - rate * 5) ** 2) / 14**2
+    expected = f1_share_interval(rate, 10.0, confidence=0.9, variance=variance)
+    assert rate_interval(counts, "f1", confidence=0.9) == pytest.approx(expected)

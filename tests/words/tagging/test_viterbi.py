@@ -58,3 +58,10 @@ def test_the_best_tag_of_each_token_alone_would_break_the_scheme() -> None:
 
 def test_no_sentence_at_all() -> None:
     assert len(decode(np.zeros((0, 5)), np.array([0]), allowed_transitions(1))) == 0
+
+
+def test_of_equally_good_sequences_the_smaller_tags_come_last() -> None:
+    rules = Transitions(np.ones(2, dtype=bool), np.array([[False, True], [True, False]]), np.ones(2, dtype=bool))
+    for lengths, expected in (([3], [0, 1, 0]), ([2, 1], [1, 0, 0]), ([1, 2], [0, 1, 0])):
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        assert decode(np.zeros((3, 2)), offsets, rules).tolist() == expected

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from medsenteval.errors import ProbeError
+from medsenteval.words.tagging import window_tagger
 from medsenteval.words.tagging.window_tagger import CAPITALS, PRESETS, TaggerSettings, WindowTagger, windows_of
 
 
@@ -38,6 +39,7 @@ def test_presets_are_the_tables_and_the_codes_values() -> None:
     assert (paper.learning_rate, paper.epochs, paper.batch_size) == (0.01, 20, 50)
     assert (repo.activation, repo.learning_rate, repo.capitals, repo.tuned) == ("relu", 0.1, True, True)
     assert (repo.window, repo.hidden, repo.dropout, repo.epochs, repo.batch_size) == (5, 300, 0.2, 20, 50)
+    assert (paper.capitals, paper.tuned, paper.transitions, repo.transitions) == (False, False, "allowed", "seen")
 
 
 @pytest.mark.parametrize("activation", ["hard-tanh", "relu"])
@@ -92,7 +94,7 @@ def test_weights_are_drawn_within_limits_and_biases_are_zero() -> None:
     assert not tagger._out_bias.any()
 
 
-def test_it_learns_and_gives_log_probabilities() -> None:
+def test_it_learns_and_gives_log_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, windows, tags = corpus(2000)
     tagger = WindowTagger(TaggerSettings(hidden=60, learning_rate=0.1), vectors, 4, np.random.default_rng(1))
     tagger.fit(windows, tags)
@@ -100,6 +102,9 @@ def test_it_learns_and_gives_log_probabilities() -> None:
     np.testing.assert_allclose(np.exp(scores).sum(axis=1), 1.0)
     assert np.mean(scores.argmax(axis=1) == tags) > 0.95
     assert tagger.losses[-1] < tagger.losses[0] / 2
+    assert len(tagger.losses) == 20
+    monkeypatch.setattr(window_tagger, "_TOKENS_A_PREDICTION", 300)
+    np.testing.assert_allclose(tagger.log_probabilities(windows), scores, atol=1e-5)
 
 
 def test_dropout_keeps_the_expected_share_and_scale() -> None:
@@ -142,7 +147,9 @@ def test_divergence_is_an_error_with_a_remedy() -> None:
 def test_another_thread_can_stop_it() -> None:
     vectors, windows, tags = corpus()
     stop = Event()
-    stop.set()
-    tagger = WindowTagger(TaggerSettings(hidden=20), vectors, 4, np.random.default_rng(0))
+    tagger = WindowTagger(TaggerSettings(hidden=20, epochs=2), vectors, 4, np.random.default_rng(0))
     tagger.fit(windows, tags, stop)
-    assert tagger.losses == []
+    assert len(tagger.losses) == 2
+    stop.set()
+    tagger.fit(windows, tags, stop)
+    assert len(tagger.losses) == 2

@@ -12,6 +12,7 @@ from medsenteval.errors import DataError
 from medsenteval.report.term_tables import _counts
 from medsenteval.running.term_evaluation import compare_rows
 from medsenteval.statistics import bonferroni, mcnemar
+from medsenteval.words.terms import pair_separability
 from medsenteval.words.terms.pair_separability import auc, best_threshold, cross_validated, score_separability
 from tests.conftest import examples
 
@@ -39,6 +40,50 @@ def test_threshold_between_neighbouring_numbers() -> None:
     threshold, share = best_threshold(np.array([low, high]), np.array([False, True]))
     assert share == 1.0
     assert low < threshold <= high
+
+
+def test_the_largest_of_several_best_thresholds_lies_midway_between_two_similarities() -> None:
+    similarities = np.array([0.9, 0.7, 0.5, 0.3])
+    for similar, expected in (
+        ([True, False, True, False], (0.8, 0.75)),
+        ([True, True, False, False], (0.6, 1.0)),
+        ([False] * 4, (np.inf, 1.0)),
+        ([True] * 4, (-np.inf, 1.0)),
+        ([False, False, False, True], (np.inf, 0.75)),  # the direction is never turned around
+    ):
+        assert best_threshold(similarities, np.array(similar)) == pytest.approx(expected)
+
+
+def test_what_is_measured_of_one_similarity() -> None:
+    similarities, similar = np.array([0.9, 0.8, 0.2, 0.1, 0.7]), np.array([True, True, False, True, False])
+    found = score_separability(similarities, similar)
+    assert (found.auc, found.accuracy, found.majority) == pytest.approx((4 / 6, 0.8, 0.6))
+    assert found.threshold == pytest.approx(0.75)
+    assert found.answers.tolist() == [True, True, False, False, False]
+    assert found.correct.tolist() == [True, True, True, False, True]
+    assert found.cv_accuracy == np.mean(found.cv_answers == similar)
+    again = cross_validated(similarities, similar, folds=10, rng=np.random.default_rng(0))
+    assert found.cv_answers.tolist() == again.tolist()
+    assert score_separability(-similarities, ~similar).majority == 0.6
+
+
+def test_folds_hold_equally_many_of_both_labels() -> None:
+    """Each fold holds one similar and two other pairs; what it calls similar follows from the rest alone."""
+    similar = np.arange(12) < 4
+    similarities = np.where(similar, 1.0, 0.0)
+    calls: list[tuple[int, int]] = []
+
+    def always_one(values: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+        calls.append((int(labels.sum()), len(values)))
+        return 1.0, 1.0
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(pair_separability, "best_threshold", always_one)
+        answers = cross_validated(similarities, similar, folds=4, rng=np.random.default_rng(0))
+    assert calls == [(3, 9)] * 4
+    assert answers.tolist() == similar.tolist(), "a similarity at the threshold is called similar"
+    one = cross_validated(np.array([1.0]), np.array([True]), folds=4, rng=np.random.default_rng(0))
+    assert one.tolist() == [False], "there is nothing to learn a threshold from"
 
 
 def test_delong_error_agrees_with_the_bootstrap() -> None:

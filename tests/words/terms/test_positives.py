@@ -8,7 +8,7 @@ import pytest
 
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.words.ontologies.obo import read_obo
-from medsenteval.words.ontologies.rf2 import read_release
+from medsenteval.words.ontologies.rf2 import SYNONYM, read_release
 from medsenteval.words.terms.positives import (
     clean_name,
     positives_from_obo,
@@ -167,12 +167,15 @@ def test_releases_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataMissingError, match="no Snapshot file of concepts"):
         read_release(tmp_path)
     folder = write_release(tmp_path / "release")
-    with pytest.raises(DataMissingError, match="in language 'es'"):
+    with pytest.raises(DataMissingError, match=r"in language 'es' \(named like sct2_Description_Full-en_INT_20190131\.txt\)"):
         read_release(folder, language="es")
+    assert read_release(folder, language="EN").names("1", SYNONYM) == ["Malaria", "Paludism", 'Ague "quartan"']
     concepts = folder / "Full" / "Terminology" / "sct2_Concept_Full_INT_20190131.txt"
     whole = concepts.read_text("utf-8")
     for damage, message in [
         (whole.replace("20100131", "2010"), r":5: effectiveTime '2010'"),
+        (whole.replace("20100131", "2010013x"), r":5: effectiveTime '2010013x'"),
+        (whole.replace("20100131\t0", "20100131\t2"), r":5: effectiveTime '20100131', active '2': not a row of RF2"),
         (whole + "12\t20190131\t1\n", "3 fields where the header has 5"),
         (whole.replace("moduleId", "module"), ":1: the columns are"),
     ]:

@@ -15,12 +15,22 @@ pytest.importorskip("rapidfuzz")
 from rapidfuzz.distance import Levenshtein
 
 from medsenteval.cli.main import main
+from medsenteval.contracts import RejectedRow
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.terms import sets as sets_module
 from medsenteval.words.terms.negatives import levenshtein_negatives
 from medsenteval.words.terms.positives import Positives, positives_from_obo, split_by_distance
-from medsenteval.words.terms.sets import SetName, build_sets, read_set, read_sets, set_names, source_of, statistics_of
+from medsenteval.words.terms.sets import (
+    SetName,
+    build_sets,
+    is_synthetic,
+    read_set,
+    read_sets,
+    set_names,
+    source_of,
+    statistics_of,
+)
 from tests.words.terms.release import write_release
 
 
@@ -76,6 +86,79 @@ def test_twenty_sets_hold_what_they_promise(tmp_path: Path, legacy: bool) -> Non
     assert header == "pref\talt"
 
 
+def test_statistics_worked_out_by_hand(tmp_path: Path) -> None:
+    def write(kind: str, difficulty: str, strategy: str, rows: list[tuple[str, str, int]]) -> None:
+        name = SetName(kind, difficulty, strategy)
+        (tmp_path / name.file).write_text("".join(f"{a}\t{b}\t{label}\n" for a, b, label in rows), "utf-8")
+
+    easy = [("Heart", "hearts", 1), ("skin", "kin", 1)]
+    write("same_as", "easy", "levenshtein", [*easy, ("Heart", "kin", 0)])
+    write("same_as", "easy", "random", [*easy, ("skin", "hearts", 0), ("heart x", "kin", 0)])
+    write("same_as", "hard", "random", [("a b", "cdefghij", 1)])
+    found = statistics_of(tmp_path)
+    assert [(row["kind"], row["difficulty"]) for row in found["sets"]] == [
+        ("same_as", "all"), ("same_as", "easy"), ("same_as", "hard"),
+    ]  # fmt: skip
+    both, first, second = found["sets"]
+    assert first["positive"] == {"n": 2, "mean": 1.0, "median": 1.0, "min": 1, "max": 1}
+    assert first["levenshtein"] == {"n": 1, "mean": 5.0, "median": 5, "min": 5, "max": 5}
+    assert first["random"] == {"n": 2, "mean": 6.5, "median": 6.5, "min": 6, "max": 7}
+    assert second == {
+        "kind": "same_as",
+        "difficulty": "hard",
+        "positive": {"n": 1, "mean": 8.0, "median": 8, "min": 8, "max": 8},
+    }
+    assert both["positive"] == {"n": 3, "mean": pytest.approx(10 / 3), "median": 1, "min": 1, "max": 8}
+    assert both["random"] == first["random"]
+    # Heart, hearts, skin, kin, heart x, a b, cdefghij.
+    assert found["terms"] == 7
+    assert found["multiword_terms"] == pytest.approx(2 / 7)
+
+
+def test_negatives_of_earlier_kinds_are_not_made_again() -> None:
+    """SYN_SYN holds all of FSN_SYN and may share its negatives; the reference code resets its list one set too late."""
+    pairs = {(kind, level): [(kind, level)] for kind in ("same_as", "FSN_SYN", "SYN_SYN") for level in ("easy", "hard")}
+
+    def avoided(kind: str, level: str, legacy: bool) -> list[tuple[str, str]]:
+        earlier = dict(list(pairs.items())[: list(pairs).index((kind, level))])
+        return [pair for group in sets_module._to_avoid(earlier, kind, level, legacy) for pair in group]
+
+    same = [("same_as", "easy"), ("same_as", "hard")]
+    for legacy in (False, True):
+        assert avoided("same_as", "hard", legacy) == same[:1]
+        assert avoided("FSN_SYN", "easy", legacy) == same
+        assert avoided("FSN_SYN", "hard", legacy) == [*same, ("FSN_SYN", "easy")]
+        assert avoided("SYN_SYN", "hard", legacy) == [*same, ("SYN_SYN", "easy")]
+    assert avoided("SYN_SYN", "easy", False) == same
+    assert avoided("SYN_SYN", "easy", True) == [*same, ("FSN_SYN", "easy"), ("FSN_SYN", "hard")]
+
+
+def test_what_a_build_says_of_itself(tmp_path: Path) -> None:
+    positives = Positives("a list", rights=("Rights.",))
+    positives.add_names(["alpha beta", "gamma delta", "epsilon zeta"])
+    positives.rejected.append(RejectedRow("file", None, "item", "why"))
+    told: list[str] = []
+    found = build(positives, tmp_path / "new" / "out", legacy=True, announce=told.append)
+    assert "FSN_SYN-hard-levenshtein: 2 similar, 0 dissimilar, 2 without a partner" in told
+    assert "FSN_SYN-easy-levenshtein: no similar pair of this kind" in told
+    assert found["unpaired"] == {
+        f"{kind}-hard-{strategy}": n
+        for strategy in ("levenshtein", "random") for kind, n in (("FSN_SYN", 2), ("SYN_SYN", 3))
+    }  # fmt: skip
+    assert json.loads((tmp_path / "new" / "out" / "statistics.json").read_text("utf-8")) == found
+    assert (tmp_path / "new" / "out" / "NOTICE.txt").read_text("utf-8").splitlines() == [
+        "Made by medsenteval from a list in legacy mode.", "A notice.", "Rights.",
+        "Method: Schulz and Juric 2020, Can Embeddings Adequately Represent Medical Terminology?, AAAI.",
+    ]  # fmt: skip
+    assert (tmp_path / "new" / "out" / "rejected.txt").read_text("utf-8") == f"{positives.rejected[0]}\n"
+    rows = (tmp_path / "new" / "out" / "SYN_SYN_hard_distance5.tsv").read_text("utf-8").splitlines()
+    assert rows[:2] == ["label1\tlabel2", "alpha beta\tgamma delta"]
+    assert (tmp_path / "new" / "out" / "same_as_easy_distance5.tsv").read_text("utf-8") == "source\ttarget\n"
+    again: list[str] = []
+    assert build(positives, tmp_path / "new" / "out", legacy=True, announce=again.append) == found
+    assert "SYN_SYN-hard-random: finished before" in again
+
+
 def test_an_interrupted_build_goes_on_and_ends_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     positives = families()
     build(positives, tmp_path / "new" / "whole")
@@ -114,6 +197,18 @@ def test_broken_and_missing_sets(tmp_path: Path) -> None:
     (tmp_path / name.file).write_text("a\tb\t1\na\tc\n", "utf-8")
     with pytest.raises(DataError, match=r"simple\.txt:2: expected term, term"):
         read_set(tmp_path, name)
+    for broken in ("a\tb\t2\n", "\tb\t1\n", "a\t\t0\n", "a\tb\t1\t\n"):
+        (tmp_path / name.file).write_text(broken, "utf-8")
+        with pytest.raises(DataError, match=r"simple\.txt:1: expected term, term, 0 or 1 between tabs"):
+            read_set(tmp_path, name)
+    (tmp_path / name.file).write_text("a\tb\t1\nc\td\t0\n", "utf-8")
+    found = read_set(tmp_path, name)
+    assert found is not None
+    assert (found.pairs, found.similar) == ([("a", "b"), ("c", "d")], [True, False])
+    assert (found.of(similar=True), found.of(similar=False)) == ([("a", "b")], [("c", "d")])
+    assert not is_synthetic(tmp_path)
+    (tmp_path / "SYNTHETIC.txt").write_text("")
+    assert is_synthetic(tmp_path)
     assert source_of(tmp_path) == ""
 
 
