@@ -510,7 +510,7 @@ def test_bca_intervals_say_what_is_significant_and_need_twice_as_many_resamples(
     drawn = bootstrap(column.weighted, resamples=120, rng=np.random.default_rng(1111))
     assert np.array_equal(column.p_values, drawn.p_values("bca"))
     assert not np.array_equal(column.p_values, drawn.p_values("percentile"))
-    found = column.difference(*column.tested[:2])
+    found = column.difference(column.tested[0], column.tested[1])
     assert found is not None
     assert found.interval == drawn.difference(0, 1, confidence=0.95, method="bca")
     # Both ends of an interval have their resamples: 2 x 3 tests / 120 are not below 0.05.
