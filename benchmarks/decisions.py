@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 import numpy as np
+from scipy import stats
 
 from medsenteval.comparison.significance import GROUPS
 from medsenteval.statistics import (
@@ -28,7 +29,7 @@ from medsenteval.statistics import (
 )
 from medsenteval.statistics.intervals import left_out_difference_interval
 from medsenteval.statistics.paired_bootstrap import Bootstrap, left_out_scores
-from medsenteval.statistics.power import difference_error, mcnemar_power, normal_power
+from medsenteval.statistics.power import difference_error, mcnemar_power
 from medsenteval.statistics.verdicts import rank_intervals, verdict
 from medsenteval.statistics.weighted_scores import Pearsons
 from medsenteval.support.arrays import Counts, Floats
@@ -181,6 +182,12 @@ def share_equivalent(metric: str, n: int, experiments: int) -> float:
         ends = left_out_difference_interval(observed, left_out, confidence=0.9, correlated=metric != "f1")
         equivalent += verdict(1.0, Interval(float(observed[0] - observed[1]), *ends, 0.9, "", n), margin) == "equivalent"
     return equivalent / experiments
+
+
+def normal_power(difference: float, error: float) -> float:
+    """Return the probability that a two-sided test at 0.05 finds a difference with this standard error."""
+    found = np.array([difference, -difference]) / error - stats.norm.ppf(0.975)
+    return float(stats.norm.cdf(found).sum())
 
 
 def simulated_power(metric: str, n: int, experiments: int, resamples: int = 999) -> tuple[float, float]:

@@ -97,14 +97,14 @@ def _power(column: Column, first: str, second: str, level: float) -> tuple[float
     if column.test == "McNemar":
         right = np.asarray(score.values)[[i, j]] > 0.5  # type: ignore[attr-defined]
         only = float(np.mean(right[0] & ~right[1])), float(np.mean(~right[0] & right[1]))
-        items = power.items_for_accuracy(*only, level=level) if only[0] != only[1] else None
-        smallest = power.smallest_accuracy_difference(score.n, sum(only), level=level)
+        items = power.items_for_accuracy(*only, level) if only[0] != only[1] else None
+        smallest = power.smallest_accuracy_difference(score.n, sum(only), level)
         return None if smallest is None else smallest * column.scale, items
     error = power.difference_error(column.left_out, i, j)
     if error < ROUNDING:
         return None, None
-    items = power.items_for_difference(float(column.observed[i] - column.observed[j]), error, score.n, level=level)
-    return power.smallest_difference(error, level=level) * column.scale, items
+    items = power.items_for_difference(float(column.observed[i] - column.observed[j]), error, score.n, level)
+    return power.smallest_difference(error, level) * column.scale, items
 
 
 def items_to_decide(column: Column, first: str, second: str, level: float) -> int | None:

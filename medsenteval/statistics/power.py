@@ -22,15 +22,16 @@ from medsenteval.support.arrays import Counts, Floats
 
 #: A difference that is there should be found four times out of five.
 POWER: Final = 0.8
-#: Correlation between the right answers of two encoders, assumed where no results say it.
-TYPICAL_AGREEMENT: Final = 0.5
+#: Correlations between two encoders' right answers and between their similarities, assumed where no results say them.
+_CORRELATED_ANSWERS: Final = 0.5
+_CORRELATED_SIMILARITIES: Final = 0.7
 _MOST_ITEMS: Final = 10_000_000
 
 
 def mcnemar_power(n: int, first_only: float, second_only: float, level: float = 0.05) -> float:
     """Return the probability that McNemar's test rejects, for shares of items that only one encoder gets right."""
-    # It gives the tails of binomial distributions, as scipy.stats does, which takes a second to import.
-    from scipy.special import betainc
+    # Of scipy.special: scipy.stats takes a second to import.
+    from scipy.special import bdtr
 
     discordant = first_only + second_only
     if not 0 <= discordant <= 1 or min(first_only, second_only) < 0:
@@ -39,16 +40,12 @@ def mcnemar_power(n: int, first_only: float, second_only: float, level: float = 
         return 0.0
     spread = 6 * math.sqrt(n * discordant * (1 - discordant)) + 6
     first, last = max(int(n * discordant - spread), 1), min(int(n * discordant + spread), n)
-    if last < first:
-        return 0.0
     counts = np.arange(first, last + 1, dtype=np.int64)
     share = first_only / discordant
     # The test rejects for few and for many; for each number of discordant items that is a lower and an upper tail.
     limits = _rejection_limits(counts, level)
-    larger = counts - limits
-    tails = betainc(larger, limits + 1, 1 - share) + betainc(larger, limits + 1, share)
-    more = betainc(last + 1, n - last, discordant) if last < n else 0.0
-    probabilities = -np.diff(betainc(counts, n - counts + 1, discordant), append=more)
+    tails = bdtr(limits, counts, share) + bdtr(limits, counts, 1 - share)
+    probabilities = np.diff(bdtr(np.arange(first - 1, last + 1), n, discordant))
     return float(np.sum(probabilities * np.where(limits < 0, 0.0, tails)))
 
 
@@ -66,51 +63,21 @@ def _rejection_limits(counts: Counts, level: float) -> Counts:
     return np.maximum(limits, -1)
 
 
-def smallest_accuracy_difference(n: int, disagreement: float, *, level: float = 0.05, power: float = POWER) -> float | None:
+def smallest_accuracy_difference(n: int, disagreement: float, level: float = 0.05) -> float | None:
     """Return the smallest difference of accuracies that would be found where exactly one is right on a share of items."""
-    if mcnemar_power(n, disagreement, 0.0, level) < power:
+    if mcnemar_power(n, disagreement, 0.0, level) < POWER:
         return None
     low, high = 0.0, disagreement
     for _ in range(24):
         middle = (low + high) / 2
-        found = mcnemar_power(n, (disagreement + middle) / 2, (disagreement - middle) / 2, level) >= power
+        found = mcnemar_power(n, (disagreement + middle) / 2, (disagreement - middle) / 2, level) >= POWER
         low, high = (low, middle) if found else (middle, high)
     return high
 
 
-def items_for_accuracy(first_only: float, second_only: float, *, level: float = 0.05, power: float = POWER) -> int | None:
+def items_for_accuracy(first_only: float, second_only: float, level: float = 0.05) -> int | None:
     """Return how many items would show the difference of these shares; None if more than ten million would be needed."""
-    return _fewest(lambda n: mcnemar_power(n, first_only, second_only, level) >= power)
-
-
-def difference_error(left_out: Floats, first: int, second: int) -> float:
-    """Return the standard error of the difference of two encoders' scores, from their scores without each item."""
-    values = left_out[:, first] - left_out[:, second]
-    return float(np.sqrt((len(values) - 1) * np.var(values)))
-
-
-def normal_power(difference: float, error: float, level: float = 0.05) -> float:
-    """Return the probability that a two-sided test at this level finds a difference with this standard error."""
-    from scipy.special import ndtr, ndtri
-
-    if error == 0:
-        return float(difference != 0)
-    limit = ndtri(1 - level / 2)
-    return float(ndtr(abs(difference) / error - limit) + ndtr(-abs(difference) / error - limit))
-
-
-def smallest_difference(error: float, *, level: float = 0.05, power: float = POWER) -> float:
-    """Return the smallest difference that would be found with this standard error."""
-    from scipy.special import ndtri
-
-    return float(ndtri(1 - level / 2) + ndtri(power)) * error
-
-
-def items_for_difference(difference: float, error: float, n: int, level: float = 0.05, power: float = POWER) -> int | None:
-    """Return how many items would show a difference whose standard error on ``n`` items is ``error``."""
-    if difference == 0:
-        return None
-    return _fewest(lambda m: normal_power(difference, error * math.sqrt(n / m), level) >= power)
+    return _fewest(lambda n: mcnemar_power(n, first_only, second_only, level) >= POWER)
 
 
 def _fewest(enough: Callable[[int], bool]) -> int | None:
@@ -122,14 +89,36 @@ def _fewest(enough: Callable[[int], bool]) -> int | None:
     return bisect_left(range(high), True, lo=high // 2 + 1, key=enough)
 
 
-def typical_accuracy_disagreement(accuracy: float, agreement: float = TYPICAL_AGREEMENT) -> float:
-    """Return the share of items that only one of two encoders of this accuracy gets right, if right answers correlate so."""
-    return 2 * accuracy * (1 - accuracy) * (1 - agreement)
+def difference_error(left_out: Floats, first: int, second: int) -> float:
+    """Return the standard error of the difference of two encoders' scores, from their scores without each item."""
+    values = left_out[:, first] - left_out[:, second]
+    return float(np.sqrt((len(values) - 1) * np.var(values)))
 
 
-def typical_correlation_error(correlation: float, n: int, agreement: float = 0.7) -> float:
+def smallest_difference(error: float, level: float = 0.05) -> float:
+    """Return the smallest difference that a two-sided test at this level would find with this standard error."""
+    from scipy.special import ndtri
+
+    return float(ndtri(1 - level / 2) + ndtri(POWER)) * error
+
+
+def items_for_difference(difference: float, error: float, n: int, level: float = 0.05) -> int | None:
+    """Return how many items would show a difference whose standard error on ``n`` items is ``error``."""
+    if difference == 0:
+        return None
+    larger = smallest_difference(error, level) / difference
+    items = n * larger * larger
+    return max(math.ceil(items), 2) if items <= _MOST_ITEMS else None
+
+
+def typical_accuracy_disagreement(accuracy: float) -> float:
+    """Return the share of items that only one of two encoders of this accuracy gets right, if they agree as is typical."""
+    return 2 * accuracy * (1 - accuracy) * (1 - _CORRELATED_ANSWERS)
+
+
+def typical_correlation_error(r: float, n: int) -> float:
     """Return the standard error of the difference of two equal correlations with one gold standard (Steiger 1980)."""
-    r, k = correlation, agreement
+    k = _CORRELATED_SIMILARITIES
     own = (1 - r * r) ** 2
     shared = k * (1 - 2 * r * r) - 0.5 * r * r * (1 - 2 * r * r - k * k)
     return math.sqrt(max(2 * (own - shared), 0.0) / n)
