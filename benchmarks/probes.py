@@ -59,9 +59,9 @@ class CountedPass(GradientPass):
 
     operations = 0
 
-    def __call__(self, points: NDArray[Any], folds: NDArray[np.intp]) -> tuple[NDArray[Any], NDArray[Any]]:
-        CountedPass.operations += 4 * points.size * self.folds.weights.shape[1]
-        return super().__call__(points, folds)
+    def __call__(self, points: NDArray[Any], folds: NDArray[np.intp], *pool: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+        CountedPass.operations += 4 * points.size * self.weights.shape[1]
+        return super().__call__(points, folds, *pool)
 
 
 class PeakMemory:

@@ -47,7 +47,7 @@ _STEEP: Final = 1e-4
 class Coordinates:
     """One feature matrix in solver coordinates; the last coordinate of every point is the intercept.
 
-    ``axes`` (columns x coordinates, orthonormal) and ``stored`` (all rows, with a column of ones) are None in the raw form.
+    ``axes`` (columns x coordinates, orthonormal) are None in the raw form.
     """
 
     features: Features
@@ -55,12 +55,11 @@ class Coordinates:
     mean: Floats
     scale: float
     preconditioner: Preconditioner
+    #: All rows in their order: stored ones with a column of ones; raw ones if they are so: built, or part of the embeddings.
+    whole: Reals | None
     axes: Reals | None = None
-    stored: Reals | None = None
     #: The rows whose span the axes are limited to, where that is less than all columns.
     spanning: Rows | None = None
-    #: All feature rows in their order, where the raw form has them so: built pairs, or a part of the embedding matrix.
-    whole: Reals | None = None
 
     @classmethod
     def of(cls, features: Features, columns: int, dtype: Precision, trained: Rows | None = None) -> Coordinates:
@@ -89,7 +88,7 @@ class Coordinates:
         centred = (every - mean.astype(dtype)) / dtype(scale) if limited else rows.astype(dtype, copy=False)
         np.matmul(centred, axes, out=stored[:, :-1])
         preconditioner = DiagonalPreconditioner(np.append(spread, 1.0).astype(dtype))
-        return cls(features, dtype, mean, scale, preconditioner, axes, stored, trained if limited else None)
+        return cls(features, dtype, mean, scale, preconditioner, stored, axes, trained if limited else None)
 
     @classmethod
     def _raw(cls, features: Features, dtype: Precision) -> Coordinates:
@@ -102,13 +101,13 @@ class Coordinates:
         count = min(n_rows, max(_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * width // features.n_parts))
         sample = np.linspace(0, n_rows - 1, count).astype(np.intp)
         rows, mean, scale = _standardised(_built(features, sample))
-        return cls(features, dtype, mean, scale, SampledPreconditioner.of(rows, features.n_parts), whole=whole)
+        return cls(features, dtype, mean, scale, SampledPreconditioner.of(rows, features.n_parts), whole)
 
     def astype(self, dtype: Precision) -> Coordinates:
         """Return the same coordinates for arithmetic in another precision."""
         if dtype is self.dtype:
             return self
-        if self.stored is None:
+        if self.axes is None:
             return replace(self, dtype=dtype)
         return self._stored(self.features, dtype, np.arange(self.features.n_rows) if self.spanning is None else self.spanning)
 
@@ -123,14 +122,12 @@ class Coordinates:
 
     def rows(self, rows: Rows | slice) -> Reals:
         """Return stored rows with their ones, or raw feature rows without."""
-        if self.stored is not None:
-            return self.stored[rows]
         block: Reals = self.features.take(rows) if self.whole is None else self.whole[rows]
         return block.astype(self.dtype, copy=False)
 
     def to_rows(self, points: Reals) -> Reals:
         """Convert points of shape (..., width) to weights, intercept last, for the rows that ``rows`` returns."""
-        if self.stored is not None:
+        if self.axes is not None:
             return points
         weights = points[..., :-1] / self.dtype(self.scale)
         intercepts = points[..., -1] - (weights @ self.mean).astype(self.dtype)
@@ -138,7 +135,7 @@ class Coordinates:
 
     def from_rows(self, gradient: Reals) -> Reals:
         """Convert a gradient with respect to ``to_rows``' weights to one with respect to points."""
-        if self.stored is not None:
+        if self.axes is not None:
             return gradient
         centred: Reals = gradient[..., :-1] - gradient[..., -1:] * self.mean.astype(self.dtype)
         return np.concatenate([centred / self.dtype(self.scale), gradient[..., -1:]], axis=-1)

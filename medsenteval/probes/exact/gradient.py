@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from typing import Final
@@ -29,60 +28,49 @@ from medsenteval.support.arrays import Labels, Reals, Rows
 _BLOCK_NUMBERS: Final = 200_000
 _LONGEST_BLOCK: Final = 4_096
 _SHORTEST_BLOCK: Final = 256
-
-
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """Folds over some rows of a feature matrix.
-
-    ``weights`` (folds x rows) is 1 / (number of training rows) on a fold's training rows and 0 elsewhere; its columns, and
-    ``labels``, stand for ``rows``. ``n_outputs`` is 1 for a sigmoid, else the number of classes. ``reference`` is a class that
-    all folds have training rows of, if there is one, and always None for a sigmoid.
-    """
-
-    coordinates: Coordinates
-    rows: Rows | slice
-    weights: Reals
-    labels: Labels
-    n_outputs: int
-    reference: int | None = None
-
-    def select(self, folds: Rows) -> Folds:
-        return self if np.array_equal(folds, np.arange(len(self.weights))) else replace(self, weights=self.weights[folds])
-
-    @property
-    def outputs(self) -> list[int]:
-        """The output of each line of logits, the reference last."""
-        return sorted(range(self.n_outputs), key=lambda label: (label == self.reference, label))
+#: Fixed parts in which the rows are shared out.
+_PARTS: Final = 8
 
 
 class GradientPass:
     """Mean-loss gradients of problems, any number of them for each fold.
 
-    With a ``pool`` the row blocks are shared out in ``parts`` fixed parts, added up in order, so that the result does not
-    depend on the number of threads.
+    ``weights`` (folds x rows) is 1 / (number of training rows) on a fold's training rows and 0 elsewhere; its columns, and
+    ``labels``, stand for ``rows`` of the coordinates' feature matrix. ``n_outputs`` is 1 for a sigmoid, else the number of
+    classes. ``reference`` is a class that all folds have training rows of, if there is one, and always None for a sigmoid.
     """
 
-    def __init__(self, folds: Folds, pool: ThreadPoolExecutor | None = None, parts: int = 1) -> None:
-        self.folds, self.coordinates = folds, folds.coordinates
-        self.pool, self.parts = pool, parts if pool is not None else 1
-        self.stored = None if self.coordinates.stored is None else self.coordinates.stored[folds.rows]
-        self.row_weight = folds.weights.max(axis=1)
-        self.outputs = folds.outputs
-        classes = [1] if folds.n_outputs == 1 else self.outputs
+    def __init__(
+        self,
+        coordinates: Coordinates,
+        rows: Rows | slice,
+        weights: Reals,
+        labels: Labels,
+        n_outputs: int,
+        reference: int | None,
+    ) -> None:
+        self.coordinates, self.rows, self.weights, self.reference = coordinates, rows, weights, reference
+        self.row_weight = weights.max(axis=1)
+        #: The output of each line of logits, the reference last.
+        self.outputs = sorted(range(n_outputs), key=lambda label: (label == reference, label))
+        classes = [1] if n_outputs == 1 else self.outputs
         #: 1 for a row's own class: classes x rows, or one line of 1 and 0 for a sigmoid.
-        self.own_class = (folds.labels == np.array(classes)[:, None]).astype(self.coordinates.dtype)
+        self.own_class = (labels == np.array(classes)[:, None]).astype(coordinates.dtype)
 
-    def __call__(self, points: Reals, folds: Rows) -> tuple[Reals, Reals]:
-        """Return the gradient at each point, a point of the fold of the same number, and the mean of p (1 - p)."""
+    def __call__(self, points: Reals, folds: Rows, pool: ThreadPoolExecutor | None = None) -> tuple[Reals, Reals]:
+        """Return the gradient at each point, a point of the fold of the same number, and the mean of p (1 - p).
+
+        With a ``pool`` the rows are shared out in fixed parts whose sums are added up in order, so that the result does not
+        depend on the number of threads.
+        """
         weights = self.coordinates.to_rows(self._by_output(points))
-        n_rows = self.folds.weights.shape[1]
-        spans = list(pairwise(round(n_rows * part / self.parts) for part in range(self.parts + 1)))
-        if self.pool is None:
-            sums = [self._part(weights, folds, *span) for span in spans]
+        n_rows = self.weights.shape[1]
+        if pool is None:
+            gradient, absolute, squares = self._part(weights, folds, 0, n_rows)
         else:
-            sums = list(self.pool.map(lambda span: self._part(weights, folds, *span), spans))
-        gradient, absolute, squares = (reduce(np.add, pieces) for pieces in zip(*sums, strict=True))
+            spans = pairwise(n_rows * part // _PARTS for part in range(_PARTS + 1))
+            sums = pool.map(lambda span: self._part(weights, folds, *span), spans)
+            gradient, absolute, squares = (reduce(np.add, pieces) for pieces in zip(*sums, strict=True))
         row_weight = self.row_weight[folds]
         # Residuals carry the row weight 1/n, so their squares carry 1/n^2 and are taken times n.
         weight = np.empty(points.shape[:2], dtype=points.dtype)
@@ -94,11 +82,11 @@ class GradientPass:
     def _by_output(self, points: Reals) -> Reals:
         """Return the weights (outputs x problems x width) of the lines of logits that need a product."""
         lines = np.ascontiguousarray(points.transpose(1, 0, 2)[self.outputs])
-        return lines if self.folds.reference is None else lines[:-1] - lines[-1]
+        return lines if self.reference is None else lines[:-1] - lines[-1]
 
     def _by_problem(self, gradient: Reals) -> Reals:
         """Convert the gradients of those lines to gradients of all outputs, problem by problem."""
-        if self.folds.reference is not None:
+        if self.reference is not None:
             gradient = np.concatenate([gradient, -gradient.sum(axis=0, keepdims=True)])
         return np.ascontiguousarray(gradient[np.argsort(self.outputs)].transpose(1, 0, 2))
 
@@ -110,7 +98,7 @@ class GradientPass:
         absolute = np.zeros((len(self.outputs), count), dtype=weights.dtype)
         squares = np.zeros_like(absolute)
         # All of them in order need no copying.
-        chosen = slice(None) if np.array_equal(folds, np.arange(len(self.folds.weights))) else folds
+        chosen = slice(None) if np.array_equal(folds, np.arange(len(self.weights))) else folds
         for columns in self._spans(start, stop, absolute.size):
             block = self._rows(columns)
             residuals = np.empty((*absolute.shape, len(block)), dtype=weights.dtype)
@@ -120,7 +108,7 @@ class GradientPass:
             np.matmul(flat[:, : block.shape[1]], block.T, out=kept)
             if block.shape[1] < width:
                 kept += flat[:, -1:]
-            turn_into_residuals(residuals, self.folds.weights[chosen, columns], self.own_class[:, None, columns])
+            turn_into_residuals(residuals, self.weights[chosen, columns], self.own_class[:, None, columns])
             # The curvature only preconditions: in long blocks every fourth row can speak for all.
             sampled = np.abs(residuals[:, :, ::4] if len(block) > _SHORTEST_BLOCK else residuals)
             portion = len(block) / sampled.shape[2]
@@ -141,9 +129,7 @@ class GradientPass:
             yield slice(*bound)
 
     def _rows(self, columns: slice) -> Reals:
-        if self.stored is not None:
-            return self.stored[columns]
-        rows = self.folds.rows
+        rows = self.rows
         if isinstance(rows, slice):
             return self.coordinates.rows(slice(rows.start + columns.start, rows.start + columns.stop))
         return self.coordinates.rows(rows[columns])

@@ -23,7 +23,7 @@ from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, check_labels
 from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.probes.exact.problems import Batch, Fits, trained_rows
 from medsenteval.probes.features import Features
-from medsenteval.support.arrays import Labels
+from medsenteval.support.arrays import Labels, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
 
 Penalties = Sequence[Sequence[float]]
@@ -52,9 +52,10 @@ class _Search:
     penalties: Sequence[float]
     fits: Fits
 
-    def answers(self, labels: Labels, n_classes: int) -> bool:
-        """Whether the search was about these labels."""
-        return self.fits.present.shape[1] == n_classes and np.array_equal(self.labels, labels)
+    def serves(self, features: Features, labels: Labels, n_classes: int, trained: Rows) -> bool:
+        """Whether fits of these labels to these rows can start from the search's."""
+        same = self.features is features and self.fits.present.shape[1] == n_classes and np.array_equal(self.labels, labels)
+        return same and self.fits.coordinates.serves(trained)
 
 
 class ExactBackend:
@@ -106,7 +107,7 @@ class ExactBackend:
         searched = self._tolerance_for(features)
         tolerance = max(searched / _FINAL_PRECISION, min(searched, _FINEST_TOLERANCE))
         single = [[penalty] for penalty in penalties]
-        fits = self.fit(features, labels, n_classes, folds, single, tolerance, from_search=True)
+        fits = self.fit(features, labels, n_classes, folds, single, tolerance, self._search)
         self._search = None
         with one_thread_per_product():
             predictions = [fits.probabilities(index, fold.held_out) for index, fold in enumerate(folds)]
@@ -123,54 +124,47 @@ class ExactBackend:
         folds: Sequence[Fold],
         penalties: Penalties,
         tolerance: float | None = None,
-        from_search: bool = False,
+        search: _Search | None = None,
     ) -> Fits:
         """Fit every fold with every penalty in its list; all lists have the same length.
 
-        With ``from_search`` each fold starts from the last search's fits to subsets of its rows, where there are any.
+        Each fold starts from the fits of a ``search`` to subsets of its rows, where there are any.
         """
         _check(features, labels, n_classes, folds, penalties)
         tolerance = self._tolerance_for(features) if tolerance is None else tolerance
         single = tolerance >= _FLOAT32_TOLERANCE
         dtype = np.float32 if single else np.float64
         trained = trained_rows(folds, features.n_rows)
-        search = self._search
-        if search is not None and (search.features is not features or not search.fits.coordinates.serves(trained)):
-            search = None
-        # On one thread: with another number of them the axes, and with them a score, have other bits.
-        with one_thread_per_product():
-            if search is not None:
-                coordinates = search.fits.coordinates.astype(dtype)
+        # Our own threads only: those of the matrix libraries would wait for a core, and with another number of them the axes,
+        # and with them a score, have other bits.
+        with one_thread_per_product(), ThreadPoolExecutor(self.threads) as pool:
+            if search is not None and search.serves(features, labels, n_classes, trained):
+                batch = Batch(search.fits.coordinates.astype(dtype), labels, n_classes, folds, penalties)
+                _start_from_search(batch, search, folds, penalties)
             else:
                 columns = len(folds) * (1 if n_classes == 2 else n_classes)
-                coordinates = Coordinates.of(features, columns, dtype, trained)
-        # Our own threads only: those of the matrix libraries would wait for a core.
-        with one_thread_per_product(), ThreadPoolExecutor(self.threads) as pool:
-            batch = Batch(coordinates, labels, n_classes, folds, penalties)
-            if from_search and search is not None and search.answers(labels, n_classes):
-                _start_from_search(batch, search)
+                batch = Batch(Coordinates.of(features, columns, dtype, trained), labels, n_classes, folds, penalties)
             fits = batch.solve(pool, tolerance, min(self.max_passes, _FLOAT32_PASSES) if single else self.max_passes)
-            failed = [index for index, errors in enumerate(fits.errors) if (errors > tolerance).any()]
+            failed = [index for index, errors in enumerate(fits.errors) if not (errors <= tolerance).all()]
             if failed and single:
                 some_folds, some_penalties = [folds[i] for i in failed], [penalties[i] for i in failed]
-                precise = Batch(coordinates.astype(np.float64), labels, n_classes, some_folds, some_penalties)
+                precise = Batch(batch.coordinates.astype(np.float64), labels, n_classes, some_folds, some_penalties)
                 again = precise.solve(pool, tolerance, self.max_passes)
                 fits.points[failed], fits.errors[failed] = again.points, again.errors
         return fits
 
     def _report(self, fits: Fits, tolerance: float) -> FitReport:
-        unconverged = int((fits.errors > tolerance).sum())
+        unconverged = int((~(fits.errors <= tolerance)).sum())
         return FitReport(fits.errors.size, unconverged, float(fits.errors.max()), tolerance)
 
 
-def _start_from_search(batch: Batch, search: _Search) -> None:
+def _start_from_search(batch: Batch, search: _Search, folds: Sequence[Fold], penalties: Penalties) -> None:
     """Let each fold start from the mean of the search's fits, under its penalty, to subsets of its own rows."""
     trained_on = np.zeros((len(search.folds), search.features.n_rows), dtype=bool)
     for number, other in enumerate(search.folds):
         trained_on[number, other.train] = True
-    for index, fold in enumerate(batch.given):
-        penalty = batch.penalties[index][0]
-        if penalty not in search.penalties or batch.constant[index] >= 0:
+    for index, (fold, (penalty, *_)) in enumerate(zip(folds, penalties, strict=True)):
+        if penalty not in search.penalties:
             continue
         outside = np.ones(trained_on.shape[1], dtype=bool)
         outside[fold.train] = False

@@ -77,11 +77,11 @@ class _Problem:
     """The objective of one fold under one penalty, with its first two derivatives."""
 
     def __init__(self, gradient_pass: GradientPass, fold: int, present: NDArray[np.bool_], ridge: float) -> None:
-        assert gradient_pass.stored is not None, "Newton's method is for few rows"
         self.gradient_pass, self.present = gradient_pass, np.flatnonzero(present)
-        share = gradient_pass.folds.weights[fold]
+        share = gradient_pass.weights[fold]
         trained = np.flatnonzero(share)
-        self.rows, self.share = gradient_pass.stored[trained], share[trained]
+        numbers = np.arange(gradient_pass.coordinates.features.n_rows)[gradient_pass.rows]
+        self.rows, self.share = gradient_pass.coordinates.rows(numbers[trained]), share[trained]
         #: The pass has the outputs in another order.
         self.own_class = gradient_pass.own_class[np.argsort(gradient_pass.outputs)][:, None, trained]
         self.ridge = np.append(np.full(self.rows.shape[1] - 1, ridge), 0.0)

@@ -12,17 +12,18 @@ import numpy as np
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact.certificate import log_softmax
 from medsenteval.probes.exact.coordinates import Coordinates
-from medsenteval.probes.exact.gradient import Folds, GradientPass
-from medsenteval.probes.exact.lbfgs import Solutions, minimise
+from medsenteval.probes.exact.gradient import GradientPass
+from medsenteval.probes.exact.lbfgs import minimise
 from medsenteval.probes.exact.newton import finish
+from medsenteval.probes.exact.preconditioner import per_problem
 from medsenteval.support.arrays import Bools, Counts, Floats, Labels, Reals, Rows
 
-#: Intercept of a class that a fold has no training rows of: its probability is an exact zero.
+#: Intercept of a class that a fold has no training rows of, and less than that of another: its probability is an exact zero.
 _ABSENT: Final = -1e4
-#: Columns in a group of folds that one thread solves: many enough to keep threads busy with products, few enough for several.
-_GROUP_COLUMNS: Final = 400
 #: Columns that folds with all their penalties side by side may have together.
 _SIDE_BY_SIDE_COLUMNS: Final = 80
+#: An extrapolation never goes further than this multiple of the last two solutions' distance.
+_LONGEST_EXTRAPOLATION: Final = 2.0
 #: The relative error of its logits at which the fit under the middle penalty becomes the start of the others.
 _ROUGH: Final = 0.05
 #: Passes after which fits that are not done are finished by Newton's method, if they have few coordinates in all.
@@ -30,10 +31,6 @@ _PASSES_BEFORE_NEWTON: Final = 300
 _NEWTON_COORDINATES: Final = 2_000
 #: Multiplications that Newton's method may take to check fits that seem to be done.
 _CHECKED_WORK: Final = 500_000_000
-#: Logits per pass from which groups of folds are worth threads of their own.
-_GROUPED_NUMBERS: Final = 200_000
-#: Fixed parts in which row blocks are summed when there are too few folds to be divided.
-_ROW_PARTS: Final = 8
 #: Multiplications per pass from which sharing out the rows pays for handing them to threads.
 _SHARED_MULTIPLICATIONS: Final = 20_000_000
 #: Feature values that are gathered at a time to be predicted.
@@ -49,8 +46,6 @@ class Fits:
     errors: Floats
     #: The classes that each fold has training rows of.
     present: Bools
-    #: The class that a fold with a single class always predicts, -1 elsewhere.
-    constant: Labels
 
     def coefficients(self, fold: int, penalty: int) -> tuple[Floats, Floats]:
         """Return weights (outputs x columns) and intercepts for plain feature rows."""
@@ -64,14 +59,12 @@ class Fits:
         blocks = (self.coordinates.rows(rows[start : start + length]) for start in range(0, len(rows), length))
         pieces = [flat[:, : block.shape[1]] @ block.T for block in blocks]
         logits = np.concatenate(pieces, axis=1) if pieces else np.zeros((len(flat), 0), dtype=flat.dtype)
-        if self.coordinates.stored is None:
+        if self.coordinates.axes is None:
             logits += flat[:, -1:]
         return logits.reshape(*points.shape[:2], -1)
 
     def labels(self, fold: int, rows: Rows) -> Labels:
         """Return the predicted classes under every penalty: penalties x rows."""
-        if self.constant[fold] >= 0:
-            return np.full((self.points.shape[1], len(rows)), self.constant[fold], dtype=np.int64)
         logits = self.logits(fold, rows)
         if logits.shape[1] == 1:
             return np.asarray(logits[:, 0] > 0, dtype=np.int64)
@@ -79,12 +72,7 @@ class Fits:
 
     def probabilities(self, fold: int, rows: Rows) -> Floats:
         """Return class probabilities under the first penalty: rows x classes."""
-        if self.constant[fold] >= 0:
-            result = np.zeros((len(rows), self.present.shape[1]))
-            result[:, self.constant[fold]] = 1.0
-            return result
-        result = np.exp(log_softmax(self.logits(fold, rows)[0].T.astype(np.float64)))
-        return result
+        return np.exp(log_softmax(self.logits(fold, rows)[0].T.astype(np.float64)))
 
 
 class Batch:
@@ -98,28 +86,29 @@ class Batch:
         folds: Sequence[Fold],
         penalties: Sequence[Sequence[float]],
     ) -> None:
-        self.coordinates, self.given, self.penalties = coordinates, folds, penalties
+        self.coordinates = coordinates
         self.n_outputs = 1 if n_classes == 2 else n_classes
         rows = _as_slice(trained_rows(folds, coordinates.features.n_rows))
         counts = np.stack([np.bincount(labels[fold.train], minlength=n_classes) for fold in folds])
         self.present = counts > 0
+        #: The outputs that each fold has training rows of.
+        self.outputs_present = self.present if self.n_outputs > 1 else np.ones((len(folds), 1), dtype=bool)
         n_present = self.present.sum(axis=1)
-        self.constant = np.where(n_present == 1, counts.argmax(axis=1), -1).astype(np.int64)
+        #: Folds with a single class always predict it, as they start.
+        self.fitted = np.flatnonzero(n_present > 1)
         self.start = self._frequencies_only(counts)
         weights = _row_weights(folds, rows, coordinates)
-        self.folds = Folds(coordinates, rows, weights, labels[rows], self.n_outputs, self._reference(counts))
+        self.gradient = GradientPass(coordinates, rows, weights, labels[rows], self.n_outputs, self._reference(counts))
 
         halved = (n_present == 2) & (n_classes > 2)
-        strength = np.asarray(penalties, dtype=np.float64) * np.where(halved, 0.5, 1.0)[:, None]
-        #: Positions of a fold's penalties from the strongest (smallest C) to the weakest.
-        self.order = np.argsort(strength, axis=1, kind="stable")
-        ascending = np.take_along_axis(strength, self.order, axis=1)
+        #: Each fold's C under every penalty.
+        self.strength = np.asarray(penalties, dtype=np.float64) * np.where(halved, 0.5, 1.0)[:, None]
         with np.errstate(divide="ignore", over="ignore"):
-            self.ridges = 1 / (counts.sum(axis=1)[:, None] * ascending * coordinates.scale**2)
+            self.ridges = 1 / (counts.sum(axis=1)[:, None] * self.strength * coordinates.scale**2)
 
     def _reference(self, counts: Counts) -> int | None:
         """Return the most frequent class that no fitted fold lacks."""
-        everywhere = self.present[self.constant < 0].all(axis=0)
+        everywhere = self.present[self.fitted].all(axis=0)
         if self.n_outputs == 1 or not everywhere.any():
             return None
         return int(np.where(everywhere, counts.sum(axis=0), -1).argmax())
@@ -130,103 +119,71 @@ class Batch:
         with np.errstate(divide="ignore"):
             logs = np.log(counts)
         if self.n_outputs == 1:
-            start[:, 0, -1] = np.where(self.present.all(axis=1), logs[:, 1] - logs[:, 0], 0.0)
+            start[:, 0, -1] = np.clip(logs[:, 1] - logs[:, 0], _ABSENT, -_ABSENT)
         else:
             mean = np.where(self.present, logs, 0.0).sum(axis=1) / self.present.sum(axis=1)
             start[:, :, -1] = np.where(self.present, logs - mean[:, None], _ABSENT)
         return start
 
     def solve(self, pool: ThreadPoolExecutor, tolerance: float, max_passes: int) -> Fits:
-        """Fit everything; groups of folds run side by side, or else the rows of a single group are shared out.
+        """Fit everything (docs/solver.md, "The path through folds and penalties").
 
         What few passes do not settle is left to Newton's method, if it can write down its Hessians; where these cost next to
         nothing, it also checks what seems to be settled.
         """
-        n_folds, n_stages = self.ridges.shape
-        points = np.zeros((n_folds, n_stages, self.n_outputs, self.coordinates.width), dtype=self.coordinates.dtype)
-        errors = np.zeros((n_folds, n_stages))
-        fitted = np.flatnonzero(self.constant < 0)
-        n_logits = len(fitted) * self.n_outputs * self.folds.weights.shape[1]
-        groups = self._groups(fitted, n_logits)
-        by_rows = len(groups) == 1 and n_logits * self.coordinates.width > _SHARED_MULTIPLICATIONS
-        side_by_side = len(fitted) * n_stages * self.n_outputs <= _SIDE_BY_SIDE_COLUMNS
-        newton_passes = max(max_passes - _PASSES_BEFORE_NEWTON, 0) if self._suits_newton else 0
-
-        def solve_group(folds: Rows) -> None:
-            given = pool if by_rows else None, tolerance, max_passes - newton_passes
-            points[folds], errors[folds] = _solve_path(self, folds, side_by_side, *given)
+        points = np.repeat(self.start[:, None], self.ridges.shape[1], axis=1)
+        errors = np.zeros(self.ridges.shape)
+        size = self.n_outputs * self.coordinates.width
+        stored_doubles = self.coordinates.axes is not None and self.coordinates.dtype is np.float64
+        newton_passes = max(max_passes - _PASSES_BEFORE_NEWTON, 0) if stored_doubles and size <= _NEWTON_COORDINATES else 0
 
         def finish_fit(place: Rows) -> None:
             fold, stage = place.tolist()
             start = points[fold, stage] if np.isfinite(points[fold, stage]).all() else self.start[fold]
             given = start, self.outputs_present[fold], float(self.ridges[fold, stage]), self.coordinates.preconditioner
-            points[fold, stage], errors[fold, stage] = finish(every_fold, fold, *given, tolerance, newton_passes)
+            points[fold, stage], errors[fold, stage] = finish(self.gradient, fold, *given, tolerance, newton_passes)
 
-        if len(groups) == 1:
-            solve_group(groups[0])  # its rows may need all threads of the pool
-        else:
-            list(pool.map(solve_group, groups))
-        unsettled = errors > tolerance
-        if errors[fitted].size * self._newton_work <= _CHECKED_WORK:
-            unsettled[fitted] = True
+        if len(self.fitted):
+            self._take_path(points, errors, pool, tolerance, max_passes - newton_passes)
+        unsettled = ~(errors <= tolerance)
+        hessian_work = self.gradient.weights.shape[1] * size**2 // 2 + size**3 // 6
+        if errors[self.fitted].size * hessian_work <= _CHECKED_WORK:
+            unsettled[self.fitted] = True
         if newton_passes and unsettled.any():
-            every_fold = GradientPass(self.folds)
             list(pool.map(finish_fit, np.argwhere(unsettled)))
-        back = np.argsort(self.order, axis=1, kind="stable")
-        points = np.take_along_axis(points, back[:, :, None, None], axis=1)
-        return Fits(self.coordinates, points, np.take_along_axis(errors, back, axis=1), self.present, self.constant)
+        return Fits(self.coordinates, points, errors, self.present)
 
-    @property
-    def outputs_present(self) -> Bools:
-        """The outputs that each fold has training rows of."""
-        return self.present if self.n_outputs > 1 else np.ones((len(self.present), 1), dtype=bool)
+    def _take_path(self, points: Reals, errors: Floats, pool: ThreadPoolExecutor, tolerance: float, max_passes: int) -> None:
+        """Fill in the points and relative errors of fitted folds under all penalties."""
+        fitted, n_stages = self.fitted, self.ridges.shape[1]
+        columns = len(fitted) * self.n_outputs
+        shared = columns * self.gradient.weights.shape[1] * self.coordinates.width > _SHARED_MULTIPLICATIONS
 
-    @property
-    def _suits_newton(self) -> bool:
-        stored = self.coordinates.stored is not None and self.coordinates.dtype is np.float64
-        return stored and self.n_outputs * self.coordinates.width <= _NEWTON_COORDINATES
+        def solve(folds: Rows, stages: Rows, start: Reals, tolerance: float) -> tuple[Reals, Floats]:
+            def loss_gradient(points: Reals, problems: Rows) -> tuple[Reals, Reals]:
+                return self.gradient(points, folds[problems], pool if shared else None)
 
-    @property
-    def _newton_work(self) -> int:
-        """Multiplications that a Hessian and its factor take."""
-        width = self.n_outputs * self.coordinates.width
-        return int(self.folds.weights.shape[1]) * width**2 // 2 + width**3 // 6
+            given = self.outputs_present[folds], self.ridges[folds, stages], self.coordinates.preconditioner
+            return minimise(loss_gradient, start, *given, tolerance, max_passes)
 
-    def _groups(self, folds: Rows, n_logits: int) -> list[Rows]:
-        """Divide the folds into groups that threads solve independently, if the groups are worth it."""
-        if n_logits < _GROUPED_NUMBERS:
-            return [folds] if len(folds) else []
-        count = min(-(-len(folds) * self.n_outputs // _GROUP_COLUMNS), max(len(folds) // 10, 1))
-        return np.array_split(folds, count)
-
-
-def _solve_path(
-    batch: Batch, folds: Rows, side_by_side: bool, pool: ThreadPoolExecutor | None, tolerance: float, max_passes: int
-) -> tuple[Reals, Floats]:
-    """Take one group of folds through their penalties; docs/solver.md, "The path through folds and penalties".
-
-    Returned are the solutions, folds x penalties, and the relative errors of their logits.
-    """
-    start, ridges, present = batch.start[folds], batch.ridges[folds], batch.outputs_present[folds]
-    gradient_pass = GradientPass(batch.folds.select(folds), pool, _ROW_PARTS)
-
-    def solve(start: Reals, fold_of: Rows, ridges: Floats, tolerance: float) -> Solutions:
-        def loss_gradient(points: Reals, problems: Rows) -> tuple[Reals, Reals]:
-            return gradient_pass(points, fold_of[problems])
-
-        preconditioner = batch.coordinates.preconditioner
-        return minimise(loss_gradient, start, present[fold_of], ridges, preconditioner, tolerance, max_passes)
-
-    every, n_stages = np.arange(len(folds)), ridges.shape[1]
-    if not side_by_side:
-        # Each fold under its strongest penalty, then the next, each time starting from its own solutions.
-        found = solve(start, every, ridges, tolerance)
-        return found.points, found.errors
-    # Each fold under its middle penalty, roughly, and from there under all penalties at once.
-    first = solve(start, every, ridges[:, [(n_stages - 1) // 2]], max(_ROUGH, tolerance))
-    each = np.repeat(every, n_stages)
-    found = solve(first.points[each, 0], each, ridges.reshape(-1, 1), tolerance)
-    return found.points.reshape(*ridges.shape, *start.shape[1:]), found.errors.reshape(ridges.shape)
+        # From the strongest penalty (the smallest C) to the weakest.
+        order = np.argsort(self.strength[fitted], axis=1, kind="stable")
+        if columns * n_stages <= _SIDE_BY_SIDE_COLUMNS:
+            start, _ = solve(fitted, order[:, (n_stages - 1) // 2], self.start[fitted], max(_ROUGH, tolerance))
+            folds, stages = np.repeat(fitted, n_stages), np.tile(np.arange(n_stages), len(fitted))
+            points[folds, stages], errors[folds, stages] = solve(folds, stages, np.repeat(start, n_stages, axis=0), tolerance)
+            return
+        logs, path = np.log(np.take_along_axis(self.strength[fitted], order, axis=1)), [self.start[fitted]]
+        for number, stages in enumerate(order.T):
+            start = path[-1]
+            if number > 1:
+                # Along the line through the last two solutions, which is nearly straight in the logarithm of the penalty.
+                gap, before = logs[:, number] - logs[:, number - 1], logs[:, number - 1] - logs[:, number - 2]
+                factor = np.clip(gap / np.maximum(before, 1e-12), 0, _LONGEST_EXTRAPOLATION)
+                start = start + per_problem(factor, start) * (start - path[-2])
+            found, errors[fitted, stages] = solve(fitted, stages, start, tolerance)
+            points[fitted, stages] = found
+            path.append(found)
 
 
 def trained_rows(folds: Sequence[Fold], n_rows: int) -> Rows:

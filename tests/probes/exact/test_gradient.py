@@ -9,7 +9,6 @@ from scipy.special import log_softmax
 
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact.coordinates import Coordinates
-from medsenteval.probes.exact.gradient import GradientPass
 from medsenteval.probes.exact.problems import Batch
 from medsenteval.probes.features import Features
 from tests.probes.problems import keep_raw
@@ -66,12 +65,12 @@ def test_a_pass_gives_the_gradient_of_the_mean_log_loss(
         "without a common class": [rows[y != label] for label in range(n_classes)],
     }[folds]
     coordinates = Coordinates.of(features, 1, np.float64)
-    assert (coordinates.stored is not None) == stored
-    assert (coordinates.whole is None) == (stored or kind in ("scattered", "pairs, built anew"))
+    assert (coordinates.axes is not None) == stored
+    assert (coordinates.whole is None) == (not stored and kind in ("scattered", "pairs, built anew"))
     batch = Batch(coordinates, y, n_classes, [Fold(train, rows[-5:]) for train in trained], [[1.0]] * len(trained))
     problems = np.repeat(np.arange(len(trained)), 2)
     points = batch.start[problems] + rng.standard_normal(batch.start[problems].shape)
-    gradient, weight = GradientPass(batch.folds)(points, problems)
+    gradient, weight = batch.gradient(points, problems)
     # The same in the features' own coordinates, whose gradients are brought back.
     centred = (features.take(slice(None)) - coordinates.mean) / coordinates.scale
     if stored:

@@ -109,7 +109,7 @@ def test_every_form_of_the_coordinates_gives_scikit_learn_probabilities(
     if form == "raw":
         keep_raw(monkeypatch)
     coordinates = Coordinates.of(Features.from_array(x), 1, np.float64)
-    assert (coordinates.stored is None) == (form == "raw")
+    assert (coordinates.axes is None) == (form == "raw")
     assert isinstance(coordinates.preconditioner, SampledPreconditioner) == (form == "raw")
     assert (coordinates.spanning is not None) == (form == "stored, wide")
     predictions, report = ExactBackend(TIGHT).predict(Features.from_array(x), y, k, [half(n)], [2.0])
@@ -273,9 +273,9 @@ def test_final_fits_start_only_from_what_their_own_training_rows_taught(monkeypa
 
 @pytest.mark.parametrize("raw", [False, True])
 def test_same_bits_on_every_run_and_any_number_of_threads(raw: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medsenteval.probes.exact.problems._SHARED_MULTIPLICATIONS", 0)
     if raw:
         keep_raw(monkeypatch)
-        monkeypatch.setattr("medsenteval.probes.exact.problems._SHARED_MULTIPLICATIONS", 0)
     x, y = make_rows(13, 400, 120, 3)
     rows = np.arange(400)
     folds = [Fold(np.setdiff1d(rows, rows[i::25]), rows[i::25]) for i in range(25)]

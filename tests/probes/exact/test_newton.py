@@ -10,7 +10,6 @@ from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact import problems as batch
 from medsenteval.probes.exact.certificate import certify
 from medsenteval.probes.exact.coordinates import Coordinates
-from medsenteval.probes.exact.gradient import GradientPass
 from medsenteval.probes.exact.logistic import ExactBackend
 from medsenteval.probes.exact.newton import _factor, _Problem, finish
 from medsenteval.probes.exact.problems import Batch
@@ -29,9 +28,8 @@ def problem_of(k: int, missing: int | None = None, penalty: float = 10.0) -> tup
     other = Fold(np.arange(30, 60), np.arange(30))
     coordinates = Coordinates.of(Features.from_array(x), 1, np.float64)
     problems = Batch(coordinates, y, k, [fold, other], [[penalty], [penalty]])
-    gradient = GradientPass(problems.folds)
     present = problems.present[0] if k > 2 else np.ones(1, dtype=bool)
-    return problems, _Problem(gradient, 0, present, float(problems.ridges[0, 0]))
+    return problems, _Problem(problems.gradient, 0, present, float(problems.ridges[0, 0]))
 
 
 @pytest.mark.parametrize(("k", "missing"), [(2, None), (4, None), (4, 1)])

@@ -40,9 +40,9 @@ def test_a_sample_is_inverted_whatever_its_columns_are_like(
     rows = centred_rows(n, 10.0 ** -np.linspace(0, decay, 12))
     preconditioner = SampledPreconditioner.of(rows)
     weights, ridges = np.full((2, outputs), weight, dtype=np.float32), np.array([ridge, 3 * ridge])
-    shifts = preconditioner.shifts(weights, ridges)
+    shifts = preconditioner.shifts(weights, ridges, np.zeros(2))
     vectors = vectors_that_sum_to_zero(2, outputs, 13)
-    found = preconditioner.scale(weights, ridges, shifts) * preconditioner.solve(vectors, shifts)
+    found = preconditioner.inverse(vectors[None], weights, ridges, shifts)[0]
     gram = rows.T.astype(np.float64) @ rows / len(rows)
     for problem, shift in enumerate(shifts):
         # Never less than the ridge, and the Gram matrix in the weight's measure.
@@ -63,7 +63,8 @@ def test_a_sample_is_inverted_whatever_its_columns_are_like(
 def test_problems_keep_their_shift_while_it_serves_them() -> None:
     preconditioner = SampledPreconditioner.of(centred_rows(200, np.ones(10)))
     weight, ridge = np.full((1, 3), 0.2, dtype=np.float32), np.array([0.01])
-    shift = preconditioner.shifts(weight, ridge)
+    unset = np.zeros(1)
+    shift = preconditioner.shifts(weight, ridge, unset)
     assert 2 * 0.05 <= shift[0] <= 8 * 0.05
     for factor in (1 / 8, 1 / 2, 2.0, 8.0):
         assert preconditioner.shifts(weight, factor * ridge, shift) == shift
@@ -71,10 +72,10 @@ def test_problems_keep_their_shift_while_it_serves_them() -> None:
     assert preconditioner.shifts(weight, ridge / 1_000, shift) < shift
     # Neither without a ridge nor without a weight, nor without both, is there nothing to choose.
     for weight_left, ridge_left in ((0.0, 0.01), (0.2, 0.0), (0.0, 0.0)):
-        assert np.isfinite(preconditioner.shifts(np.full((1, 3), weight_left, dtype=np.float32), np.array([ridge_left]))).all()
+        assert np.isfinite(preconditioner.shifts(np.full((1, 3), weight_left, dtype=np.float32), np.array([ridge_left]), unset))
     # Whatever else is asked, the same problem gets the same.
-    preconditioner.solve(np.ones((1, 1, 11), dtype=np.float32), np.array([4.0]))
-    assert preconditioner.shifts(weight, ridge) == shift
+    preconditioner.inverse(np.ones((1, 1, 3, 11), dtype=np.float32), weight, ridge, np.array([4.0]))
+    assert preconditioner.shifts(weight, ridge, unset) == shift
 
 
 @pytest.mark.parametrize("outputs", [1, 3])
