@@ -61,32 +61,31 @@ class RandomStream:
         return torch.empty(n_rows, n_units).bernoulli_(1 - rate, generator=self._torch).div_(1 - rate).t()
 
 
-class StackedOptimiser:
-    """One of torch's optimisers over stacked parameters, with a weight decay of its own for each model.
+class StackedModels:
+    """Linear or one-hidden-layer networks, one for each fold and penalty, all starting from the same parameters.
 
-    All of them work element by element and keep no state across elements other than the number of steps, which is the
-    same for all models of a stack; so one step on the stack is one step on each model.
+    Every fold has equally many models, which stand side by side. ``folds`` has the original numbers of the folds that are
+    still in the stack, in ascending order. All of torch's optimisers work element by element and keep no state across elements
+    other than the number of steps, which is the same for all models of a stack; so one step on the stack is one step on each
+    model, with a weight decay of its own.
     """
 
-    def __init__(self, choice: OptimiserChoice, parameters: list[Tensor], penalties: Tensor) -> None:
-        options: dict[str, float | bool] = dict(choice.options)
-        if choice.name in _FUSED:
-            options["fused"] = True
-        self._parameters = parameters
-        self._torch: torch.optim.Optimizer = getattr(torch.optim, OPTIMISERS[choice.name][0])(parameters, **options)
-        self._penalties = torch.zeros_like(penalties) if choice.name in _WITHOUT_DECAY else penalties
+    def __init__(self, start: Sequence[Tensor], penalties: NDArray[np.float64], choice: OptimiserChoice) -> None:
+        """Take the parameters of one model and the penalties of all: folds x models of a fold."""
+        n_folds, self._models_each = penalties.shape
+        self.parameters = [part.expand(penalties.size, *part.shape).clone() for part in start]
+        self.folds = np.arange(n_folds)
+        decays = np.zeros(penalties.size) if choice.name in _WITHOUT_DECAY else penalties.ravel()
+        self._decays = torch.tensor(decays, dtype=torch.float32, device=start[0].device)
+        options = {**choice.options, "fused": True} if choice.name in _FUSED else choice.options
+        self._torch: torch.optim.Optimizer = getattr(torch.optim, OPTIMISERS[choice.name][0])(self.parameters, **options)
 
-    def step(self, gradients: Sequence[Tensor]) -> None:
-        """Update the parameters in place; ``gradients`` are overwritten."""
-        for parameter, gradient in zip(self._parameters, gradients, strict=True):
-            decay = self._penalties.view(-1, *[1] * (parameter.dim() - 1))
-            parameter.grad = gradient.addcmul_(parameter, decay)
-        self._torch.step()
-
-    def select(self, models: Tensor) -> None:
-        """Keep these models, in this order, in parameters and state."""
-        self._penalties = self._penalties[models]
-        for parameter in self._parameters:
+    def select(self, keep: NDArray[np.bool_]) -> None:
+        """Drop the folds of the stack for which ``keep`` is false, from parameters and the optimiser's state."""
+        self.folds = self.folds[keep]
+        models = torch.from_numpy(np.flatnonzero(np.repeat(keep, self._models_each))).to(self._decays.device)
+        self._decays = self._decays[models]
+        for parameter in self.parameters:
             stacked = parameter.shape
             parameter.grad = None
             parameter.data = parameter.data[models]
@@ -95,27 +94,12 @@ class StackedOptimiser:
                 if isinstance(value, Tensor) and value.shape == stacked:
                     state[key] = value[models]
 
-
-class StackedModels:
-    """Linear or one-hidden-layer networks, one for each fold and penalty, all starting from the same parameters.
-
-    Every fold has equally many models, which stand side by side. ``folds`` has the original numbers of the folds that are
-    still in the stack, in ascending order.
-    """
-
-    def __init__(self, start: Sequence[Tensor], penalties: NDArray[np.float64], choice: OptimiserChoice) -> None:
-        """Take the parameters of one model and the penalties of all: folds x models of a fold."""
-        n_folds, self._models_each = penalties.shape
-        self.parameters = [part.expand(penalties.size, *part.shape).clone() for part in start]
-        self.folds = np.arange(n_folds)
-        decays = torch.tensor(penalties.ravel(), dtype=torch.float32, device=start[0].device)
-        self._optimiser = StackedOptimiser(choice, self.parameters, decays)
-
-    def select(self, keep: NDArray[np.bool_]) -> None:
-        """Drop the folds of the stack for which ``keep`` is false."""
-        self.folds = self.folds[keep]
-        models = np.flatnonzero(np.repeat(keep, self._models_each))
-        self._optimiser.select(torch.from_numpy(models).to(self.parameters[0].device))
+    def update(self, gradients: Sequence[Tensor]) -> None:
+        """Update the parameters in place; ``gradients`` are overwritten."""
+        for parameter, gradient in zip(self.parameters, gradients, strict=True):
+            decays = self._decays.view(-1, *[1] * (parameter.dim() - 1))
+            parameter.grad = gradient.addcmul_(parameter, decays)
+        self._torch.step()
 
     def step(self, inputs: Tensor, targets: Tensor, dropout: Tensor | None) -> None:
         """Take one optimiser step on a mini-batch: ``inputs`` folds x rows x columns, ``targets`` folds x rows."""
@@ -133,7 +117,7 @@ class StackedModels:
             if dropout is not None:
                 first_errors *= dropout
         weight_gradient = torch.bmm(self._by_fold(first_errors), inputs).view_as(self.parameters[0])
-        self._optimiser.step([weight_gradient, first_errors.sum(dim=2), *second_layer])
+        self.update([weight_gradient, first_errors.sum(dim=2), *second_layer])
 
     def logits(self, inputs: Tensor) -> Tensor:
         """Return models x classes x rows, without dropout."""
@@ -245,7 +229,8 @@ class StackedTrainer:
         for number, job in enumerate(jobs):
             probabilities = None
             if job.predict is not None:
-                probabilities = self._probabilities([part[number] for part in best_parameters], job.predict)
+                best_model = StackedModels([part[number] for part in best_parameters], penalties[:1], settings.optimiser)
+                probabilities = self._probabilities(best_model, job.predict)
             outcome.append(TrainedModels(best[number], misses[number] <= settings.tenacity, probabilities))
         return outcome
 
@@ -275,16 +260,13 @@ class StackedTrainer:
             hits += stack.hits(self._inputs(present), targets).cpu().numpy()
         return hits
 
-    def _probabilities(self, parameters: Sequence[Tensor], rows: Rows) -> NDArray[np.float64]:
+    def _probabilities(self, model: StackedModels, rows: Rows) -> NDArray[np.float64]:
         """Return one model's class probabilities for these rows."""
         size = max(1, SCORING_BYTES // (4 * (self._n_columns + self._first_units)))
         parts = [np.empty((0, self._n_classes))]
         for first in range(0, len(rows), size):
-            layer = self._inputs(self._on_device(rows[first : first + size]))
-            layer = torch.addmm(parameters[1], layer, parameters[0].t())
-            if len(parameters) == 4:
-                layer = torch.addmm(parameters[3], layer.sigmoid_(), parameters[2].t())
-            parts.append(torch.softmax(layer.cpu().double(), dim=1).numpy())
+            logits = model.logits(self._inputs(self._on_device(rows[None, first : first + size])))[0]
+            parts.append(torch.softmax(logits.cpu().double(), dim=0).t().numpy())
         return np.concatenate(parts)
 
     def _on_device(self, numbers: NDArray[np.integer]) -> Tensor:

@@ -249,24 +249,23 @@ def test_stacked_update_is_torchs_update_of_each_model(optim: str) -> None:
     choice = OptimiserChoice.parse(optim)
     penalties = [0.0, 1e-3, 0.5]
     generator = torch.Generator().manual_seed(3)
-    start = [torch.randn(3, 4, 5, generator=generator), torch.randn(3, 4, generator=generator)]
-    ours = [part.clone() for part in start]
-    stack = stacked.StackedOptimiser(choice, ours, torch.tensor(penalties))
-    single = [[part[m].clone().requires_grad_() for part in start] for m in range(3)]
+    start = [torch.randn(4, 5, generator=generator), torch.randn(4, generator=generator)]
+    stack = stacked.StackedModels(start, np.array([penalties]).T, choice)
+    single = [[part.clone().requires_grad_() for part in start] for _ in range(3)]
     theirs = [plain_optimiser(single[m], choice, penalties[m]) for m in range(3)]
     left = [0, 1, 2]
     for step in range(12):
-        if step == 6:  # the middle one is finished, the others change places
-            left = [2, 0]
-            stack.select(torch.tensor([2, 0]))
-        gradients = [torch.randn(3, *part.shape[1:], generator=generator) for part in start]
-        stack.step([gradient[left].clone() for gradient in gradients])
+        if step == 6:  # the middle one is finished
+            left = [0, 2]
+            stack.select(np.array([True, False, True]))
+        gradients = [torch.randn(3, *part.shape, generator=generator) for part in start]
+        stack.update([gradient[left].clone() for gradient in gradients])
         for m in range(3):
             for part, gradient in zip(single[m], gradients, strict=True):
                 part.grad = gradient[m].clone()
             theirs[m].step()
     for position, m in enumerate(left):
-        for part, expected in zip(ours, single[m], strict=True):
+        for part, expected in zip(stack.parameters, single[m], strict=True):
             torch.testing.assert_close(part[position], expected.detach(), rtol=1e-5, atol=1e-5)
 
 
