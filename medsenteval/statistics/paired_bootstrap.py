@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Literal
 
 import numpy as np
@@ -166,26 +165,16 @@ def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator)
     if resamples < 1:
         raise SettingsError(f"resamples is {resamples}; it must be at least 1")
     folds, n, cores = score.folds, score.n, available_cores()
-    observed = score(np.ones((1, n)))[0]
-    values = np.empty((resamples, len(observed)))
     step = score.rows_at_once
-
-    def fill(start: int, drawn: list[Counts]) -> None:
-        values[start : start + len(drawn[0])] = score(_weights(n, folds, drawn))
-
+    sizes = (min(step, resamples - start) for start in range(0, resamples, step))
     # Draws come from one stream in order, with one fold those of scipy.stats.bootstrap(..., paired=True); counting and scoring
-    # them is spread over the cores. The queue is bounded, or the draws of a large data set would fill the memory.
-    running: deque[Future[None]] = deque()
+    # them is spread over the cores. Few are drawn ahead, or those of a large data set would fill the memory.
+    draws = ([rng.integers(0, len(fold), size=(size, len(fold))) for fold in folds] for size in sizes)
+    values: list[Floats] = []
     with one_thread_per_product(), ThreadPoolExecutor(cores) as pool:
-        for start in range(0, resamples, step):
-            size = min(step, resamples - start)
-            drawn = [rng.integers(0, len(fold), size=(size, len(fold))) for fold in folds]
-            running.append(pool.submit(fill, start, drawn))
-            if len(running) > 2 * cores:
-                running.popleft().result()
-        for future in running:
-            future.result()
-    return Bootstrap(score, observed, values)
+        while some := list(islice(draws, 2 * cores)):
+            values += pool.map(lambda drawn: score(_weights(n, folds, drawn)), some)
+    return Bootstrap(score, score(np.ones((1, n)))[0], np.concatenate(values))
 
 
 def _weights(n: int, folds: tuple[Rows, ...], drawn: list[Counts]) -> Floats:
