@@ -160,6 +160,8 @@ class _Encoding:
         left = set(starts := range(0, len(texts), step))
         for number, found in parts:
             left.remove(number * step)
+            if len(found.rows) != len(texts[number * step : (number + 1) * step]):
+                raise EncoderError(f"{self.task_name}: {len(found.rows)} rows came back for unit {number} of the texts")
             width = _same_width(found.rows.shape[1], width, self.task_name)
             self.progress.encoded(len(found.rows))
             yield number * step, found

@@ -162,16 +162,16 @@ def test_code_that_is_not_ours_keeps_its_threads_and_ours_has_one_for_each_produ
 
 
 class Remote:
-    """Workers that forget a block, or give one of another width."""
+    """Workers that forget a block, or give one of another width or length."""
 
-    def __init__(self, lost: int | None = None, wider: int | None = None) -> None:
-        self.lost, self.wider = lost, wider
+    def __init__(self, lost: int | None = None, wider: int | None = None, shorter: int | None = None) -> None:
+        self.lost, self.wider, self.shorter = lost, wider, shorter
 
     def __call__(self, units: Sequence[Sequence[str]], batch_size: int, task_name: str) -> Any:
         for number in reversed(range(len(units))):
             if number != self.lost:
                 rows = CountingEncoder().encode(units[number])
-                rows = np.repeat(rows, 2, axis=1) if number == self.wider else rows
+                rows = np.repeat(rows, 2, axis=1) if number == self.wider else rows[number == self.shorter :]
                 yield number, Encoded(rows, np.zeros(len(rows), dtype=np.uint32))
 
 
@@ -189,6 +189,8 @@ def test_units_from_workers_are_all_there_and_of_one_width(counting: CountingEnc
         embed(Remote(lost=1))
     with pytest.raises(EncoderError, match="T: the encoder returned width 27, but 54"):
         embed(Remote(wider=1))
+    with pytest.raises(EncoderError, match="T: 149 rows came back for unit 0"):
+        embed(Remote(shorter=0))
 
 
 def test_nothing_to_encode_is_an_error(counting: CountingEncoder) -> None:
