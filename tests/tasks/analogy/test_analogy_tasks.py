@@ -132,6 +132,20 @@ def test_general_formats(write: Write) -> None:
     assert len(bats.rejected) == 1
 
 
+def test_bats_lines_are_parted_by_a_tab_or_else_by_blanks(write: Write) -> None:
+    root = write({"BATS/E01 [city - country].txt": "New York\tUSA/ the States /USA\nParis France\nno\t /\nto o many\n"})
+    bats = load("BATS", root)
+    assert [(item, a.a, a.b, a.c, a.d) for item, a in bats.chosen()] == [
+        ("E01 [city - country].txt:1:2", "New York", ("USA",), "Paris", ("France",)),
+        ("E01 [city - country].txt:2:1", "Paris", ("France",), "New York", ("USA", "the States")),
+    ]
+    assert bats.categories == {"E01 [city - country]": ""}
+    assert [str(row) for row in bats.rejected] == [
+        "E01 [city - country].txt:3: expected 'word TAB answer/answer/...', got 'no\\t /'",
+        "E01 [city - country].txt:4: expected 'word TAB answer/answer/...', got 'to o many'",
+    ]
+
+
 def one_object_relation(write: Write, seed: int) -> tuple[Path, TableEncoder]:
     """A relation in which every subject has one object, with objects so alike that b is the best guess of all."""
     rng = np.random.default_rng(seed)

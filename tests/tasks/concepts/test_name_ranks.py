@@ -10,8 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from medsenteval import registry
+from medsenteval.contracts import Embeddings, Split
+from medsenteval.settings import Settings
 from medsenteval.tasks.concepts import concept_evaluation
-from medsenteval.tasks.concepts.concept_evaluation import rank_names
+from medsenteval.tasks.concepts.concept_evaluation import (
+    ConceptDataset,
+    Query,
+    evaluate_concepts,
+    measures_of_ranks,
+    rank_names,
+)
 from tests.conftest import examples
 
 
@@ -80,3 +89,44 @@ def test_only_a_billionth_of_the_largest_score_is_a_tie(apart: float, rank: int)
     less = 6 - np.float32(4.8e-7 if rank == 2 else 4.8e-6)
     names = np.array([[6, 0], [less, 0], [0, 1000]], dtype=np.float32)
     assert rank_names(query, names, right, [2], "dot")[0].tolist() == [rank]
+
+
+def test_a_rank_is_a_hit_up_to_the_first_or_the_fifth_place() -> None:
+    measured = measures_of_ranks(np.array([0, 1, 2, 5, 6]))
+    assert measured.tolist() == [[0, 1, 0, 0, 0], [0, 1, 1, 1, 0], [0, 1, 1 / 2, 1 / 5, 1 / 6]]
+
+
+def test_a_composite_mention_is_found_where_its_last_part_is() -> None:
+    queries = {
+        "whole": Query(("flu",), ("C1",), traits={"kind": "one"}),
+        "parts": Query(("cold", "unheard of"), ("C2",), traits={"kind": "two"}),
+        "absent": Query(("arm",), ("C9",), traits={"kind": "one"}),
+        "half": Query(("flu", "arm"), ("C1", "C4"), traits={"kind": "two"}),
+    }
+    split = Split(tuple(queries), tuple(queries))
+    dataset = ConceptDataset(
+        "HPO", {"all": split}, options={"score": "cosine", "dictionary-hash": "abc"}, queries=queries,
+        names=("flu", "cold", "arm"), concepts=(("C1",), ("C2", "C3"), ("C4",)),
+    )  # fmt: skip
+    vectors = np.array([[1, 0, 0], [0, 2, 0], [0.5, 0, 3], [0, 0, 0]], dtype=np.float32)
+    embeddings = Embeddings(vectors, {"flu": 0, "cold": 1, "arm": 2, "unheard of": 3})
+    scores = evaluate_concepts(registry.task("HPO"), dataset, embeddings, Settings())
+    assert scores.items["id"] == ["whole", "parts", "absent", "half"]
+    # Without a vector all names are as near, and of the right ones none is before the others.
+    assert scores.items["rank"] == [1, 3, 0, 1]
+    assert scores.items["answer"] == ["C1", "C2|C3+-", "C4", "C1+C4"]
+    assert scores.items["concept"] == ["C1", "C2", "C9", "C1"]
+    assert (scores.items["acc@1"], scores.items["acc@5"]) == ([1, 0, 0, 1], [1, 1, 0, 1])
+    assert scores.items["kind"] == ["one", "two", "one", "two"]
+    values = {metric.name: (metric.value, metric.baseline, metric.unit, metric.n) for metric in scores.metrics}
+    # The constant list has C1, which two queries mean, first.
+    assert values == {
+        "acc@1": (50.0, 50.0, "percent", 4), "acc@5": (75.0, 100.0, "percent", 4),
+        "mrr": (pytest.approx(7 / 12), pytest.approx((1 + 1 + 1 / 2 + 1 / 3) / 4), "fraction", 4),
+    }  # fmt: skip
+    assert {kind: part["acc@1"][0] for kind, part in scores.details["strata"]["kind"].items()} == {"one": 0.5, "two": 0.5}
+    assert (scores.details["dictionary_names"], scores.details["dictionary_hash"]) == (3, "abc")
+    assert (scores.n_train, scores.n_test, scores.senteval["ntest"], scores.senteval["acc@5"]) == (0, 4, 4, 75.0)
+    for metric in scores.metrics:
+        low, value, high = (scores.metric(metric.name).low, metric.value, metric.high)
+        assert 0 <= low < value < high <= (100 if metric.unit == "percent" else 1)

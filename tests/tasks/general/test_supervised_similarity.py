@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from medsenteval import registry
 from medsenteval.datasets.locate import load_dataset, sample_root
@@ -23,7 +25,20 @@ def test_both_regressions_of_the_benchmark(counting: CountingEncoder) -> None:
                                         "train", "dev", "test", "all"}  # fmt: skip
         assert len(result.senteval["yhat"]) == result.n_test == 80
         assert result.n_train == 160
+        gold, predicted = np.array(result.items["gold"]), np.array(result.items["predicted"])
+        assert list(result.senteval["yhat"]) == predicted.tolist()
+        assert result.metric("pearson").value == pytest.approx(stats.pearsonr(predicted, gold)[0])
+        assert result.senteval["spearman"] == result.metric("spearman").value
+        mse = np.mean((predicted - gold) ** 2)
+        assert result.senteval["mse"] == result.details["mse"] == pytest.approx(mse)
+        assert result.senteval["devpearson"] == result.details["dev_pearson"]
+        assert (result.senteval["ndev"], result.senteval["ntest"]) == (60, 80)
         results[regression] = result.metric("pearson").value
+    # SimCSE's keys: the cosines of each split.
+    cosine = registry.task("STSBenchmarkCosine")
+    scored = evaluate_task(cosine, load_dataset(cosine, sample_root(), Settings()), counting, Settings(resamples=100))
+    assert result.senteval["test"]["spearman"][0] == pytest.approx(scored.metric("spearman").value)
+    assert [result.senteval[split]["nsamples"] for split in ("train", "dev", "test")] == [160, 60, 80]
     assert results["senteval"] > 0.6
     assert results["ridge"] == pytest.approx(results["senteval"], abs=0.15)
 
