@@ -153,7 +153,7 @@ def _write(path: Path, content: Any) -> None:
     try:
         text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
         parse_outcome(text)
-    except ValueError as error:  # of a task or an encoder of the user's own
+    except (TypeError, ValueError) as error:  # of a task or an encoder of the user's own
         raise DataError(f"what the task returned cannot be stored: {error}") from error
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
