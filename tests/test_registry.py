@@ -140,3 +140,38 @@ def test_options_that_were_added_are_read_again() -> None:
 def test_an_option_given_twice_is_refused(spec: str) -> None:
     with pytest.raises(SettingsError, match=r"the option (dimension|case|a_b) is given twice; give it once"):
         registry.parse_encoder_spec(spec)
+
+
+def test_plug_ins_offer_encoders_and_tasks_under_any_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
+    def points(group: str, **named: str) -> dict[str, EntryPoint]:
+        return {name: EntryPoint(name, place, group) for name, place in named.items()}
+
+    offered = {
+        "medsenteval.encoders": points("medsenteval.encoders", MyKind="medsenteval.encoders.lexical:load", Bare="builtins:str"),
+        "medsenteval.tasks": points("medsenteval.tasks", Odd="json:loads", RQE="json:loads"),
+    }
+    monkeypatch.setattr(registry, "_plugins", offered.__getitem__)
+    assert (registry.encoder_kinds()["MyKind"], registry.encoder_kinds()["lexical"]) == (
+        "from a plug-in",
+        registry.ENCODER_KINDS["lexical"][1],
+    )
+    assert registry.load_encoder("my-kind,dimension=16").encode(["x"]).shape == (1, 16)
+    with pytest.raises(EncoderError, match=r"^'bare' loaded a str that has no name, identity and encode$"):
+        registry.load_encoder("bare")
+    assert registry.task_names()[-1] == "Odd"
+    assert registry.task_names().count("RQE") == 1
+    assert registry.task("rqe").name == "RQE"
+    with pytest.raises(SettingsError, match=r"^the task 'Odd' is a function, not a medsenteval Task$"):
+        registry.task("odd")
+
+
+def test_a_selection_is_split_at_commas_that_part_tasks() -> None:
+    assert registry._split_selection("RQE,file:a.csv,label=x,text=y,MR,k=v") == [
+        "RQE",
+        "file:a.csv,label=x,text=y",
+        "MR",
+        "k=v",
+    ]
+    assert registry._split_selection(" file:a.csv,label=x") == [" file:a.csv,label=x"]
+    assert registry.select_names("FILE:a.csv,", ["file:A.csv"]) == {"file:A.csv"}
+    assert registry.select_names("file:a.csv", ["file:a.csv", "file:A.csv"]) == {"file:a.csv"}

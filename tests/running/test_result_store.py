@@ -15,10 +15,11 @@ import medsenteval
 from medsenteval import Settings
 from medsenteval.cli.main import main
 from medsenteval.contracts import Result
-from medsenteval.errors import DataMissingError
+from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.running import record
+from medsenteval.running.result_bundle import SUFFIX, pack_results
 from medsenteval.running.result_schema import Failure
-from medsenteval.running.result_store import ResultStore, StoreError, load_results
+from medsenteval.running.result_store import ResultStore, ResultWarning, StoreError, load_results, of_tasks
 from tests.comparison.simulated import accuracy_result
 from tests.conftest import pipes
 
@@ -186,3 +187,68 @@ def test_whoever_has_made_the_record_again_may_ask_for_it_too(monkeypatch: pytes
     ResultStore(tmp_path).save(accuracy_result("MedNLI", "one", GOLD, GOLD))
     with pytest.raises(DataMissingError, match=r"it has none of these tasks, but, on real data: RQE$"):
         load_results([], tmp_path, reference=True)
+
+
+def test_results_come_from_folders_files_bundles_and_names_of_encoders(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "results")
+    paths = {name: store.save(accuracy_result("RQE", name, GOLD, GOLD)) for name in ("one", "two")}
+    bundle = pack_results([accuracy_result("MR", "three", GOLD, GOLD)], tmp_path / f"b{SUFFIX}")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+
+    def loaded(*places: str | Path) -> list[str]:
+        return [result.encoder for result in load_results(list(map(str, places)), store.folder)]
+
+    assert loaded() == loaded(store.folder) == ["one", "two"]
+    assert loaded("two") == loaded(paths["two"]) == ["two"]
+    assert loaded(bundle, "one") == ["three", "one"]
+    with pytest.raises(SettingsError, match=r"^'six' is neither a file or folder nor an encoder in .*; there: one, two$"):
+        loaded("one", "six")
+    with pytest.raises(DataMissingError, match=r"^no results folder .*none; name one with --results"):
+        load_results(["one"], tmp_path / "none")
+    with pytest.raises(DataMissingError, match=r"^no result was found in .*empty; `medsenteval run` makes some"):
+        load_results([], empty)
+    failed = store.save(Failure("MR", "one", "MR@1|encoder=one", "broken", "Error"))
+    with pytest.raises(DataMissingError, match=r"no result was found in .*failed"):
+        loaded(failed)
+    # One file is an error where it is all that is asked for, and is left out beside others.
+    paths["one"].write_text("{}", "utf-8")
+    with pytest.raises(DataError, match=r"not a result of this toolkit: schema: None, but .* reads 1; remove it$"):
+        loaded(paths["one"])
+    with pytest.warns(ResultWarning, match="not a result of this toolkit"):
+        assert loaded(paths["one"], paths["two"]) == ["two"]
+
+
+def test_what_cannot_be_stored_is_said_and_leaves_nothing(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path / "results")
+    result = accuracy_result("RQE", "one", GOLD, GOLD)
+    for wrong in ({"details": {"x": float("nan")}}, {"timings": {"fit": -1.0}}, {"details": {"x": object()}}):
+        with pytest.raises(DataError, match=r"^what the task returned cannot be stored: "):
+            store.save(replace(result, **wrong))
+    assert not (tmp_path / "results").exists()
+    (tmp_path / "results").write_text("a file", "utf-8")
+    with pytest.raises(StoreError, match=r"cannot be written: .*; name another folder with --output$"):
+        store.save(result)
+
+
+def test_a_job_is_locked_once_and_whoever_does_not_wait_is_told(tmp_path: Path) -> None:
+    store, job = ResultStore(tmp_path), ("one", "RQE", "RQE@1|encoder=one")
+    with store.locked(*job) as held, ResultStore(tmp_path).locked(*job, wait=False) as other:
+        assert (held, other) == (True, False)
+    with store.locked(*job, wait=False) as held, store.locked("two", *job[1:], wait=False) as other:
+        assert (held, other) == (True, True)
+
+
+def test_of_tasks_takes_tasks_and_groups_and_says_if_there_is_none() -> None:
+    results = [accuracy_result(task, "one", GOLD, GOLD) for task in ("RQE", "MR", "file:a.csv", "file:A.csv")]
+
+    def chosen(tasks: str | None) -> list[str]:
+        return [result.task for result in of_tasks(results, tasks)]
+
+    assert chosen(None) == ["RQE", "MR", "file:a.csv", "file:A.csv"]
+    assert chosen("general") == ["MR"]
+    assert chosen("mr, rqe") == ["RQE", "MR"]
+    # The very name wins over one in other letters.
+    assert (chosen("file:a.csv"), chosen("file:A.csv")) == (["file:a.csv"], ["file:A.csv"])
+    with pytest.raises(SettingsError, match=r"^no result of the tasks 'TREC'$"):
+        of_tasks(results, "TREC")

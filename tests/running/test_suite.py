@@ -14,11 +14,12 @@ from sklearn.metrics import accuracy_score, f1_score
 import medsenteval
 from medsenteval import Settings
 from medsenteval.datasets.locate import load_dataset, sample_root
-from medsenteval.errors import DataMissingError, EncoderError, MedSentEvalError
+from medsenteval.encoders.token_budget import TokenBudget
+from medsenteval.errors import DataMissingError, EncoderError, MedSentEvalError, SettingsError
 from medsenteval.registry import select_tasks
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_schema import Failure
-from medsenteval.running.result_store import ResultStore, ResultWarning
+from medsenteval.running.result_store import ResultStore, ResultWarning, StoreError
 from medsenteval.running.suite import Suite
 from tests.conftest import CountingEncoder
 
@@ -341,3 +342,17 @@ def test_a_job_that_another_run_has_is_left_for_the_end(tmp_path: Path) -> None:
     runner.join(timeout=60)
     finished = [line.split(":")[0] for line in said if ": done in" in line]
     assert finished == ["ClinicalSTS", "BIOSSES"]
+
+
+def test_a_folder_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file", "utf-8")
+    encoder = CountingEncoder()
+    with pytest.raises(StoreError, match="cannot be written"):
+        Suite([encoder], select_tasks("BIOSSES"), QUICK, store=ResultStore(tmp_path / "results")).run()
+    assert not encoder.batches
+
+
+def test_a_budget_needs_an_encoder_that_counts_tokens() -> None:
+    suite = Suite(["lexical"], select_tasks("BIOSSES"), QUICK, budget=TokenBudget(5))
+    with pytest.raises(SettingsError, match=r"^max_tokens is given, but no encoder of this run is an endpoint:"):
+        suite.plan()
