@@ -242,14 +242,14 @@ class VectorStore:
         from filelock import FileLock
 
         lock = FileLock(self.folder / name, mode=0o600)
+        check_owner(self.folder / name, may_be_link=False)
         try:
             # For this user alone, whatever others' folders are like here.
             for folder in (self.folder.parent.parent, self.folder.parent, self.folder):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            check_owner(self.folder / name, may_be_link=False)
             lock.acquire()
         except OSError as error:
-            raise error if isinstance(error, CacheError) else self._unwritable(error) from error
+            raise self._unwritable(error) from error
         try:
             yield
         finally:
