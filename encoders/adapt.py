@@ -102,7 +102,8 @@ def as_encoder(thing: Any, name: str = "", identity: str = "") -> Encoder:
     if encoder is thing and (name or identity):
         encoder = copy(encoder)  # the caller's own keeps its name
     try:
-        encoder.name = name or encoder.name
+        if name:
+            encoder.name = name
         if identity:
             encoder.identity = identity  # type: ignore[misc]
     except AttributeError as error:
