@@ -211,7 +211,7 @@ class VectorStore:
             try:
                 described = {"layout": _LAYOUT, **about}
                 if self.about != described:
-                    write_atomically(self.folder / "about.json", json.dumps(described, ensure_ascii=False, indent=1))
+                    write_atomically(self.folder / "about.json", json.dumps(described))
                 payload = np.ascontiguousarray(rows, dtype="<f4").data
                 with open(self.path, "ab", opener=_opened_itself) as stream:
                     # Rows begin at whole numbers of floats, even behind what a killed run left.

@@ -325,13 +325,31 @@ def test_requests_are_bounded_in_number(server: Server) -> None:
     assert len(server.requests) == 5
 
 
+def test_after_the_last_request_nothing_is_waited_for(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    async def recorded(seconds: float) -> None:
+        pauses.append(seconds)
+
+    monkeypatch.setattr(endpoint, "asyncio", SimpleNamespace(**(vars(asyncio) | {"sleep": recorded})))
+    server.answer = status(503, Retry_After="7")
+    with pytest.raises(EncoderError, match=r"given up after 3 request\(s\)"):
+        server.load(",retries=2").encode(["a"])
+    assert pauses == [7.0, 7.0]
+
+
 def test_a_server_that_is_not_there_is_named(server: Server) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
         encoder = load_encoder(f"endpoint:http://127.0.0.1:{port}#m,retries=1")
-        with pytest.raises(EncoderError, match=f"http://127.0.0.1:{port}/v1/embeddings, model 'm': the connection failed"):
+        failed = (
+            rf"http://127.0.0.1:{port}/v1/embeddings, model 'm': the connection failed \(ConnectError: .+\); given up after 2 "
+        )
+        with pytest.raises(EncoderError, match=failed):
             encoder.encode(["a"])
+    assert isinstance(encoder, EndpointEncoder)
+    assert encoder.token_budget.lost == 0  # nobody can have charged for it
 
 
 @pytest.mark.parametrize("code", [300, 301, 307, 400, 401, 403, 404, 413, 422])
@@ -538,6 +556,47 @@ def test_an_answer_that_never_ends_is_not_read_on(server: Server, monkeypatch: p
         server.load().encode(["a"])
     assert len(server.requests) == 1
     assert len(sent) < 10_000
+
+
+def test_an_answer_may_have_so_many_bytes_for_each_text_and_the_rest(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "_LARGEST_PART", 1000)
+    server.answer = lambda handler, body: handler.send(json.dumps(data(body)).encode().ljust(3000))
+    assert len(server.load().encode(["a", "b"])) == 2
+    server.answer = lambda handler, body: handler.send(json.dumps(data(body)).encode().ljust(3001))
+    with pytest.raises(EncoderError, match=r"the answer to 2 text\(s\) has over 3,000 bytes"):
+        server.load().encode(["a", "b"])
+
+
+def test_of_a_refusal_so_many_letters_are_shown(server: Server) -> None:
+    server.answer = status(400, f"{'x' * 1900} {'y' * 300}")
+    with pytest.raises(EncoderError) as caught:
+        server.load().encode(["a"])
+    told = str(caught.value).partition(": ")[2]
+    assert told.startswith("the server answered 400 Bad Request {")
+    assert len(told) == 300
+    assert told.endswith("xxx")
+
+
+@pytest.mark.parametrize(
+    ("address", "asks_a_proxy"),
+    [("http://localhost", False), ("http://127.0.0.1:9", False), ("http://[::1]", False), ("https://other.example", True)],
+)
+def test_how_requests_are_sent(monkeypatch: pytest.MonkeyPatch, address: str, asks_a_proxy: bool) -> None:
+    made: list[dict[str, Any]] = []
+
+    def client(**options: Any) -> Any:
+        made.append(options)
+        raise EncoderError("made")
+
+    monkeypatch.setattr(httpx, "AsyncClient", client)
+    with pytest.raises(EncoderError, match="made"):
+        EndpointEncoder(f"{address}#m").encode(["a"])
+    (options,) = made
+    assert options.pop("verify").verify_mode is ssl.CERT_REQUIRED
+    assert options == {
+        "timeout": None, "limits": httpx.Limits(max_connections=None, max_keepalive_connections=None),
+        "trust_env": asks_a_proxy, "follow_redirects": False,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("usage", [

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from medsenteval.encoders.static import fasttext
-from medsenteval.encoders.static.fasttext import _read_dictionary, subwords
+from medsenteval.encoders.static.fasttext import FastTextEncoder, Model, _read_dictionary, subwords
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 
@@ -99,6 +99,17 @@ def test_case_rules(tiny: Path) -> None:
         assert vector(case, word) == pytest.approx(reference[expected], abs=1e-5), (case, word)
 
 
+def test_the_first_word_of_a_dictionary_may_be_the_one_in_lower_case() -> None:
+    matrix = np.random.default_rng(0).standard_normal((12, 3)).astype(np.float32)
+    exact, lenient = (
+        FastTextEncoder("m", Model(["heart", "lung"], matrix, 3, 4, 10, "0"), case=case)
+        for case in ("exact", "exact-then-lower")
+    )
+    for word in ("heart", "lung"):
+        assert np.array_equal(lenient.encode([word.title()]), exact.encode([word]))
+        assert not np.array_equal(exact.encode([word.title()]), exact.encode([word]))
+
+
 @settings(deadline=None)
 @given(st.lists(st.text(min_size=0, max_size=12), min_size=1, max_size=5), st.integers(1, 4), st.integers(0, 3))
 def test_ngrams_equal_a_plain_reading_of_their_definition(words: list[str], shortest: int, more: int) -> None:
@@ -162,6 +173,7 @@ def test_wrong_and_cut_files_are_named_at_once(tiny: Path, tmp_path: Path) -> No
         (content[:30], "ends within its description"),
         (content[:130], "ends at word"),
         (content[: at_matrix + 100], "ends within its matrix"),
+        (content[: at_matrix + 16 + 4 * 7 * (len(WORDS) + 97) + 16], "ends within its matrix"),
         (content[:-1], f"{len(content)} bytes were expected, it has {len(content) - 1}; is the download complete"),
         (content + b"x", f"{len(content)} bytes were expected, it has {len(content) + 1}"),
         (b"{", "does not begin as a fastText .bin model does; expected"),

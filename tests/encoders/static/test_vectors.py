@@ -321,6 +321,13 @@ def test_gloves_own_binary_that_does_not_fit_its_vocabulary_is_refused(write: Wr
         open_vectors(path, FileOptions(layout="rows", vocab=str(folder / "words.txt")))
 
 
+def test_a_first_line_of_two_whole_numbers_is_a_header_unless_they_are_absurd() -> None:
+    nines = b"9" * 18
+    assert vector_formats._header(nines + b"\t" + nines + b" \r") == (10**18 - 1, 10**18 - 1)
+    for line in (nines + b"9 2", b"2 " + nines + b"9", b"2", b"2 3 4", b"-2 3", b"2 3.0", b"", b"two 3"):
+        assert vector_formats._header(line) is None
+
+
 @pytest.mark.parametrize("value", [np.nan, 1e300])  # the latter beyond what float32 holds
 def test_gloves_own_binary_with_a_vector_that_is_not_finite_is_refused(
     write: Write, monkeypatch: pytest.MonkeyPatch, value: float
