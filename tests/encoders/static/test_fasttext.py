@@ -169,6 +169,7 @@ def test_wrong_and_cut_files_are_named_at_once(tiny: Path, tmp_path: Path) -> No
         (words_of(-1, len(WORDS) + 1), "promises -1 words"),
         (words_of(len(WORDS) + 1, -1), rf"promises {len(WORDS) + 1} words"),
         (b"heart 1 2 3\n", r"model\.bin: does not begin as a fastText .bin model does; for text vectors .* use vectors:PATH"),
+        (b"a 1 2\n", "for text vectors"),
         (b"", "expected a fastText .bin model"),
         (content[:30], "ends within its description"),
         (content[:130], "ends at word"),
