@@ -98,3 +98,12 @@ def test_results_without_relations_are_not_drawn() -> None:
         compared_bars([other], "acc")
     shown = compared_bars([replace(analogy_result("one", {"treats": 0.5}), synthetic=True)], "map")
     assert shown.title == "BMASS (SYNTHETIC SAMPLE DATA): MAP by relation"
+
+
+@pytest.mark.parametrize(("width", "marked"), [(250.0, ["a", "b", "c", "d"]), (249.0, ["a", "c"])])
+def test_marks_stand_as_far_apart_as_a_number_needs(width: float, marked: list[str]) -> None:
+    """Four marks across 176 pixels are 44 apart."""
+    ticks = dict(zip((0.0, 1.0, 2.0, 3.0), "abcd", strict=True))
+    panel = Panel("T", "x", "y", ticks, {"line": [Point(x, 0.5, 0.4, 0.6, "") for x in ticks]})
+    drawing = line_panels([panel], "title", "described", width)
+    assert [shape.text for shape in drawing.shapes if isinstance(shape, Text) and shape.text in ticks.values()] == marked

@@ -64,6 +64,8 @@ def test_cells_are_the_scores_bold_and_superscripts(comparison: Comparison) -> N
     rqe = next(column for column in comparison.columns if column.task == "RQE" and column.metric == "acc")
     rows = [line.split(" & ") for line in table.splitlines() if line.endswith(r"\\")][1:-1]
     assert len(rows) == 5
+    *_, rule, last, bottom, _ = table.splitlines()
+    assert (rule, last.split(" & ")[1], bottom) == (r"\midrule", "constant answer", r"\bottomrule")
     for encoder, row in zip(comparison.encoders, rows, strict=True):
         cell = row[-1]
         assert re.findall(r"[\d.]+", cell)[0] == f"{rqe.scores[encoder].value:.1f}"
