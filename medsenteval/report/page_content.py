@@ -14,7 +14,7 @@ from typing import Any
 from medsenteval import __version__
 from medsenteval.comparison.compare import compare_results, ranking
 from medsenteval.comparison.decision import Decision, decide, ranks_with_intervals, smallest_shown
-from medsenteval.comparison.domain_gap import DomainGap, domain_gaps
+from medsenteval.comparison.domain_gap import DomainGap, domain_gaps, share_of_way
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.comparison.word_subsets import Subsets, subset_scores
 from medsenteval.contracts import Result
@@ -26,7 +26,7 @@ from medsenteval.report.privacy import access_of, public_note, texts_may_be_show
 from medsenteval.report.score_texts import number
 from medsenteval.report.sections.cost import EncoderCost
 from medsenteval.report.sections.disagreement import Disagreement, confusion_matrix, find_disagreements, item_texts
-from medsenteval.report.sections.headline import headline, share_of
+from medsenteval.report.sections.headline import headline
 from medsenteval.report.sections.missing import missing_scores
 from medsenteval.report.sections.relations import relation_scores
 from medsenteval.running.job_results import comparability, one_for_each_job, training_note
@@ -65,7 +65,7 @@ class Cell:
         self.beats = lettered(comparison, column.beaten_by(encoder, comparison.level))
         self.best = encoder in column.best()
         self.mark = "" if column.synthetic else score.mark
-        self.share = share_of(column, encoder) or 0.0
+        self.share = share_of_way(score.value, column.baseline, column.unit)
 
 
 class TaskView:

@@ -57,7 +57,7 @@ def render_page(page: Page) -> str:
     environment.filters |= {"p": _p, "p_short": lambda value: _p(value).removeprefix("= ")}
     style, script = _style(), _asset("page.js")
     comparison = page.comparison
-    last = max(len(comparison.encoders) - 1, 1)
+    last = len(comparison.encoders) - 1
     pair = [(each, (each.interval.low, each.interval.high)) for each in page.headline.pair]
 
     def unit(found: Decision) -> float:

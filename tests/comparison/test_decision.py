@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 
+from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results
-from medsenteval.comparison.decision import decide, items_to_decide, ranks_with_intervals, smallest_shown
+from medsenteval.comparison.decision import (
+    _careful,
+    decide,
+    items_to_decide,
+    published_items,
+    ranks_with_intervals,
+    smallest_published,
+    smallest_shown,
+)
 from medsenteval.contracts import Result
 from medsenteval.running.result_store import ResultStore
 from medsenteval.statistics.power import mcnemar_power
@@ -108,3 +119,32 @@ def test_the_command_prints_verdicts_and_refuses_them_on_synthetic_data(tmp_path
     refused = CliRunner().invoke(main, ["compare", str(tmp_path / "synthetic"), "--rope", "2", "--resamples", "500"])
     assert refused.exit_code == 2
     assert "synthetic" in refused.output
+
+
+@pytest.mark.parametrize("kind", ["acc", "pearson"])
+def test_a_pair_is_equivalent_within_the_region_alone(kind: str) -> None:
+    """Points for accuracies, hundredths for correlations: the region just reaches what the difference may be, or just not."""
+    rng = np.random.default_rng(5)
+    if kind == "acc":
+        results = [result for result in three_encoders(400) if result.encoder != "good"]
+    else:
+        gold, shared, *noise = rng.standard_normal((4, 300))
+        said = {name: gold + shared + 0.1 * own for name, own in zip("ab", noise, strict=True)}
+        results = [correlation_result("BIOSSES", name, gold, predicted) for name, predicted in said.items()]
+    comparison = compare_results(results, resamples=1_000)
+    (column,) = comparison.columns
+    first, second = [name for name, _ in column.best_first()]
+    narrow = column.difference(first, second, 0.9)
+    assert narrow is not None
+    careful = _careful(column, first, second, narrow.interval)
+    reach = max(abs(careful.low), abs(careful.high)) * (1 if kind == "acc" else 100)
+    within, beyond = (decide(comparison, rope)[0].verdict for rope in (1.004 * reach, 0.996 * reach))
+    assert (within, beyond != "equivalent") == ("equivalent", True)
+
+
+def test_the_items_of_a_task_are_those_it_scores() -> None:
+    split, nested = registry.task("RQE"), registry.task("CitationSA")
+    assert (split.protocol, published_items(split)) == ("kfold", 302)
+    assert (nested.protocol, published_items(nested)) == ("nested", sum(nested.published_counts.values()))
+    assert published_items(replace(split, published_counts={"train": 9})) == 0
+    assert smallest_published(split, 0) == smallest_published(replace(split, name="Mine"), 302) == "-"

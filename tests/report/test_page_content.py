@@ -90,6 +90,9 @@ def test_marks_of_scores_near_the_constant_answer() -> None:
     page = Page([result(name, *ends) for name, ends in scores.items()], options=QUICK)
     (cells,) = page.cells.values()
     assert {name: cell.mark for name, cell in cells.items()} == {"bad": "!", "equal": "!", "fair": "?", "clear": "", "good": ""}
+    assert {name: cell.share for name, cell in cells.items()} == pytest.approx(
+        {"bad": -0.125, "equal": 0.0, "fair": 0.125, "clear": 0.1875, "good": 0.875}
+    )
     assert [name for name, _ in page.views[0].columns[0].best_first()] == ["good", "clear", "fair", "equal", "bad"]
 
 

@@ -109,6 +109,13 @@ def test_synthetic_scores_say_so_in_every_format() -> None:
         assert "SYNTHETIC SAMPLE DATA" in "".join(shown)
 
 
+def test_numbers_of_differences_stand_at_the_right(comparison: Comparison) -> None:
+    table = render_comparison(comparison, "markdown", TableOptions(differences=True))
+    header, rule = [line for line in table.splitlines() if line.startswith("|")][:2]
+    right = [cell for cell, dashes in zip(header.split("|"), rule.split("|"), strict=True) if dashes.strip() == "---:"]
+    assert [cell.strip() for cell in right] == ["Difference", "95 % interval", "p", "corrected", "n", "To decide"]
+
+
 def test_what_cannot_be_shown_is_said(comparison: Comparison) -> None:
     with pytest.raises(SettingsError, match="no task has the metric 'mrr'; there are acc, pearson, spearman"):
         render_comparison(comparison, "latex", TableOptions(metrics=("mrr",)))
