@@ -112,7 +112,12 @@ def test_quirks_of_the_real_files(write: Write) -> None:
             "downstream/SST/fine/sentiment-train": "4 good film\n9 odd\n3\n",
             "downstream/SST/fine/sentiment-dev": "0 bad\n",
             "downstream/SST/fine/sentiment-test": "2 so so\n",
-            "downstream/STS/STSBenchmark/sts-test.csv": "g\tf\t2017\t1\t3.0\ta\tb\tsource\nshort\tline\n\n",
+            "downstream/STS/STSBenchmark/sts-test.csv": "g\tf\t2017\t1\t3.0\ta\tb\tsource\nshort\tline\n\n"
+            "g\tf\t2017\t2\t2\tc\td\ng\tf\t2017\t2\t2\tc\n",
+            **{
+                f"downstream/SST/binary/sentiment-{part}": " good film \t1\n\nno tab 0\n\t0\ntwo\t1\t0\n"
+                for part in ("train", "dev", "test")
+            },
         }
     )
     trec = load("TREC", root)
@@ -127,8 +132,15 @@ def test_quirks_of_the_real_files(write: Write) -> None:
     assert [str(row).split(":")[1] for row in mrpc.rejected] == ["3"]
     assert [row.line for row in load("SST5", root).rejected] == [2, 3]
     benchmark = load("STSBenchmarkCosine", root)
-    assert len(benchmark.splits["test"]) == 1
-    assert [row.line for row in benchmark.rejected] == [2]
+    assert (benchmark.splits["test"].texts, benchmark.splits["test"].texts2) == (("a", "c"), ("b", "d"))
+    assert [str(row) for row in benchmark.rejected] == [
+        f"sts-test.csv:{line}: {n} tab-separated field(s) where 7 or more are expected" for line, n in ((2, 2), (5, 6))
+    ]
+    sst2 = load("SST2", root)
+    assert (sst2.splits["dev"].texts, sst2.splits["dev"].ids) == (("good film", ""), ("sentiment-dev:1", "sentiment-dev:4"))
+    assert [str(row).partition(";")[0] for row in sst2.rejected[:2]] == [
+        "sentiment-train:3: not of the form sentence TAB label", "sentiment-train:5: unknown label '1\\t0'",
+    ]  # fmt: skip
 
 
 def test_sick_has_a_header_labels_and_scores(write: Write) -> None:
