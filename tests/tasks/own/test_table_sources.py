@@ -108,6 +108,23 @@ configs:
             own_task(f"hf:{name}")
 
 
+def test_one_configuration_need_not_be_named_and_its_files_may_say_their_splits(hub: Hub) -> None:
+    rows = "text,label\na,1\nb,0\nc,1\nd,0\n"
+    for number, files in enumerate(("d/*.csv", "[d/train.csv, d/test.csv]", "[{path: d/*}]")):
+        card = f"---\nconfigs:\n- config_name: default\n  data_files: {files}\n---\n"
+        hub(f"o/{number}", {"README.md": card, "d/train.csv": rows, "d/test.csv": rows, "d/dev.txt": "x", "train.csv": "x"})
+        for name in (f"hf:o/{number}", f"hf:o/{number}:default"):
+            task = own_task(name)
+            assert (task.protocol, {part: len(split) for part, split in _read(task).splits.items()}) == (
+                "kfold", {"train": 4, "test": 4},
+            )  # fmt: skip
+        assert len(_read(own_task(f"hf:o/{number}:train"))) == 4
+    # Without a card a configuration is a folder.
+    hub("o/folders", {"en/train.csv": rows, "en/test.csv": rows, "en/notes.md": "x", "de/train.csv": rows + "e,1\nf,0\n"})
+    assert {name: len(split) for name, split in _read(own_task("hf:o/folders:en")).splits.items()} == {"train": 4, "test": 4}
+    assert len(_read(own_task("hf:o/folders:de:train"))) == 6
+
+
 def test_what_is_neither_cached_nor_to_be_had_says_so(hub: Hub) -> None:
     hub("o/empty", {"README.md": "nothing"})
     with pytest.raises(DataMissingError, match="hf:o/absent: neither in the cache nor to be had"):

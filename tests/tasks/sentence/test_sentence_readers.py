@@ -267,7 +267,9 @@ def test_sts_layout_needs_the_tab_that_the_download_script_lost(write: Write) ->
     assert split.scores.tolist() == [2.5, 3.0]
     assert "1 tab-separated field(s) where 2 are expected" in str(dataset.rejected[0])
     clinical = write({"STS.input.clinical-STS.txt": inputs, "STS.gs.clinical-STS.txt": gold}, "clinical")
-    assert read("ClinicalSTS", clinical).options == {"part": "all"}
+    found = read("ClinicalSTS", clinical)
+    assert (found.options, found.splits["all"].texts2) == ({"part": "all"}, ("b", "f"))
+    assert found.notes[0] == "the STS.input layout does not say which pairs are test pairs: all are scored"
 
 
 def test_scores_beside_pairs_belong_together_by_line(write: Write) -> None:
