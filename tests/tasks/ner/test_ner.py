@@ -320,9 +320,20 @@ def test_the_sample_runs_and_its_scores_add_up(tmp_path: Path) -> None:
         assert counts == list(zip(*(items[f"{column}_{run}"] for column in ("tp", "fp", "fn")), strict=True))
         f1.append(100 * float(f1_from_counts(np.sum(counts, axis=0))))
     assert details["runs"]["f1"] == pytest.approx(f1)
-    metric = stored["metrics"][0]
-    assert (metric["name"], metric["value"], metric["baseline"]) == ("f1", pytest.approx(np.mean(f1)), 0.0)
-    assert metric["low"] < metric["value"] < metric["high"]
+    totals = [[sum(items[f"{column}_{run}"]) for column in ("tp", "fp", "fn")] for run in range(1, RUNS + 1)]
+    expected = {
+        "f1": [200 * tp / (2 * tp + fp + fn) for tp, fp, fn in totals],
+        "precision": [100 * tp / (tp + fp) for tp, fp, _ in totals],
+        "recall": [100 * tp / (tp + fn) for tp, _, fn in totals],
+    }
+    assert details["runs"] == {rate: pytest.approx(values) for rate, values in expected.items()}
+    for metric, (rate, values) in zip(stored["metrics"], expected.items(), strict=True):
+        assert (metric["name"], metric["value"], metric["baseline"]) == (rate, pytest.approx(np.mean(values)), 0.0)
+        assert 0 <= metric["low"] < metric["value"] < metric["high"] <= 100
+        assert (metric["unit"], metric["n"]) == ("percent", len(gold))
+    n_train = len(load_dataset(task("JNLPBA"), sample_root(), Settings()).splits["train"])
+    assert stored["senteval"] == {"f1": round(float(np.mean(f1)), 2), "ntrain": n_train, "ntest": len(gold)}
+    assert (stored["n_train"], stored["n_test"]) == (n_train, len(gold))
     assert [_tags_of(spans, len(tags)) for spans, tags in zip(items["gold"], gold, strict=True)] == [
         [tag.replace("S-", "B-").replace("E-", "I-") for tag in tags] for tags in gold
     ]
