@@ -218,6 +218,22 @@ def test_every_task_and_method_runs_on_the_sample(task: str, method: str, counti
     assert len(result.items["acc"]) == asked > 0
     assert (result.n_test < asked) == (method in ("3cosavg", "lrcos"))
     assert set(result.details["relations"]) == set(result.items["relation"])
+    assert (result.n_train, result.senteval["ntest"]) == (0, result.n_test)
+    assert result.senteval["relations"] == result.details["relations"]
+    assert [(metric.name, metric.unit, metric.n) for metric in result.metrics] == [
+        (name, "fraction", result.n_test) for name in ("acc", "map", "mrr")
+    ]
+    relation_of = np.array(result.items["relation"])
+    for metric in result.metrics:
+        means = [means[metric.name] for means in result.details["relations"].values()]
+        assert metric.value == result.senteval[metric.name] == pytest.approx(np.mean(means))
+        assert result.details["overall"][metric.name]["mean"] == metric.value
+        if method not in ("3cosavg", "lrcos"):  # of which one question stands for all exemplars that a query was paired with
+            each = np.array(result.items[metric.name])
+            assert [np.mean(each[relation_of == name]) for name in result.details["relations"]] == pytest.approx(means)
+    assert result.details["interval"] == ("over relations" if len(set(relation_of)) > 1 else "over questions")
+    settings = {"BMASS": "multi-answer", "BATS": "multi-answer"}
+    assert (result.details["score"], result.details["setting"]) == (method, settings.get(task, "single-answer"))
 
 
 def google_file(groups: dict[str, list[tuple[str, str]]]) -> str:
