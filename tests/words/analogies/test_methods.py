@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -381,3 +382,30 @@ def test_only_large_work_is_compiled_and_only_where_numba_is(monkeypatch: pytest
         monkeypatch.setattr(ranks, "find_spec", lambda name, installed=installed: object() if installed else None)
         assert rank_answers(score, zero, zero, zero).tolist() == [1]
     assert calls == [False, True, False]
+
+
+@pytest.mark.parametrize("method", ["3cosadd", "3cosmul", "pairwise-distance"])
+def test_the_loop_means_the_same_without_the_compiler(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts rivals in Python, in the compiler's words and in NumPy is one; so is what is left to the exact scores."""
+    monkeypatch.setattr(ranks, "_compiled_count", lambda: ranks._count)
+    rng = np.random.default_rng(6)
+    vectors = make_vectors(rng, 40, 4, 12, 0.3)
+    a, b, c = rng.standard_normal((3, 3, 4))
+    candidates = Candidates.of(vectors)
+    score = RatioScore(candidates, a, b, c) if method == "3cosmul" else AdditiveScore(candidates, b - a, c)
+    score = DistanceScore(candidates, b - a, c) if method == "pairwise-distance" else score
+    (better, answers, places), *_ = count_all(score, 3, True)
+    (expected, expected_answers, expected_places), *_ = count_all(score, 3, False)
+    assert better.tolist() == expected.tolist()
+    assert set(zip(answers.tolist(), places.tolist(), strict=True)) == set(
+        zip(expected_answers.tolist(), expected_places.tolist(), strict=True)
+    )
+    first, second, third = (np.array(values, dtype=np.float64) for values in ([[1, 2, 3, 4]], [[2, 2, 2, 2]], [0.5, 9]))
+    counted = np.zeros((2, 2), dtype=np.int64)
+    ones, count = np.zeros(2, dtype=np.intp), cast(Any, ranks._count)
+    # 1 + 0.5 * 2 ... 4 + 0.5 * 2 and 1 + 9 * 2 ... against 3 and 20, within 1: z is -1, 0, 1, 2 and -1, 0, 1, 2.
+    count(first, second, ones, ones, False, third, np.array([3.0, 20]), np.array([0.5, 1]), *counted)
+    assert counted.tolist() == [[2, 1], [1, 0]]
+    # 2, 4, 6, 8 against 6 within 0 and within 2; counts are added to what is there.
+    count(first, second, ones, ones, True, third, np.array([6.0, 6]), np.array([0.0, 2]), *counted)
+    assert counted.tolist() == [[3, 1], [3, 1]]

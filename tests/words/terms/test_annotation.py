@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -79,6 +81,7 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
 
 
 def test_scores_worked_out_by_hand(tmp_path: Path) -> None:
+    krippendorff = pytest.importorskip("krippendorff")
     path = tmp_path / "sheet.xlsx"
     key_path = write_sheet(SETS[:1], path, per_label=2, seed=0)
     key = json.loads(key_path.read_text("utf-8"))["pairs"]
@@ -94,9 +97,24 @@ def test_scores_worked_out_by_hand(tmp_path: Path) -> None:
     assert row.accuracy == pytest.approx(1 / 3)
     assert row.precision == pytest.approx(1 / 2)
     assert row.recall == pytest.approx(1 / 2)
-    assert row.alpha is not None
-    assert 0 < row.alpha < 1
+    numbers = {"same": 1.0, "not same": 0.0}
+    votes = [[numbers.get(each[i], np.nan) for i in range(1, 5)] for each in (first, second, third)]
+    assert row.alpha == pytest.approx(krippendorff.alpha(reliability_data=votes, level_of_measurement="nominal"))
+    assert replace(together, name=row.name) == row
     assert together.name == "all"
+    both = write_sheet(SETS, tmp_path / "both.xlsx", per_label=1, seed=3)
+    pairs = json.loads(both.read_text("utf-8"))["pairs"]
+    answers = {i: "same" for i, pair in enumerate(pairs, start=1) if "easy" in pair["set"]}
+    scores = score_sheets(both, [fill(tmp_path / "both.xlsx", answers)])
+    # Nobody answered for the hard set; with one annotator there is no agreement to measure.
+    found = {each.name: (each.n, each.no_majority, each.alpha, each.accuracy, each.precision, each.recall) for each in scores}
+    assert found == {
+        "same_as-easy-random": (2, 0, None, 0.5, 1.0, 0.5),
+        "same_as-hard-random": (2, 2, None, None, None, None),
+        "all": (4, 2, None, 0.5, 1.0, 0.5),
+    }
+    assert sorted(name for name in list(found)[:-1]) == sorted({pair["set"] for pair in pairs})
+    assert list(found)[-1] == "all"
     run = CliRunner().invoke(main, ["terms", "score-sheet", str(key_path), *map(str, sheets)])
     assert run.exit_code == 0, run.output
     assert "25%" in run.output

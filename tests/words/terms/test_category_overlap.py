@@ -40,6 +40,10 @@ def test_separation_and_means_by_definition() -> None:
     errors = sum(cosines[i, j] <= cosines[i, k] for i in members["near"] for j in members["close"] for k in members["distant"])
     assert (found.n_errors, found.sizes) == (errors, (5, 4, 6))
     assert found.overlap == pytest.approx(errors / 120)
+    assert list(found.means) == ["near / close", "near / distant", "close / distant", "near", "close", "distant"]
+    whole = separate(similarity, members)
+    assert whole.n_errors == errors, "however many rows are taken at once"
+    assert whole.means == pytest.approx(found.means)
     assert found.means["near / close"] == pytest.approx(cosines[:5, 5:9].mean())
     assert found.means["near / distant"] == pytest.approx(cosines[:5, 9:].mean())
     assert found.means["close / distant"] == pytest.approx(cosines[5:9, 9:].mean())
@@ -60,9 +64,11 @@ def test_matrices_equal_pairs(measure: str) -> None:
 
 def test_wrong_categories_are_refused() -> None:
     similarity = cross_similarity("avg_cos", np.eye(4), Terms.single(4))
-    with pytest.raises(DataError, match="needs two"):
+    pair = {"a": np.arange(2), "b": np.arange(2), "c": np.arange(2, 4)}
+    assert separate(similarity, pair).sizes == (2, 2, 2), "two terms are enough"
+    with pytest.raises(DataError, match=r"the category 'b' has 1 term\(s\) that can be encoded; it needs two"):
         separate(similarity, {"a": np.arange(2), "b": np.arange(1), "c": np.arange(2)})
-    with pytest.raises(DataError, match="three categories"):
+    with pytest.raises(DataError, match="takes three categories, not 1"):
         separate(similarity, {"a": np.arange(2)})
     with pytest.raises(DataError, match="do not belong together"):
         count_overlaps(np.eye(2), np.eye(3))
@@ -92,7 +98,15 @@ def test_categories_from_snomed_obo_and_lists(tmp_path: Path) -> None:
     assert categories["x"] == ["x 1", "x 2"]
     assert {name: len(members) for name, members in sampled(categories, 1, 0).items()} == {"x": 1, "y": 1, "z": 1}
     assert sampled(categories, None, 0) == categories
-    with pytest.raises(SettingsError, match="three different"):
+    many = {"x": [f"x{i}" for i in range(50)], "y": [f"y{i}" for i in range(3)]}
+    drawn = sampled(many, 20, 7)
+    kept = np.sort(np.random.default_rng(7).permutation(50)[:20])
+    assert drawn == {"x": [f"x{i}" for i in kept], "y": many["y"]}
+    assert sampled(many, 20, 8)["x"] != drawn["x"]
+    with pytest.raises(SettingsError, match="three different categories, near, close and distant; got 2"):
         read_categories(None, None, [], lists[:2])
-    with pytest.raises(SettingsError, match="one source"):
-        read_categories(None, None, [], [])
+    for snomed, obo, named in ((None, None, False), (folder, None, True), (folder, path, False), (None, path, True)):
+        with pytest.raises(SettingsError, match="name one source of categories"):
+            read_categories(snomed, obo, ["A", "B", "C"], lists if named else [])
+    # An active concept with two names has none that could be taken.
+    assert read_categories(folder, None, ["1", "6", "11"], [])["First name (6)"] == []

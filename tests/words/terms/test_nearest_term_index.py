@@ -250,3 +250,29 @@ def test_more_ties_than_were_expected() -> None:
     [near] = NearestTermIndex(texts).search([0], [1])
     assert near.terms.tolist() == list(range(1, 5001))
     assert set(near.distances.tolist()) == {1}
+
+
+def test_hits_grow_and_lower_the_limit() -> None:
+    """Of terms 0 to 4, one was met before and one is too far; the limit is the distance that two hits reach."""
+    from medsenteval.words.terms.search_kernels import _keep_hits
+
+    seen = np.array([0, 3, 0, 0, 0], dtype=np.int32)
+    tally = np.zeros(10, dtype=np.int64)
+    terms, distances = np.arange(5, dtype=np.int32), np.array([4, 1, 7, 2, 6])
+    hits, n, limit = _keep_hits.py_func(np.full((1, 3), 9, dtype=np.int32), 1, 3, terms, distances, 5, 6, 2, seen, tally)
+    assert (n, limit) == (4, 4)
+    assert hits[:4].tolist() == [[9, 9, 9], [2, 4, 0], [2, 2, 3], [2, 6, 4]]
+    assert seen.tolist() == [3, 3, 3, 3, 3]
+    assert tally.tolist() == [0, 0, 1, 0, 1, 0, 1, 0, 0, 0]
+    _, n, limit = _keep_hits.py_func(hits, n, 3, terms, distances, 5, 4, 3, seen, tally)
+    assert (n, limit) == (4, 4), "what was met counts once, and two are not three"
+
+
+def test_neighbours_come_back_in_the_order_of_the_queries() -> None:
+    """More queries than one call of the search takes; each is told of, and none is excluded from itself alone."""
+    texts = [f"{i:04d}" for i in range(600)]
+    told: list[int] = []
+    found = NearestTermIndex(texts).search([599, 3, *range(500)], [1] * 502, progress=told.append)
+    assert (sum(told), max(told), len(found)) == (502, 256, 502)
+    for query, near in zip([599, 3, *range(500)], found, strict=True):
+        assert list(zip(near.distances.tolist(), near.terms.tolist(), strict=True)) == brute_force(texts, query, 1, set())

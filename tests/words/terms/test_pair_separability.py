@@ -35,11 +35,12 @@ def test_thresholds_equal_a_search_over_all(drawn: list[tuple[float, bool]]) -> 
 
 
 def test_threshold_between_neighbouring_numbers() -> None:
-    low = 0.3
-    high = np.nextafter(low, 1)
-    threshold, share = best_threshold(np.array([low, high]), np.array([False, True]))
-    assert share == 1.0
-    assert low < threshold <= high
+    # The mean of two neighbours is rounded to the lower of the one pair and to the higher of the other.
+    for low in (0.3, np.nextafter(0.3, 1)):
+        high = np.nextafter(low, 1)
+        threshold, share = best_threshold(np.array([low, high]), np.array([False, True]))
+        assert share == 1.0
+        assert low < threshold <= high
 
 
 def test_the_largest_of_several_best_thresholds_lies_midway_between_two_similarities() -> None:
