@@ -106,6 +106,4 @@ def what_to_do(manifest: Manifest) -> str:
     prepare = f"medsenteval data prepare {manifest.name} --from FILE"
     if manifest.access == "open" and manifest.downloads:
         return f"open: medsenteval data fetch {manifest.name}"
-    if manifest.access == "lost":
-        return f"lost: {manifest.obtain}"
     return f"{manifest.access}: {manifest.obtain}; or hand over what you got: {prepare}"

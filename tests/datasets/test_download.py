@@ -254,6 +254,9 @@ def test_a_changed_file_is_refused_until_it_is_accepted(server: Server, tmp_path
     assert "--replace" in said
     assert run("fetch", "BioC", *options, "--accept-changed", "--replace")[0] == 0
     assert (root / "BIOC/corpus.xml").read_text() == changed
+    assert read_lock(root)["BioC/corpus.xml"].sha256 == hashlib.sha256(changed.encode()).hexdigest()
+    code, said = run("fetch", "BioC", *options)
+    assert (code, "is trusted from now on" in said) == (0, False)
 
 
 def test_fetch_says_what_a_program_cannot_do(tmp_path: Path) -> None:
@@ -296,6 +299,13 @@ def test_folders_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     code, said = run("fetch", "BioC", "-d", str(tmp_path / "file"))
     assert code == 2
     assert "is not a folder" in said
+
+
+def test_a_part_that_cannot_be_written_is_an_error_of_this_machine(server: Server, tmp_path: Path) -> None:
+    url = server.serve("/file.bin", Page(CONTENT))
+    (tmp_path / ".file.bin.part").mkdir()
+    with pytest.raises(DataError, match=r"\.file\.bin\.part: cannot be written: Is a directory; is there room"):
+        fetch(download(url), tmp_path, ignored)
 
 
 def test_an_encrypted_address_never_leads_to_one_that_is_not() -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from medsenteval.contracts import Encoder
-from medsenteval.datasets.locate import data_root, load_dataset, locate, sample_root
+from medsenteval.datasets.completeness import differences
+from medsenteval.datasets.locate import data_root, limited, load_dataset, locate, sample_root
 from medsenteval.datasets.manifest import manifest, manifests
 from medsenteval.datasets.status import examine
 from medsenteval.engine import signature_of
@@ -178,13 +180,31 @@ def test_a_part_of_each_sentence_task_is_not_ready(name: str, tmp_path: Path) ->
 
 def test_a_limit_keeps_the_proportions_of_the_classes_and_every_class(write: Write) -> None:
     root = write({"CitationSA/train.txt": CITATIONS})
-    limited = load_dataset(task("CitationSA"), root, AS_IT_IS.with_changes(limit=10)).splits["all"]
-    assert limited.labels is not None
-    assert np.bincount(limited.labels).tolist() in ([2, 7, 1], [1, 8, 1])
-    positions = [int(item.split(":")[1]) for item in limited.ids]
+    part = load_dataset(task("CitationSA"), root, AS_IT_IS.with_changes(limit=10)).splits["all"]
+    assert part.labels is not None
+    assert np.bincount(part.labels).tolist() in ([2, 7, 1], [1, 8, 1])
+    positions = [int(item.split(":")[1]) for item in part.ids]
     assert positions == sorted(positions)
     whole = load_dataset(task("CitationSA"), root, AS_IT_IS)
     assert load_dataset(task("CitationSA"), root, AS_IT_IS.with_changes(limit=10)).fingerprint != whole.fingerprint
+
+
+def test_a_limit_that_is_no_limit_and_rows_without_classes() -> None:
+    split = load_dataset(task("BIOSSES"), sample_root(), Settings()).splits["all"]
+    assert limited(split, len(split), 1) is split
+    part = limited(split, 99, 1)
+    assert (len(part), part.ids) == (99, tuple(name for name in split.ids if name in part.ids))
+    assert limited(split, 99, 2).ids != part.ids
+
+
+def test_published_counts_hold_for_the_rows_of_the_default_options_only() -> None:
+    chosen = Settings(task_options={"BioASQ": {"snippets": "all"}})
+    for settings, said in (
+        (Settings(), ["train has 238 rows, 612 are published", "test has 60 rows, 130 are published"]),
+        (chosen, []),
+    ):
+        dataset = replace(load_dataset(task("BioASQ"), sample_root(), settings), synthetic=False)
+        assert differences(task("BioASQ"), dataset) == said
 
 
 def test_reading_options_are_checked(write: Write) -> None:

@@ -95,6 +95,11 @@ def test_every_hash_in_a_manifest_is_that_of_a_real_file(realdata: Path) -> None
     assert file_digest(realdata / "biosses/BIOSSES-Dataset.rar") == manifest("BIOSSES").downloads[0].sha256
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"absent: cannot be read: No such file or directory; check the path"):
+        recognise.file_digest(tmp_path / "absent")
+
+
 def test_a_folder_of_too_many_files_is_refused_and_the_beginning_of_a_file_tells_what_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

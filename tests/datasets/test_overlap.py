@@ -53,6 +53,9 @@ def test_corpora_are_lines_or_columns_packed_or_not(tmp_path: Path) -> None:
     assert [text for _, text in corpus_texts(tmp_path / "c.csv", "body")] == ["one", "two"]
     with pytest.raises(SettingsError, match="no column is called 'text'; --column can be id, body"):
         list(corpus_texts(tmp_path / "c.csv"))
+    (tmp_path / "cut.txt.gz").write_bytes((tmp_path / "b.txt.gz").read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"cut\.txt\.gz: cannot be read: Compressed file ended"):
+        list(corpus_texts(tmp_path / "cut.txt.gz"))
     with pytest.raises(DataError, match=r"d\.txt: cannot be read: No such file"):
         list(corpus_texts(tmp_path / "d.txt"))
 

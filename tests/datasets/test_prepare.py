@@ -12,6 +12,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -452,6 +453,31 @@ def test_the_better_of_two_names_tells_which_file_is_meant(write: Write) -> None
         del names[taken]
     nothing = recognise(invented, list(candidates_below(write(names, "none"))))
     assert (nothing.complete, nothing.missing, dict(nothing.found)) == (False, (file,), {})
+
+
+@pytest.mark.parametrize(
+    ("facts", "rows", "given", "taken"),
+    [
+        ({}, 2, False, False),
+        ({}, 2, True, True),
+        ({"telling": True}, 2, False, True),
+        ({"rows": 2}, 2, False, True),
+        ({"rows": 2}, 3, False, False),
+        ({"rows": 2, "content": "^[a-z ]+\t"}, 2, False, False),  # as several data sets' files begin
+        ({"named": True, "telling": True, "rows": 2}, 2, True, False),
+    ],
+)
+def test_what_tells_a_file_of_another_name(
+    facts: dict[str, Any], rows: int, given: bool, taken: bool, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("medsenteval.datasets.recognise._common_patterns", lambda: {"^[a-z ]+\t"})
+    file = DataFile("train.txt", **{"content": "^x\t", **facts})
+    folder = write({"other.dat": "x\t1\n" * rows, "unlike.dat": "y\n"})
+    found = recognise(
+        Manifest("invented", "word", "", (file,), (), ()),
+        list(candidates_below(folder / "other.dat" if given else folder)),
+    )
+    assert found.complete is taken
 
 
 def test_too_many_files_are_no_data_set(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

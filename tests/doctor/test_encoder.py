@@ -48,7 +48,10 @@ def test_a_healthy_encoder_has_no_problem() -> None:
     assert set(found) == looked
 
 
-@pytest.mark.parametrize(("kept", "words"), [(100, "32"), (1000, "256"), (5000, "1024"), (10_000, "2048")])
+KEPT = [(100, "32"), (300, "64"), (500, "128"), (1000, "256"), (2000, "512"), (5000, "1024"), (10_000, "2048")]
+
+
+@pytest.mark.parametrize(("kept", "words"), KEPT)
 def test_an_encoder_that_cuts_texts_is_told_at_which_length(kept: int, words: str) -> None:
     found = findings_of(lambda texts: healthy([text[:kept] for text in texts]))
     assert found["length"].severity == "note"
@@ -169,6 +172,16 @@ def test_zero_vectors_and_a_missing_identity_are_noted() -> None:
     }
     assert found["identity"].severity == found["variety"].severity == "note"
     assert "7 of 8 texts" in found["variety"].found
+
+
+def test_an_encoder_that_learns_from_the_texts_gets_them_first() -> None:
+    class Learner(Patient):
+        def prepare(self, texts: Sequence[str]) -> None:
+            assert texts == list(PROBE_TEXTS)
+            self._encode = healthy
+
+    found = examine_encoder(Learner(lambda texts: None))
+    assert {finding.severity for finding in found} == {"ok"}
 
 
 def test_findings_are_described_with_their_advice() -> None:

@@ -10,11 +10,12 @@ import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import BinaryIO
 
 import pytest
 
 from medsenteval.support import atomic_files
-from medsenteval.support.atomic_files import remove_abandoned, scratch_folder, scratch_name, write_atomically
+from medsenteval.support.atomic_files import remove_abandoned, scratch_folder, scratch_name, write_atomically, writing
 from medsenteval.support.cores import peak_memory_mb
 
 
@@ -139,3 +140,21 @@ def test_memory_is_told_where_the_system_tells_it(monkeypatch: pytest.MonkeyPatc
         assert peak_memory_mb() == megabytes
     monkeypatch.setitem(sys.modules, "resource", None)
     assert peak_memory_mb() == 0.0
+
+
+def _fail(stream: BinaryIO, error: Exception) -> None:
+    stream.write(b"ha")
+    raise error
+
+
+def test_an_error_while_writing_leaves_nothing_and_stays_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old", "utf-8")
+    for error, kind, said in (
+        (ValueError("half"), ValueError, "half"),
+        (OSError(28, "No space left on device"), OSError, r"No space left on device: '.*a\.txt'"),
+    ):
+        with pytest.raises(kind, match=said), writing(path) as stream:
+            _fail(stream, error)
+    assert path.read_text("utf-8") == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["a.txt"]

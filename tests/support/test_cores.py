@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
+from medsenteval.support import cores
 from medsenteval.support.cores import in_parts
 
 
@@ -24,3 +25,11 @@ def test_products_within_parts_have_one_thread(n_rows: int) -> None:
         return max(int(library["num_threads"]) for library in threadpool_info() if library["user_api"] == "blas")
 
     assert set(in_parts(n_rows, most_threads)) == {1}
+
+
+def test_cores_can_be_limited_to_one_at_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cores, "_limit", None)
+    own = cores.available_cores()
+    for limit, left in ((own + 1, own), (1, 1), (0, 1)):
+        cores.limit_cores(limit)
+        assert cores.available_cores() == left
