@@ -404,6 +404,31 @@ def test_near_duplicates_are_looked_for_among_few_rows_only(monkeypatch: pytest.
         assert (said in _dataset(own_task(rows)).notes) is told
 
 
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [("0 1", "1"), ("FALSE TRUE", "true"), ("Yes no", "Yes"), ("Positive Negative", "Positive"), ("y N", "y"),
+     ("yes maybe", None), ("yes no maybe", None), ("1 2", None)],
+)  # fmt: skip
+def test_one_of_two_labels_says_yes(labels: str, positive: str | None) -> None:
+    rows = _labelled(labels.split() * 3)
+    task = own_task(rows)
+    assert (task.positive_label, task.metrics) == (positive, ("acc",))
+    chosen = own_task(rows, positive=task.labels[0], metric="f1")
+    assert (chosen.positive_label, chosen.metrics) == (task.labels[0], ("f1",))
+
+
+def test_labels_rarer_than_the_folds_are_told(counting: CountingEncoder) -> None:
+    rows = _labelled(["a"] * 9 + ["b"] * 3 + ["c"] * 2 + ["d"])
+    notes = medsenteval.evaluate(counting, rows, settings=QUICK)["table"].notes
+    assert "fewer rows than the 3 folds: c, d; some folds are without them" in notes
+    many = _labelled(["a"] * 30 + [f"r{i}" for i in range(9)])
+    notes = medsenteval.evaluate(counting, many, settings=QUICK)["table"].notes
+    assert f"fewer rows than the 3 folds: {', '.join(f'r{i}' for i in range(8))}; some folds are without them" in notes
+    parts = [{**row, "split": part} for part in ("train", "dev", "test") for row in _labelled(["a", "a", "a", "b"])]
+    split = medsenteval.evaluate(counting, parts, settings=QUICK)["table"]
+    assert (split.protocol, any("fewer rows" in note for note in split.notes)) == ("split", False)
+
+
 def test_two_labels_that_say_yes_and_no_have_f1_which_compares(counting: CountingEncoder) -> None:
     rows = [{"text": row["note"], "label": row["severity"] == "low"} for row in _notes()]
     task = own_task(rows, metric="f1", name="low-or-not")
