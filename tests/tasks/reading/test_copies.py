@@ -24,6 +24,7 @@ from medsenteval.engine import signature_of
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.registry import task
 from medsenteval.settings import Settings
+from medsenteval.tasks.reading.copies import name_splits, split_of
 from tests.conftest import CountingEncoder
 
 Write = Callable[..., Path]
@@ -68,6 +69,47 @@ def labels_of(dataset: Dataset, split: str) -> list[str]:
 
 def status(name: str, root: Path) -> str:
     return CliRunner().invoke(main, ["data", "status", name, "-d", str(root), "--wide"], catch_exceptions=False).output
+
+
+# --- which file is which split
+
+
+@pytest.mark.parametrize(
+    ("files", "splits"),
+    [
+        (["test/0000.csv", "train/0000.csv", "train/0001.csv"], "train train test"),
+        (["a/test/x.csv", "a/x_valid.csv", "dev/my-TRN.csv"], "train dev test"),
+        (["dev.tsv", "test.tsv", "train.tsv", "train_dev.tsv"], "train dev test"),
+        (["train-00000-of-00002.csv", "train-00001-of-00002.csv", "other.csv"], "train train"),
+    ],
+)
+def test_a_split_is_named_by_its_file_or_else_by_its_folder(files: list[str], splits: str) -> None:
+    place = Path("/data/test")
+    found = name_splits(place, [place / file for file in files])
+    assert [split for split, _ in found] == splits.split()
+    kept = [file.relative_to(place).as_posix() for _, file in found]
+    assert sorted(kept) == sorted(file for file in files if file not in ("train_dev.tsv", "other.csv"))
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["train/000.csv", "train/001.csv"], "several files could be train: 000.csv, 001.csv; keep one"),
+        (["train-00000-of-00001.csv", "train.csv"], "several files could be train"),
+        (["a.csv", "b.csv"], r"/data/test: no file named train, dev or test, such as train\.csv and test\.csv; name one file"),
+    ],
+)
+def test_two_files_of_one_split_or_none_are_refused(files: list[str], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        name_splits(Path("/data/test"), [Path("/data/test") / file for file in files])
+
+
+def test_usual_names_of_splits_are_known() -> None:
+    names = {"train": "train Training TRN", "dev": "dev devel development valid validation val", "test": "test testing tst"}
+    assert {name: {split_of(f" {name} ")} for split in names for name in names[split].split()} == {
+        name: {split} for split, each in names.items() for name in each.split()
+    }
+    assert [split_of(name) for name in ("", "held out", "trains")] == [None] * 3
 
 
 # --- BIOSSES
