@@ -24,7 +24,16 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.contracts import Embeddings
 from medsenteval.embedding import embed as embedding
-from medsenteval.embedding.cache import CacheError, CacheWarning, EmbeddingCache, VectorStore, _Block, cache_folder
+from medsenteval.embedding.cache import (
+    CacheError,
+    CacheWarning,
+    EmbeddingCache,
+    VectorStore,
+    _Block,
+    _has_others,
+    cache_folder,
+    check_owner,
+)
 from medsenteval.embedding.embed import embed_texts, in_order
 from medsenteval.errors import EncoderError
 from tests.conftest import CountingEncoder
@@ -325,6 +334,14 @@ def test_vectors_of_another_width_under_the_same_identity_are_refused(cache: Emb
     assert encoded(mixed) == 20
 
 
+def test_texts_that_are_gone_right_after_they_were_stored_are_an_error(
+    cache: EmbeddingCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(VectorStore, "append", lambda *_: None)
+    with pytest.raises(EncoderError, match=r"T: 10 texts were stored and are not in .*encoded.*; run again"):
+        embed(cache, CountingEncoder(), TEXTS[:10])
+
+
 def test_damage_beside_vectors_of_another_width_is_found(cache: EmbeddingCache) -> None:
     class Wider(CountingEncoder):
         def encode(self, texts: list[str]) -> object:  # type: ignore[override]
@@ -519,6 +536,23 @@ def test_a_group_of_several_users_is_others(
     refused = pytest.raises(CacheError, match="other users can write here") if shared else nullcontext()
     with refused:
         embed(cache, CountingEncoder(), TEXTS[:10])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")
+@pytest.mark.parametrize(("members", "others"), [(["root", "me"], False), (["me", "daemon"], True), ([], False)])
+def test_root_is_nobody_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, members: list[str], others: bool) -> None:
+    import grp
+    import pwd
+
+    numbers = {"root": 0, "daemon": 1, "me": 1000}
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(grp, "getgrgid", {50: SimpleNamespace(gr_mem=members)}.__getitem__)
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: SimpleNamespace(pw_uid=numbers[name]))
+    monkeypatch.setattr(pwd, "getpwall", lambda: [SimpleNamespace(pw_uid=0, pw_gid=50), SimpleNamespace(pw_uid=1, pw_gid=51)])
+    assert _has_others(50) is others
+    if tmp_path.stat().st_uid == 0:
+        tmp_path.chmod(0o755)
+        check_owner(tmp_path, may_be_link=False)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions as POSIX has them")

@@ -18,7 +18,7 @@ from medsenteval import Settings, registry
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import embed_texts
-from medsenteval.encoders.derived import DerivedEncoder, DualEncoder
+from medsenteval.encoders.derived import PRECISIONS, DerivedEncoder, DualEncoder, derived_from_cache
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.conftest import CountingEncoder
@@ -91,6 +91,65 @@ def test_a_copy_is_the_same_encoder_under_a_name_of_its_own() -> None:
     assert other.for_use("T", "query") is other
     assert other.sees == {"precision": "int8"}
     assert DerivedEncoder(CountingEncoder(), 3).sees == {}
+
+
+def test_what_was_derived_is_part_of_the_identity_and_read_from_it() -> None:
+    rows = np.array([[3, -4, 9], [0, 0, 5], [6, 8, 1]], dtype=np.float32)
+    for changes, told in (
+        ({}, ""), ({"dimension": 2}, "-first=2"), ({"normalize": True}, "-unit"), ({"precision": "int8"}, "-int8"),
+        ({"dimension": 2, "normalize": True, "precision": "ubinary"}, "-first=2-unit-ubinary"),
+    ):  # fmt: skip
+        derived = DerivedEncoder(CountingEncoder(), **changes)
+        assert derived.identity == f"counting-1{told}"
+        again = derived_from_cache("other", derived.identity)
+        assert (again.name, again.identity, again.source.identity) == ("other", derived.identity, "counting-1")
+        assert np.array_equal(again.derive(rows), derived.derive(rows))
+        with pytest.raises(EncoderError, match="other: 2 texts are not in the cache, and no encoder is called here"):
+            again.encode(["a", "b"])
+    unit = DerivedEncoder(CountingEncoder(), 2, True)
+    assert unit.derive(rows) == pytest.approx(np.array([[0.6, -0.8], [0, 0], [0.6, 0.8]]))
+    assert unit.derive(rows).dtype == np.float32
+    assert [DerivedEncoder(CountingEncoder(), precision=each).bytes_per_vector(9) for each in PRECISIONS] == [36, 9, 2]
+    nameless: Any = CountingEncoder()
+    nameless.identity = ""
+    assert DerivedEncoder(nameless, 2).identity == ""
+
+
+def test_steps_of_int8_go_from_the_least_to_the_greatest_value_of_each_coordinate() -> None:
+    rows = np.array([[0, 7, -255], [1, 7, 0], [255, 7, 255], [254, 7, 254]], dtype=np.float32)
+    steps = DerivedEncoder(CountingEncoder(), precision="int8").derive(rows)
+    assert steps.tolist() == [[-128, -128, -128], [-127, -128, -1], [127, -128, 127], [126, -128, 126]]
+
+
+def test_what_is_asked_of_the_source_is_its_to_say() -> None:
+    source: Any = CountingEncoder()
+    source.coverage = lambda texts: {"tokens": 0.5}
+    source.encode_tokens = lambda texts: None
+    derived = DerivedEncoder(source, 3)
+    assert derived.coverage(["a"]) == {"tokens": 0.5}
+    assert not hasattr(derived, "encode_tokens"), "tokens would have the width of the source"
+    assert not hasattr(derived, "_anything")
+    assert not hasattr(derived, "prepare")
+
+
+def test_a_derived_encoder_treats_roles_as_its_source_does() -> None:
+    query, document = CountingEncoder(), CountingEncoder()
+    query.identity, document.identity = "q", "d"
+    derived = DerivedEncoder(DualEncoder(query, document), 3, True, "int8")
+    derived.name = "mine"
+    used = derived.for_use("T", "document")
+    assert (used.name, used.identity) == ("mine", "d-first=3-unit-int8")
+
+
+def test_dual_takes_two_specifications() -> None:
+    for spec in ("dual", "dual,query=lexical", "dual,document=lexical"):
+        with pytest.raises(EncoderError, match="dual takes two specifications"):
+            load_encoder(spec)
+    with pytest.raises(EncoderError, match="dual: symmetric is 'x'; it can be query or document"):
+        load_encoder("dual,query=lexical,document=lexical,symmetric=x")
+    dual = load_encoder('dual,query="lexical,dimension=8",document="lexical,dimension=9",symmetric=document')
+    assert dual.encode(["a"]).shape == (1, 9)
+    assert load_encoder('dual,query="lexical,dimension=8",document="lexical,dimension=9"').encode(["a"]).shape == (1, 8)
 
 
 def test_a_dual_encoder_is_what_its_parts_are() -> None:
