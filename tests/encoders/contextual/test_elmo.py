@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import shutil
 import sys
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from medsenteval.contracts import TokenEncoder
-from medsenteval.encoders.contextual.elmo import read_options
+from medsenteval.encoders.contextual.elmo import _is_plain, read_options
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 
@@ -237,6 +239,11 @@ def test_the_tokenizer_words_splits_punctuation_and_pooling_takes_the_maximum(mo
 def test_identity_changes_with_what_changes_a_vector_and_only_then(model: str, tmp_path: Path) -> None:
     plain = load_encoder(f"elmo:{model}").identity
     assert load_encoder(f"elmo:{model}").name == "tiny"
+    shape = (
+        "ElmoShape(characters=50, character_dimension=4, filters=((1, 3), (2, 4), (5, 6)), activation='relu', n_highway=2, "
+        "cells=7, n_layers=2, projection=5, cell_clip=0.4, projection_clip=0.3, skip_connections=True)"
+    )
+    assert re.fullmatch(rf"elmo-[0-9a-f]{{32}}-{re.escape(shape)}-layers=all-tokenizer=whitespace-pooling=mean", plain)
     copies = [f"elmo:{write_model(tmp_path / 'elsewhere')}"]
     copies += [f"elmo:{model},{option}" for option in ("name=other", "device=cpu", "layers=all", "tokenizer=whitespace")]
     assert {load_encoder(spec).identity for spec in copies} == {plain}
@@ -389,3 +396,24 @@ def test_sizes_are_read_within_their_bounds(tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match="the activation is 'gelu'; a biLM has relu or tanh"):
         read(char_cnn={"activation": "gelu"})
     assert read(char_cnn={"activation": "tanh"}).activation == "tanh"
+
+
+def test_an_array_is_plain_if_its_numbers_fill_what_they_take() -> None:
+    def judged(
+        *, stored: int = 1000, size: int = 1000, chunk: int | None = None, filters: tuple[int, ...] = (), **more: Any
+    ) -> bool:
+        plan = SimpleNamespace(get_nfilters=lambda: len(filters), get_filter=lambda i: (filters[i], "name"))
+        held = SimpleNamespace(get_create_plist=lambda: plan, get_storage_size=lambda: stored)
+        array = {"id": held, "chunks": None if chunk is None else (chunk // 4, 1), "nbytes": size, "dtype": np.dtype("f4")}
+        return _is_plain(SimpleNamespace(**array | {"is_virtual": False, "external": None} | more))
+
+    assert judged()
+    assert judged(filters=(1, 2, 3))
+    assert not judged(filters=(1, 32000))
+    assert not judged(is_virtual=True)
+    assert not judged(external=[("file", 0, 1000)])
+    assert not judged(dtype=np.dtype("i4"))
+    assert (judged(stored=10, size=11_000), judged(stored=10, size=11_001)) == (True, False)
+    assert (judged(chunk=1 << 20), judged(chunk=(1 << 20) + 4)) == (True, False)
+    large = (1 << 20) + 4
+    assert (judged(stored=large, size=large, chunk=large), judged(stored=large, size=large, chunk=large + 4)) == (True, False)

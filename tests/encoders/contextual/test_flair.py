@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 import zipfile
@@ -164,6 +165,7 @@ def test_stacked_models_equal_the_equations_read_by_numpy(folder: Path) -> None:
     encoder = load_encoder(f"flair:{folder / 'forward.pt'}+{folder / 'backward.pt'}")
     assert isinstance(encoder, TokenEncoder)
     assert encoder.name == "forward+backward"
+    assert re.fullmatch(r"flair-[0-9a-f]{32}\+[0-9a-f]{32}-pooling=mean", encoder.identity)
     texts = [*(text[:80] for text in TEXTS), "the patient denies fever . " * 6]
     tokens = [np.hstack([expected_tokens(make_state(way), text) for way in (True, False)]) for text in texts]
     found = encoder.encode_tokens(texts)

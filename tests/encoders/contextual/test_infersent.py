@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import sys
 import zipfile
 from pathlib import Path
@@ -217,6 +218,8 @@ def test_the_first_word_of_the_vectors_is_a_word_like_any_other(folder: Path, sp
 
 def test_identity_changes_with_what_changes_a_vector_and_only_then(folder: Path, spec: str, tmp_path: Path) -> None:
     plain = load_encoder(spec).identity
+    read = "version=1-tokenizer=words-case=exact-pooling=max"
+    assert re.fullmatch(rf"infersent-[0-9a-f]{{32}}-vectors=[0-9a-f]{{32}}-{read}", plain)
     torch.save(dict(reversed(state_dict().items())), tmp_path / "reordered.pkl")
     copy = write_vectors(tmp_path / "copy.txt")
     same = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from medsenteval.datasets.locate import load_dataset
+from medsenteval.encoders.adapt import as_encoder
 from medsenteval.encoders.contextual.lazy_model import LazyModel
 from medsenteval.encoders.contextual.sentence_transformer import SentenceTransformerEncoder, _pooling_of
 from medsenteval.errors import EncoderError, MissingExtraError
@@ -192,6 +194,8 @@ def test_two_identities_are_equal_exactly_when_all_vectors_are(tiny: Path, one: 
 @needs_library
 def test_identity_follows_weights_settings_pooling_and_vocabulary_but_not_the_place(tiny: Path, tmp_path: Path) -> None:
     identity = cached(tiny).identity
+    prompts = "prompt=''-document_prompt='fever '-query_prompt='chest pain '"
+    assert re.fullmatch(rf"sentence-transformers-[0-9a-f]{{32}}-max_length=20-normalize=False-{prompts}", identity)
     assert cached(tiny, ",max_length=20,dimension=16").identity == identity
     symmetric = [cached(tiny, options).for_use("T", "").identity for options in ("", ",max_length=20,dimension=16,prompt=")]
     assert symmetric[0] == symmetric[1]
@@ -274,6 +278,7 @@ def test_options_beyond_the_model_are_refused(tiny: Path, options: str, named: s
         (__file__, "is a file"),
         ("x,normalize=maybe", "maybe"),
         ("x,dimension=none", "none"),
+        ("x,dimension=0", "dimension is '0'; it must be a whole number from 1"),
         ("x,max_length=0", "max_length"),
         ("x,colour=red", "colour"),
     ],
@@ -523,3 +528,54 @@ def test_texts_that_the_library_lower_cases_are_counted_so(tmp_path: Path) -> No
         file.write_text(json.dumps({"max_seq_length": 20, "do_lower_case": lowered}))
         encoder = cached(shutil.copytree(folder, tmp_path / str(lowered)))
         assert encoder.token_counts(["Patients"]) == [count]
+
+
+@needs_library
+def test_a_router_has_another_model_for_each_role(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Pooling, Router, Transformer
+
+    def modules(seed: int) -> list[Any]:
+        return [Transformer(str(save_bert(tmp_path / str(seed), seed=seed))), Pooling(16)]
+
+    router = Router.for_query_document(modules(1), modules(2), default_route="document")
+    model = SentenceTransformer(modules=[router], device="cpu").eval()
+    model.save(str(tmp_path / "router"))
+    handed: Any = as_encoder(model)
+    named: Any = load_encoder(f"sentence-transformers:{tmp_path / 'router'}")
+    identities = {handed.for_use("T", "").identity}
+    for role in ("query", "document"):
+        expected = model.encode(TEXTS, task=role)
+        for encoder in (handed.for_use("T", role), named.for_use("T", role)):
+            assert encoder.encode(TEXTS) == pytest.approx(expected, abs=1e-5)
+            assert encoder.identity.endswith(f"-prompt=''-role={role}")
+        identities.add(handed.for_use("T", role).identity)
+    assert len(identities) == 3
+    assert not np.allclose(model.encode(TEXTS, task="query"), model.encode(TEXTS, task="document"))
+    plain: Any = cached(save_model(tmp_path / "plain"), ",prompt=")
+    assert plain.for_use("T", "query").identity == plain.identity
+
+
+@needs_library
+def test_a_table_of_token_vectors_has_no_limit_and_a_tokeniser_of_its_own(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import StaticEmbedding
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    vectors = np.arange(12, dtype=np.float32).reshape(4, 3)
+    encoders: list[Any] = []
+    for words in (["[UNK]", "fever", "pain", "no"], ["[UNK]", "pain", "fever", "no"]):
+        tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="[UNK]"))
+        tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+        model = SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=vectors)], device="cpu")
+        assert as_encoder(model).encode(["no fever"])[0] == pytest.approx(vectors[[3, words.index("fever")]].mean(axis=0))
+        encoders.append(as_encoder(model))
+        assert re.fullmatch(r"sentence-transformers-[0-9a-f]{8}", encoders[-1].name)
+        assert encoders[-1].identity.startswith(encoders[-1].name)
+        model.save(str(tmp_path / words[1]))
+    named: Any = load_encoder(f"sentence-transformers:{tmp_path / 'fever'}")
+    assert named.identity == encoders[0].identity != encoders[1].identity
+    assert named.sees["max_length"] is None
+    assert named.token_counts(["no fever", ""]) == [0, 0]
+    with pytest.raises(EncoderError, match="max_length is 9, but a StaticEmbedding has none; leave it out"):
+        load_encoder(f"sentence-transformers:{tmp_path / 'fever'},max_length=9")

@@ -6,6 +6,7 @@ import functools
 import json
 import math
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -319,7 +320,7 @@ def test_the_end_of_text_stands_behind_each_text_cut_or_not(gpt2: Path, bert: Pa
     encoder = cached(gpt2, ",max_length=10,pooling=last,end=yes")
     assert encoder.encode(TEXTS) == pytest.approx(np.array(expected), abs=1e-5)
     assert encoder.token_counts(TEXTS) == [len(splitter.encode(text).ids) + 1 for text in TEXTS]
-    assert encoder.identity != cached(gpt2, ",max_length=10,pooling=last").identity
+    assert encoder.identity == cached(gpt2, ",max_length=10,pooling=last").identity + "-end=yes"
     with pytest.raises(EncoderError, match="no end-of-text token"):
         load_encoder(f"transformers:{bert},end=yes")
 
@@ -426,6 +427,11 @@ def test_identity_follows_weights_settings_and_vocabulary_but_no_bystander(bert:
     (copy / "README.md").write_text("moved")
     identity = cached(bert, "").identity
     assert cached(copy, "").identity == identity
+    hashed = r"transformers-[0-9a-f]{32}"
+    assert re.fullmatch(rf"{hashed}-layer=3-pooling=mean-specials=no-max_length=128-dtype=float32", identity)
+    other = cached(bert, ",layer=1+last,pooling=max,specials=yes,max_length=9,prompt=x").identity
+    expected = rf"{hashed}-layer=1\+3-pooling=max-specials=yes-max_length=9-dtype=float32-prompt='x'"
+    assert re.fullmatch(expected, other)
     config = json.loads((copy / "config.json").read_text())
     (copy / "config.json").write_text(json.dumps({**config, "hidden_dropout_prob": 0.5, "transformers_version": "9"}))
     assert load_encoder(f"transformers:{copy}").identity == identity

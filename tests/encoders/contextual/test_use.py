@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -182,6 +183,7 @@ def test_what_is_not_called_has_a_usual_signature_and_output(tensorflow: Any, tm
 @needs_tensorflow
 def test_identity_follows_weights_and_vocabulary_but_not_the_place(tf2: Path, tensorflow: Any, tmp_path: Path) -> None:
     identity = load_encoder(f"use:{tf2}").identity
+    assert re.fullmatch(r"use-[0-9a-f]{32}-call", identity)
     copy = shutil.copytree(tf2, tmp_path / "elsewhere")
     (copy / "README").write_text("moved")
     assert load_encoder(f"use:{copy}").identity == identity
