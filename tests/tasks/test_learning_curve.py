@@ -18,7 +18,7 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.encoders.mteb_model import mteb_metadata
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import ProbeError, SettingsError
-from medsenteval.probes import choose_backend
+from medsenteval.probes import choose_backend, choose_penalties
 from medsenteval.probes.features import Features
 from medsenteval.probes.protocols import run_kfold
 from medsenteval.report.charts.figure_files import write_drawing
@@ -99,10 +99,11 @@ def test_inner_folds_are_shuffled_as_without_a_part(name: str, seeds: list[int],
     features = Features.from_array(rng.standard_normal((60, 3)))
     rows = {"train": np.arange(40), "test": np.arange(40, 60)}
     settings = Settings(shots=4, folds=3, seed=7)
-    task, seen = registry.task(name), []
+    task, seen, grids = registry.task(name), [], set()
 
     def recorded(*data: Any, **how: Any) -> Any:
         seen.append((how["seed"], how["n_folds"], np.bincount(labels[how["train"]]).tolist()))
+        grids.add(tuple(how["penalties"]))
         return run_kfold(*data, **how)
 
     monkeypatch.setattr("medsenteval.tasks.learning_curve.run_kfold", recorded)
@@ -110,6 +111,11 @@ def test_inner_folds_are_shuffled_as_without_a_part(name: str, seeds: list[int],
     folds, n_train = _one_draw(task, data, rows, settings, rng)
     assert seen == [(seed, 3, [4, 4]) for seed in seeds]
     assert (len(folds), n_train) == (len(seeds), 8)
+    assert grids == {tuple(choose_backend(settings, task.training).penalties(task.protocol))}
+    grids.clear()
+    wide = settings.with_changes(grid="wide")
+    _one_draw(task, data, rows, wide, rng)
+    assert grids == {tuple(choose_penalties(wide, task.training) or ())}
 
 
 def test_draws_that_differ_widen_the_interval_by_their_variance() -> None:

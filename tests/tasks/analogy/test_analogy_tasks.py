@@ -16,6 +16,7 @@ from medsenteval.encoders.static.vectors import WordVectorEncoder, from_table
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, DataMissingError, EncoderError
 from medsenteval.settings import Settings
+from medsenteval.statistics import mean_share_interval
 from medsenteval.tasks.analogy.analogy_sets import AnalogyDataset, category_of, parse_terms
 from tests.conftest import CountingEncoder
 
@@ -185,6 +186,9 @@ def test_coverage_says_what_could_not_be_asked(write: Write) -> None:
     result = score("BMASS", root, TableEncoder(table), score="pairwise-distance")
     coverage = result.details["coverage"]
     assert result.details["interval"] == "over questions"  # of the one relation that there is
+    two = score("BMASS", root, TableEncoder(table))
+    for metric in two.metrics:
+        assert (metric.low, metric.high) == mean_share_interval(np.array(two.items[metric.name]), confidence=0.95)
     assert coverage == {
         "analogies": 7, "asked": 1, "dropped_unknown_a": 1, "dropped_unknown_b": 1, "dropped_unknown_c": 1,
         "dropped_no_direction": 1, "dropped_no_answer": 2, "answers": 7, "answers_not_candidates": 2,
@@ -227,6 +231,8 @@ def test_every_task_and_method_runs_on_the_sample(task: str, method: str, counti
     for metric in result.metrics:
         means = [means[metric.name] for means in result.details["relations"].values()]
         assert metric.value == result.senteval[metric.name] == pytest.approx(np.mean(means))
+        if len(means) > 1:
+            assert (metric.low, metric.high) == pytest.approx(mean_share_interval(np.array(means), confidence=0.95))
         assert result.details["overall"][metric.name]["mean"] == metric.value
         if method not in ("3cosavg", "lrcos"):  # of which one question stands for all exemplars that a query was paired with
             each = np.array(result.items[metric.name])
@@ -293,6 +299,19 @@ def test_google_analogies_agree_with_gensim_on_glove(write: Write, glove: Path) 
     vectors.add_vectors(words, np.asarray(table.matrix))
     encoder = WordVectorEncoder("glove", table.row_of, table.matrix, source="s", tokenizer="whitespace", case="exact")
     assert_agrees_with_gensim(root, encoder, vectors, len(words))
+
+
+def test_terms_can_be_brought_to_length_one(write: Write) -> None:
+    rng = np.random.default_rng(8)
+    lines = [" ".join(f"w{i}" for i in rng.permutation(12)[:4]) for _ in range(30)]
+    root = write({"Google/questions-words.txt": "\n".join([": r", *lines[:15], ": s", *lines[15:]])})
+    table = {f"w{i}": rng.standard_normal(4) * scale for i, scale in enumerate(np.linspace(0.1, 4, 12))}
+    unit = {term: vector / np.linalg.norm(vector) for term, vector in table.items()}
+    scaled, given, long = (
+        score("Google", root, TableEncoder(terms), score="pairwise-distance", scale=scale).items["mrr"]
+        for terms, scale in ((table, "unit"), (unit, "as-encoded"), (table, "as-encoded"))
+    )
+    assert scaled == given != long
 
 
 def test_a_vocabulary_can_be_the_candidates(write: Write) -> None:

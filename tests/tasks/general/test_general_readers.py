@@ -13,6 +13,7 @@ from medsenteval.contracts import Dataset
 from medsenteval.datasets.locate import load_dataset, locate, sample_root
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, DataMissingError
+from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
 from tests.conftest import CountingEncoder
 
@@ -159,6 +160,12 @@ def test_sick_has_a_header_labels_and_scores(write: Write) -> None:
         assert ([dataset.label_names[each] for each in found] if dataset.label_names else found) == targets
         assert dataset.splits["test"].ids == ("pair 9",)
         assert [(row.line, row.item) for row in dataset.rejected] == [(3, "pair pair_ID"), (4, ""), (5, "pair 9")]
+
+
+def test_only_word_content_is_trained_without_a_hidden_layer() -> None:
+    found = {name: registry.task(name).training for name in TASK_GROUPS["probing"]}
+    assert {name: training for name, training in found.items() if training} == {"WordContent": {"nhid": 0}}
+    assert len(found) == 10
 
 
 def test_probing_classes_come_from_the_training_rows(write: Write) -> None:

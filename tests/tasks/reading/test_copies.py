@@ -414,6 +414,14 @@ def test_bioasq_of_any_year(write: Write, tmp_path: Path, year: int, training: s
     assert f"these are the files of {year}b, not those of the publication" in prepared.status.differences
 
 
+@pytest.mark.parametrize(("year", "batches"), [(2, 5), (9, 5), (10, 6), (11, 4), (12, 4), (13, 4), (14, 5)])
+def test_a_year_of_bioasq_has_its_own_number_of_batches(write: Write, year: int, batches: int) -> None:
+    training = f"training{year}b.json"
+    assert read("BioASQ", write(bioasq(year, training, batches), "all")).edition == f"{year}b"
+    with pytest.raises(DataMissingError, match=rf"{year}b lacks {year}B{batches}_golden\.json$"):
+        read("BioASQ", write(bioasq(year, training, batches - 1), "fewer"))
+
+
 def test_years_of_bioasq_are_not_mixed(write: Write, tmp_path: Path) -> None:
     eight, eleven = bioasq(8, "training8b.json", 5), bioasq(11, "training11b.json", 4)
     with pytest.raises(DataError, match="files of 8b, 11b; keep those of one year"):
