@@ -51,7 +51,7 @@ class Column:
     baseline: float
     headline: bool
     scores: dict[str, Metric]
-    synthetic: bool = False
+    synthetic: bool
     n_common: int = 0
     test: str = ""
     tested: list[str] = field(default_factory=list)

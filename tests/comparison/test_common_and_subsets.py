@@ -14,7 +14,7 @@ from scipy import stats
 
 from medsenteval.cli.main import main
 from medsenteval.comparison.common_pairs import common_pairs
-from medsenteval.comparison.word_subsets import read_word_values, subset_scores
+from medsenteval.comparison.word_subsets import pair_subsets, read_word_values, subset_scores
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.line_chart import subset_curves
@@ -281,6 +281,9 @@ def test_the_fewest_pairs_and_groups_that_there_may_be() -> None:
     five, four = subset_scores([word_result("T", "one", rows)], values, limits=[4.0]).scores
     assert (five.n, math.isnan(five.value), four.n, math.isnan(four.value)) == (5, False, 4, True)
     assert subset_scores([word_result("T", "one", rows)], values, groups=2).limits == (4.0,)
+    assert pair_subsets([("w0", "w1")], values, (), 2, "T").limits == (0.0,)
+    with pytest.raises(DataError, match="T: 1 of its words have a value"):
+        pair_subsets([("w0", "other")], values, (), 2, "T")
     with pytest.raises(SettingsError, match="groups is 1; at least 2"):
         subset_scores([word_result("T", "one", rows)], values, groups=1)
     three = [word_result("T", name, rows[:3]) for name in ("one", "two")]

@@ -339,6 +339,10 @@ def test_what_the_items_cannot_tell_apart_is_equal() -> None:
     assert columns([1.0, 1.0 - 1e-8, 0.9999], "spearman", "fraction", 100).best() == {"e0", "e1"}
     assert columns([0.5, 0.496, 0.494], "map", "fraction", 100).best() == {"e0", "e1"}
     assert columns([0.5], "map", "fraction", 100).best() == set()
+    assert (
+        columns([70.0, 30.0], "acc", "percent", 1).best() == columns([70.0, 30.0], "acc", "percent", 0).best() == {"e0", "e1"}
+    )
+    assert columns([70.0, 19.0], "acc", "percent", 1).best() == {"e0"}
 
 
 def noisy_twins(tasks: tuple[str, ...], extra: int = 1) -> list[Any]:

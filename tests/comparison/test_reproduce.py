@@ -106,6 +106,7 @@ def test_the_allowance_is_shown_and_agreement_is_not_claimed() -> None:
     assert "±5.61  cannot be told apart with 302 items" in shown
     assert "±5.61  differs" in shown
     assert "within" not in shown
+    assert "SYNTHETIC" not in shown
     assert "1 of 2 differences cannot be told from none with so few items, which does not make them equal." in shown
     assert "Allowance: half our 95 % interval, and the rounding." in shown
     assert judged(66.54, 60.94, 72.14).within is False
@@ -157,6 +158,11 @@ def test_correlations_between_intrinsic_and_extrinsic_columns_are_recomputed() -
             assert cell.ours == pytest.approx(cell.number.value, abs=0.0151), cell.number
         few = _correlations(table, cells[:9])
         assert all("needs three models" in cell.missing[0] for cell in few)
+        for n_models in (2, 3):
+            models = list(dict.fromkeys(cell.number.encoder for cell in cells))[:n_models]
+            some = _correlations(table, [cell for cell in cells if cell.number.encoder in models])
+            assert {cell.ours is not None for cell in some} == {n_models == 3}
+            assert {cell.remark for cell in some} == {"over 3 models" if n_models == 3 else ""}
 
 
 def test_weights_put_in_place_come_before_those_that_are_fetched(tmp_path: Path) -> None:
