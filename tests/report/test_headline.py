@@ -89,6 +89,14 @@ def test_whose_rank_interval_reaches_that_of_the_best_is_tied_with_it() -> None:
     assert [(name, tied) for name, _, tied in found.ranks] == [("best", True), ("touches", True), ("beyond", False)]
 
 
+def test_of_two_that_win_as_often_the_one_with_the_better_mean_stands_first() -> None:
+    shares = {("RQE", "a"): 0.95, ("RQE", "b"): 0.7, ("MR", "a"): 0.7, ("MR", "b"): 0.9}
+    found = said([answers(task, name, share, 3) for (task, name), share in shares.items()])
+    assert found.order == ("a", "b")
+    assert [each.verdict for each in found.pair] == ["better", "worse"]
+    assert str(found).startswith("a beats b on 1 of 2 tasks (it loses 1): ")
+
+
 def test_more_ties_than_can_be_named_are_counted() -> None:
     results = [answers(t, f"e{i}", 0.8, 10 * i + j) for i in range(5) for j, t in enumerate(("RQE", "PICO"))]
     assert str(said(results)).endswith("; 4 others cannot be told apart from it.")

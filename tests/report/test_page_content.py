@@ -200,6 +200,15 @@ def test_ten_items_are_shown_that_differ_most_the_first_of_equal_ones_first() ->
     assert [item.id for item in shown.items] == ["0", "39", "1", "38", "2", "37", "3", "36", "4", "35"]
 
 
+def test_a_page_shows_ten_items_of_a_task_unless_told_otherwise() -> None:
+    gold = [0] * 40
+    results = [accuracy_result("RQE", name, gold, [i % 2] * 40, label_names=("x", "y")) for i, name in enumerate("ab")]
+    for examples, shown in ((None, 10), (3, 3)):
+        (view,) = Page(results, options=PageOptions(resamples=300, examples=examples)).views
+        assert view.disagreement is not None
+        assert len(view.disagreement.items) == shown
+
+
 def test_nothing_to_disagree_on() -> None:
     one = accuracy_result("RQE", "one", [0, 1], [0, 1])
     assert find_disagreements({"one": one}, "acc") is None

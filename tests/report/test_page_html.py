@@ -186,6 +186,21 @@ def test_synthetic_data_is_said_to_be_synthetic() -> None:
     assert '<span class="synthetic">synthetic</span>' in render_page(made)
 
 
+def test_differences_of_two_encoders_fill_their_axis() -> None:
+    """Of points and of correlations on one axis from 0 to 100 with nothing at 50, the widest interval reaches an end."""
+    results = [result for result in many_results(2, 10, n_items=200) if result.task in ("RQE", "BIOSSES")]
+    page = Page(results, options=QUICK)
+    html = render_page(page)
+    drawn = re.findall(r'<path class="zero" d="M50 0V10"/><path class="range" d="M([-\d.]+) 5H([-\d.]+)"/>', html)
+    ends = [(each.interval.low, each.interval.high) for each in page.headline.pair]
+    shares = [(low / 100, high / 100) if each.unit == "percent" else (low, high)
+              for each, (low, high) in zip(page.headline.pair, ends, strict=True)]  # fmt: skip
+    reach = max(abs(end) for both in shares for end in both)
+    expected = [50 + 50 * end / reach for both in shares for end in both]
+    assert len(shares) == 2
+    assert [float(end) for both in drawn for end in both] == pytest.approx(expected, abs=0.006)
+
+
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     store = ResultStore(tmp_path / "results")
