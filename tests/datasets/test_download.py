@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import random
 import socket
+import sys
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -225,7 +227,7 @@ def run(*arguments: str) -> tuple[int, str]:
 def test_fetch_ends_in_a_ready_data_set_and_a_lock(server: Server, tmp_path: Path) -> None:
     server.serve("/BioC/corpus.xml", Page(CORPUS.encode(), cuts=1, cut_after=999))
     root = tmp_path / "data"
-    code, said = run("fetch", "BioC", "-d", str(root), "--mirror", server.address, "--quiet")
+    code, said = run("fetch", "BioC", "-d", str(root), "--mirror", f"{server.address}/", "--quiet")
     assert code == 0
     assert "no hash is published" in said
     assert "BioC: ready: 259 rows" in said
@@ -322,11 +324,23 @@ def test_an_encrypted_address_never_leads_to_one_that_is_not() -> None:
     assert followed.full_url == "https://b.org/x"
 
 
-def test_progress_is_shown_on_request(server: Server, tmp_path: Path) -> None:
-    server.serve("/BioC/corpus.xml", Page(CORPUS.encode()))
-    code, said = run("fetch", "BioC", "-d", str(tmp_path / "data"), "--mirror", server.address)
-    assert code == 0
-    assert "corpus.xml" in said
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_much_of_which_file_has_come(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=90_000))
+    for quiet, screen in ((True, Terminal()), (False, StringIO()), (False, Terminal())):
+        monkeypatch.setattr(sys, "stderr", screen)
+        with pytest.raises(DataError, match="serves another file"):
+            fetch(download(url, sha256="0" * 64), tmp_path, ignored, quiet)
+        drawn = screen.getvalue()
+        assert bool(drawn) == (screen.isatty() and not quiet)
+    assert "\rfile.bin:   0%|" in drawn
+    assert "/300k [" in drawn
 
 
 def test_a_part_file_of_something_else_is_found_out(server: Server, tmp_path: Path) -> None:
