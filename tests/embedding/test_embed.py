@@ -16,8 +16,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 
+from medsenteval.contracts import Split
 from medsenteval.embedding.cache import EmbeddingCache
-from medsenteval.embedding.embed import Encoded, checked_rows, embed_texts, encode_batches
+from medsenteval.embedding.embed import (
+    Encoded,
+    cached_embeddings,
+    checked_rows,
+    embed_texts,
+    encode_batches,
+    store_for,
+    texts_in_roles,
+)
+from medsenteval.encoders.adapt import BatcherEncoder
+from medsenteval.encoders.derived import DerivedEncoder
 from medsenteval.errors import EncoderError
 from tests.conftest import CountingEncoder
 
@@ -191,6 +202,71 @@ def test_units_from_workers_are_all_there_and_of_one_width(counting: CountingEnc
         embed(Remote(wider=1))
     with pytest.raises(EncoderError, match="T: 149 rows came back for unit 0"):
         embed(Remote(shorter=0))
+
+
+def test_vectors_of_all_texts_come_from_the_cache_alone(counting: CountingEncoder, tmp_path: Path) -> None:
+    cache, texts = EmbeddingCache(tmp_path), ["b b", "a", "b b", "c"]
+    assert cached_embeddings(cache, "counting-1", texts) is None
+    stored = embed_texts(counting, texts, batch_size=2, task_name="T", cache=cache)
+    found = cached_embeddings(cache, "counting-1", texts)
+    assert found is not None
+    assert np.array_equal(found.matrix, stored.matrix)
+    assert (found.row_of, found.n_encoded) == ({"a": 0, "c": 1, "b b": 2}, 0)
+    assert cached_embeddings(cache, "counting-1", [*texts, "d"]) is None
+    assert cached_embeddings(cache, "counting-2", texts) is None
+
+    class Learns(CountingEncoder):
+        def prepare(self, texts: list[str]) -> None:
+            self.learned = texts
+
+    learner = Learns()
+    learner.identity = "learner"
+    embed_texts(learner, texts, batch_size=2, task_name="T", cache=cache)
+    assert learner.learned == texts, "repetitions included"
+    assert cached_embeddings(cache, "learner", ["c", "b b", "b b", "a"]) is not None
+    for others in (["c", "b b", "a"], ["c", "b b", "b b"], texts * 2):
+        assert cached_embeddings(cache, "learner", others) is None
+
+
+def test_a_derived_encoder_s_vectors_are_kept_with_those_of_its_source(counting: CountingEncoder, tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path)
+    stores = [store_for(cache, DerivedEncoder(counting, 3), ["a"]), store_for(cache, counting, ["b"])]
+    assert stores == [cache.store("counting-1")] * 2
+    assert store_for(
+        cache, BatcherEncoder(lambda params, batch: batch, None, None, name="b", identity="b"), ["a"]
+    ) != cache.store("b")
+
+
+class ByRole(CountingEncoder):
+    """Another encoder for documents; queries and other texts are treated alike."""
+
+    def __init__(self, identity: str) -> None:
+        super().__init__()
+        self.identity = identity
+
+    def for_use(self, task: str, role: str) -> CountingEncoder:
+        other = CountingEncoder()
+        other.identity = self.identity and f"{self.identity}-{task}-{'document' if role == 'document' else ''}"
+        return other
+
+
+def roles_of(roles: tuple[str, str], encoder: Any, texts2: bool = True) -> list[tuple[str, str, list[str]]]:
+    split = Split(("1", "2"), ("a", "b"), ("c", "a") if texts2 else None)
+    dataset: Any = SimpleNamespace(splits={"test": split}, all_texts=lambda: [*split.texts, *(split.texts2 or ())])
+    task: Any = SimpleNamespace(name="T", roles=roles)
+    return [(role, used.identity, texts) for role, used, texts in texts_in_roles(task, dataset, encoder)]
+
+
+def test_texts_are_told_apart_by_role_only_where_an_encoder_does(counting: CountingEncoder) -> None:
+    everything = ["a", "b", "c", "a"]
+    assert roles_of(("query", "document"), counting) == [("query", "counting-1", everything)]
+    assert roles_of(("query", "document"), ByRole("r")) == [
+        ("query", "r-T-", ["a", "b"]), ("document", "r-T-document", ["c", "a"])
+    ]  # fmt: skip
+    assert roles_of(("query", "document"), ByRole("r"), texts2=False)[1] == ("document", "r-T-document", [])
+    assert roles_of(("query", "query"), ByRole("r")) == [("query", "r-T-", everything)]
+    assert roles_of(("query", ""), ByRole("r")) == [("query", "r-T-", everything)], "one identity, one encoder"
+    assert roles_of(("query", ""), ByRole("")) == [("query", "", ["a", "b"]), ("", "", ["c", "a"])]
 
 
 def test_nothing_to_encode_is_an_error(counting: CountingEncoder) -> None:

@@ -742,6 +742,19 @@ def test_of_two_processes_that_convert_at_once_the_second_discards_its_copy(writ
     assert [each.name for each in first.parent.iterdir()] == [first.name]
 
 
+@pytest.mark.parametrize(("word", "is_one"), [("abcd", True), ("abcde", False), ("abcdefgh", False)])
+def test_a_binary_whose_words_have_no_end_is_refused(
+    write: Write, monkeypatch: pytest.MonkeyPatch, word: str, is_one: bool
+) -> None:
+    monkeypatch.setattr(vector_formats, "_MAX_WORD_BYTES", 5)
+    path = write({"v.bin": word2vec_binary({"a": [0.1, 0.2, 0.3], word: [1.0, 2.0, 0.1]}, b"")}) / "v.bin"
+    if is_one:
+        assert [found for found, _ in blocks_of(path)] == [["a", word]]
+    else:
+        with pytest.raises(EncoderError, match=r"v\.bin: ends, or loses its way, at word 2 of the 2 it promises"):
+            blocks_of(path)
+
+
 def test_the_first_word_of_a_binary_may_be_empty(write: Write) -> None:
     words = {"": [1.0, 2.0, 0.1], "a": [3.0, 4.0, 0.1]}
     path = write({"v.bin": word2vec_binary(words, b"")}) / "v.bin"
