@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,9 @@ from medsenteval.contracts import Dataset, Embeddings, Split
 from medsenteval.errors import DataError
 from medsenteval.registry import task
 from medsenteval.settings import Settings
-from medsenteval.tasks.similarity import concatenate_splits, evaluate_similarity, evaluate_similarity_by_subset
+from medsenteval.statistics import Correlation, bootstrap, correlation_interval, correlations
+from medsenteval.statistics.weighted_scores import SubsetCorrelations
+from medsenteval.tasks.similarity import CORRELATIONS, concatenate_splits, evaluate_similarity, evaluate_similarity_by_subset
 
 RNG = np.random.default_rng(3)
 VECTORS = RNG.standard_normal((24, 5)).astype(np.float32)
@@ -39,6 +42,11 @@ def test_all_splits_are_scored_as_one() -> None:
     assert scores.metric("pearson").value == pytest.approx(stats.pearsonr(cosines(), GOLD)[0])
     assert scores.metric("spearman").value == pytest.approx(stats.spearmanr(cosines(), GOLD)[0])
     assert (scores.n_train, scores.n_test, scores.details) == (0, 12, {"pairs_with_zero_vector": 0})
+    for kind in CORRELATIONS:
+        metric, rng = scores.metric(kind), np.random.default_rng(QUICK.seed)
+        ends = correlation_interval(kind, cosines(), GOLD, resamples=100, confidence=0.95, rng=rng)
+        assert (metric.low, metric.high) == pytest.approx(ends)
+        assert (metric.baseline, metric.unit, metric.n) == (0.0, "fraction", 12)
     assert scores.senteval["BIOSSES"]["nsamples"] == 12
     assert scores.items["id"] == (*SPLITS["one"].ids, *SPLITS["two"].ids)
 
@@ -46,14 +54,21 @@ def test_all_splits_are_scored_as_one() -> None:
 def test_a_mean_over_subsets_weighs_them_alike_or_by_their_pairs() -> None:
     scores = evaluate_similarity_by_subset(task("STS12"), DATASET, EMBEDDINGS, QUICK)
     parts = [np.arange(5), np.arange(5, 12)]
-    for kind, function in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+    functions: dict[Correlation, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
+    for kind, function in functions.items():
         each = [function(cosines()[rows], GOLD[rows])[0] for rows in parts]
         assert scores.metric(kind).value == pytest.approx(np.mean(each))
         assert scores.metric(f"{kind}_weighted").value == pytest.approx((5 * each[0] + 7 * each[1]) / 12)
         assert scores.metric(f"{kind}_pooled").value == pytest.approx(function(cosines(), GOLD)[0])
-        for name in ("", "_weighted", "_pooled"):
+        weights = (None, [5.0, 7.0])
+        of_subsets = [SubsetCorrelations.of(kind, cosines(), GOLD, parts, sizes) for sizes in weights]
+        for name, resampled in zip(
+            ("", "_weighted", "_pooled"), [*of_subsets, correlations(kind, cosines(), GOLD)], strict=True
+        ):
             metric = scores.metric(kind + name)
-            assert metric.low < metric.value < metric.high
+            drawn = bootstrap(resampled, resamples=100, rng=np.random.default_rng(QUICK.seed))
+            interval = drawn.interval(confidence=0.95, method="fisher")
+            assert (metric.low, metric.high) == pytest.approx((interval.low, interval.high))
             assert (metric.baseline, metric.unit, metric.n) == (0.0, "fraction", 12)
         assert scores.senteval["all"][kind]["wmean"] == pytest.approx((5 * each[0] + 7 * each[1]) / 12)
         assert [scores.senteval[name][kind][0] for name in SPLITS] == pytest.approx(each)

@@ -20,6 +20,7 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError
 from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
+from medsenteval.statistics import Means, bootstrap
 from medsenteval.tasks.diagnostics.items import CHANGES
 
 Write = Callable[..., Path]
@@ -60,7 +61,14 @@ def test_a_bag_of_words_does_not_see_their_order_and_a_plain_reading_agrees() ->
     assert result.senteval == {
         "robustness": result.metric("robustness").value, "cosine": result.metric("cosine").value, "nsamples": len(items),
     }  # fmt: skip
-    assert result.metric("cosine").low < moved.mean() < result.metric("cosine").high
+    values = 1 - (1 - moved) / (1 - unrelated)
+    drawn = bootstrap(
+        Means.of(np.stack([values, moved])), resamples=Settings().resamples, rng=np.random.default_rng(Settings().seed)
+    )
+    for place, name in enumerate(("robustness", "cosine")):
+        interval, metric = drawn.interval(place, confidence=0.95), result.metric(name)
+        assert (metric.low, metric.high) == pytest.approx((interval.low, interval.high))
+        assert (metric.unit, metric.n) == ("fraction", len(items))
     assert (result.details["same_from_cosine"], result.metric("robustness").baseline) == (0.93, 0.0)
     assert result.details["cosine_of_unrelated"] == pytest.approx(unrelated)
 

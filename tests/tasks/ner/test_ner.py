@@ -37,6 +37,7 @@ from medsenteval.tasks.ner.tagging_evaluation import (
     dictionary_tags,
 )
 from medsenteval.tasks.reading.column_roles import Columns
+from medsenteval.words.tagging.entity_spans import Rate, rate_interval
 from medsenteval.words.tagging.tag_schemes import tag_names
 from tests.conftest import CountingEncoder
 from tests.words.tagging.conll import conlleval_counts
@@ -321,15 +322,18 @@ def test_the_sample_runs_and_its_scores_add_up(tmp_path: Path) -> None:
         f1.append(100 * float(f1_from_counts(np.sum(counts, axis=0))))
     assert details["runs"]["f1"] == pytest.approx(f1)
     totals = [[sum(items[f"{column}_{run}"]) for column in ("tp", "fp", "fn")] for run in range(1, RUNS + 1)]
-    expected = {
+    expected: dict[Rate, list[float]] = {
         "f1": [200 * tp / (2 * tp + fp + fn) for tp, fp, fn in totals],
         "precision": [100 * tp / (tp + fp) for tp, fp, _ in totals],
         "recall": [100 * tp / (tp + fn) for tp, _, fn in totals],
     }
+    by_run = np.array([[items[f"{column}_{run}"] for column in ("tp", "fp", "fn")] for run in range(1, RUNS + 1)])
+    by_run = by_run.transpose(0, 2, 1)
     assert details["runs"] == {rate: pytest.approx(values) for rate, values in expected.items()}
     for metric, (rate, values) in zip(stored["metrics"], expected.items(), strict=True):
         assert (metric["name"], metric["value"], metric["baseline"]) == (rate, pytest.approx(np.mean(values)), 0.0)
-        assert 0 <= metric["low"] < metric["value"] < metric["high"] <= 100
+        low, high = rate_interval(by_run, rate, confidence=0.95)
+        assert (metric["low"], metric["high"]) == pytest.approx((100 * low, 100 * high))
         assert (metric["unit"], metric["n"]) == ("percent", len(gold))
     n_train = len(load_dataset(task("JNLPBA"), sample_root(), Settings()).splits["train"])
     assert stored["senteval"] == {"f1": round(float(np.mean(f1)), 2), "ntrain": n_train, "ntest": len(gold)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.registry import TASK_GROUPS
 from medsenteval.settings import Settings
+from medsenteval.statistics import Correlation, correlation_interval
 
 Write = Callable[..., Path]
 
@@ -190,11 +192,16 @@ def test_terms_of_several_words(write: Write) -> None:
 def test_three_correlations_with_intervals(write: Write) -> None:
     scores = evaluate(write)
     gold, predicted = np.array(scores.items["gold"]), np.array(scores.items["predicted"])
-    for name, function in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
+    functions: dict[Correlation, Any] = {
+        "pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau,
+    }  # fmt: skip
+    for name, function in functions.items():
         metric = scores.metric(name)
         assert metric.value == pytest.approx(float(function(predicted, gold)[0]))
-        assert metric.low <= metric.value <= metric.high
-        assert (metric.baseline, metric.unit) == (0.0, "fraction")
+        rng = np.random.default_rng(Settings().seed)
+        ends = correlation_interval(name, predicted, gold, resamples=100, confidence=0.95, rng=rng)
+        assert (metric.low, metric.high) == pytest.approx(ends)
+        assert (metric.baseline, metric.unit, metric.n) == (0.0, "fraction", len(gold))
 
 
 def test_too_few_known_pairs_are_an_error(write: Write) -> None:
