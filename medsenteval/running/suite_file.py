@@ -42,12 +42,12 @@ def read_suite(path: Path) -> SuiteDescription:
         raise SettingsError(f"{path}: cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:  # TOML that is none, or a number or nesting that no reader can hold
         raise SettingsError(f"{path}: not TOML: {error}") from error
-    _only(content, {*(each.name for each in fields(SuiteDescription)), "task_options"}, path, "")
-    settings = _table(content, "settings", path)
-    _only(settings, {each.name for each in fields(Settings)} - _NOT_IN_FILES, path, "settings.")
     described: dict[str, Any] = {}
     try:
-        described["settings"] = Settings(**settings, task_options=_task_options(content, path))
+        _only(content, {*(each.name for each in fields(SuiteDescription)), "task_options"}, "")
+        settings = _table(content, "settings")
+        _only(settings, {each.name for each in fields(Settings)} - _NOT_IN_FILES, "settings.")
+        described["settings"] = Settings(**settings, task_options=_task_options(content))
         for key, kind in (("encoders", str), ("tasks", str), ("seeds", int)):
             if key in content:
                 values = content[key] if isinstance(content[key], list) else [content[key]]
@@ -109,24 +109,24 @@ def _named_task(table: Mapping[str, Any], path: Path) -> str | Task:
     options = dict(table)
     named: str = options.pop(kind := kinds.pop())
     if kind == "task":
-        _only(options, set(), path, "tasks.")
+        _only(options, set(), "tasks.")
         return named
     return registry.own_task(path.parent / Path(named).expanduser() if kind == "file" else f"hf:{named}", **options)
 
 
-def _task_options(content: Mapping[str, Any], path: Path) -> dict[str, dict[str, str]]:
-    tables = _table(content, "task_options", path)
-    read = {registry.task(name).name: _table(tables, name, path, "task_options.") for name in tables}
+def _task_options(content: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    tables = _table(content, "task_options")
+    read = {registry.task(name).name: _table(tables, name, "task_options.") for name in tables}
     return {name: {key: str(value) for key, value in table.items()} for name, table in read.items()}
 
 
-def _table(content: Mapping[str, Any], key: str, path: Path, prefix: str = "") -> dict[str, Any]:
+def _table(content: Mapping[str, Any], key: str, prefix: str = "") -> dict[str, Any]:
     table = content.get(key, {})
     if not isinstance(table, dict):
-        raise SettingsError(f"{path}: {prefix}{key} must be a table, [{prefix}{key}], not {table!r}")
+        raise SettingsError(f"{prefix}{key} must be a table, [{prefix}{key}], not {table!r}")
     return table
 
 
-def _only(table: Mapping[str, Any], known: set[str], path: Path, prefix: str) -> None:
+def _only(table: Mapping[str, Any], known: set[str], prefix: str) -> None:
     if unknown := sorted(set(table) - known):
-        raise SettingsError(f"{path}: unknown key {prefix}{unknown[0]}; known: {', '.join(sorted(known))}")
+        raise SettingsError(f"unknown key {prefix}{unknown[0]}; known: {', '.join(sorted(known))}")

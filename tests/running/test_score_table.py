@@ -13,8 +13,10 @@ from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, Result
 from medsenteval.report.comparison_table import render_comparison
 from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
-from medsenteval.running.score_table import detail_table, score_table
-from tests.comparison.simulated import accuracy_result
+from medsenteval.running.job_results import comparability
+from medsenteval.running.results import Results
+from medsenteval.running.score_table import as_points, detail_table, score_table
+from tests.comparison.simulated import accuracy_result, correlation_result
 
 GOLD = np.arange(40) % 2
 
@@ -94,3 +96,72 @@ def test_the_page_carries_it_in_its_tables() -> None:
     assert '<bdi class="name">little</bdi></th><td>acc</td><td class="num">75.00‡</td>' in html
     assert html.count("75.00‡") >= 2
     assert "knows less than half of the task" in html
+
+
+def answers(right: int, encoder: str = "one", **changes: object) -> Result:
+    return accuracy_result("RQE", encoder, GOLD, np.where(np.arange(40) < right, GOLD, 1 - GOLD), **changes)
+
+
+def test_tables_are_these_to_the_letter() -> None:
+    first, low = answers(30), answers(20, "two")
+    second = replace(answers(34), seed=2, signature=first.signature.replace("seed=1111", "seed=2"))
+    cosine = correlation_result("BIOSSES", "one", np.arange(30.0), np.arange(30.0) % 7)
+    relations = replace(
+        cosine, task="BMASS", items={**cosine.items, "relation": ["a"] * 30}, signature=cosine.signature.replace("BIOSSES", "B")
+    )
+    results = [first, second, low, cosine, relations]
+    notes = [
+        "[low, high]: 95 % interval over items (analogies: over relations; concepts: over concepts). "
+        "Baseline: the best constant answer.",
+        "! not above the baseline    ? above it, but the interval reaches down to it",
+        "Shows: the smallest difference to another encoder that these items would show in four of five experiments.",
+        "Trained on the task's data: 0 score(s) yes, 0 no, 5 unknown, which does not mean no.",
+    ]
+    assert detail_table(results).splitlines() == [
+        "Task     Encoder  Metric   Score       95 % interval  Baseline   n  Shows  Protocol",
+        "-------  -------  -------  -----  -  ---------------  --------  --  -----  -----------------------",
+        "RQE      one      acc      75.00      [74.00, 76.00]     50.00  40      -  split, exact, seed 1111",
+        "RQE      one      acc      85.00      [84.00, 86.00]     50.00  40      -  split, exact, seed 2",
+        "RQE      two      acc      50.00  !   [49.00, 51.00]     50.00  40   21.9  split, exact, seed 1111",
+        "BIOSSES  one      pearson  0.080  ?  [-0.020, 0.180]     0.000  30  0.395  cosine, seed 1111",
+        "BMASS    one      pearson  0.080  ?  [-0.020, 0.180]     0.000  30      -  cosine, seed 1111",
+        *notes,
+    ]
+    assert score_table(results).splitlines() == [
+        "Encoder          Size         RQE  BIOSSES  BMASS",
+        "---------------  ----  ----------  -------  -----",
+        "one                 8  80.00±7.07    0.080  0.080",
+        "two                 8       50.00        -      -",
+        "constant answer             50.00    0.000  0.000",
+        notes[-1],
+    ]
+    assert score_table(results, with_notes=False).splitlines() == score_table(results).splitlines()[:-1]
+
+
+def test_what_is_known_of_the_items_stands_in_place_of_what_is_expected_of_them() -> None:
+    result = answers(20)
+    shown = detail_table([result], {(comparability(result), "acc"): "7.7", (comparability(result), "f1"): "1.1"})
+    assert shown.splitlines()[2].split()[-3:] == ["7.7", "split,", "exact"]
+    drawn = replace(result, synthetic=True, protocol="split-shots-8-draws-10")
+    assert detail_table([drawn]).splitlines()[2:] == [
+        "RQE   one      acc     50.00    [49.00, 51.00]     50.00  40  split-shots-8-draws-10, exact",
+        *detail_table([result]).splitlines()[3:5],
+        "Protocols with draws: mean over draws of training rows; the interval is over draws and items.",
+        "SYNTHETIC SAMPLE DATA: these scores show that the toolkit works and say nothing about biomedical text.",
+    ]
+    assert [as_points(*each) for each in ((None, "percent"), (1.26, "percent"), (0.1256, "fraction"))] == ["-", "1.3", "0.126"]
+
+
+def test_results_show_themselves_as_tables_with_what_is_left_out() -> None:
+    results = Results([answers(30), answers(20, "two")], {"MR": "MR: no folder"})
+    assert repr(results) == f"2 results: 2 encoder(s), 1 task(s), 1 left out\n{score_table(results.values())}"
+    assert str(results) == f"{detail_table(results.values())}\nLeft out: MR: no folder"
+    assert repr(Results([], {"MR": "x"})) == "0 results: 0 encoder(s), 0 task(s), 1 left out"
+    assert repr(Results(results.values())).startswith("2 results: 2 encoder(s), 1 task(s)\nEncoder")
+    html = results._repr_html_()
+    assert html.count('<th style="text-align:left">') == 1
+    assert html.count('<th style="text-align:right">') == 2
+    assert html.endswith("<p>Left out: MR: no folder</p>")
+    assert results["rqe", "two"].metrics[0].value == 50.0
+    with pytest.raises(KeyError, match="no result of the task 'MR'; MR: no folder"):
+        results["MR"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,8 @@ from click.testing import CliRunner
 
 from medsenteval.cli.main import main
 from medsenteval.errors import SettingsError
-from medsenteval.running.suite_file import read_suite
+from medsenteval.running.suite_file import SuiteDescription, read_suite, what_needs_trust
+from medsenteval.settings import Settings
 
 #: Leaves a file beside itself as soon as it is imported.
 CODE = """
@@ -107,5 +109,74 @@ def test_a_suite_file_reaches_no_other_machine(stranger: Callable[[str], Path], 
 def test_wrong_types_are_named_with_the_file(tmp_path: Path, lines: str, complaint: str) -> None:
     path = tmp_path / "suite.toml"
     path.write_text(lines, "utf-8")
-    with pytest.raises(SettingsError, match=rf"suite\.toml: .*{complaint}"):
+    with pytest.raises(SettingsError, match=rf"suite\.toml: .*{complaint}") as caught:
         read_suite(path)
+    assert str(caught.value).count("suite.toml") == 1
+
+
+def test_a_suite_file_is_read_whole(tmp_path: Path) -> None:
+    assert SuiteDescription() == SuiteDescription(
+        ("lexical",), ("sentence",), (1111,), None, Path("results"), "in-process", Settings()
+    )
+    path = tmp_path / "suite.toml"
+    path.write_text(
+        """
+        tasks = "RQE"
+        seeds = 7
+        data = "my/data"
+        output = "/elsewhere"
+        executor = "processes:3"
+        [[encoders]]
+        encoder = "lexical"
+        dimension = 64
+        name = "a, b"
+        [[encoders]]
+        encoder = "endpoint:http://h/v1#m"
+        verify = true
+        other = false
+        extra = {a = 1}
+        [settings]
+        folds = 3
+        grouped = true
+        [task_options.bioasq]
+        snippets = "all"
+        """,
+        "utf-8",
+    )
+    settings = Settings(folds=3, grouped=True, task_options={"BioASQ": {"snippets": "all"}})
+    encoders = (
+        'lexical,dimension=64,name="a, b"', 'endpoint:http://h/v1#m,verify=yes,other=no,extra="{\\"a\\": 1}"',
+    )  # fmt: skip
+    assert read_suite(path) == SuiteDescription(
+        encoders, ("RQE",), (7,), tmp_path / "my" / "data", Path("/elsewhere"), "processes:3", settings
+    )
+    path.write_text('[[tasks]]\ntask = "MR"\n[[tasks]]\ntask = "rqe"\n', "utf-8")
+    assert read_suite(path).tasks == ("MR", "rqe")
+
+
+@pytest.mark.parametrize(
+    ("lines", "complaint"),
+    [
+        ('[[tasks]]\ntask = "MR"\nlabel = "x"', r"unknown key tasks\.label; known: $"),
+        ('[[tasks]]\ntask = "MR"\nfile = "x"', r"\[\[tasks\]\] must say one of task, file and hf, and its options as texts$"),
+        ("[[tasks]]\ntask = 5", r"\[\[tasks\]\] must say one of task, file and hf"),
+        ("[tasks]\ntask = 'MR'", r"tasks must be a list of str, not \{'task': 'MR'\}$"),
+        ("[[encoders]]\nname = 'x'", r"needs the key encoder, a specification such as 'lexical', got None$"),
+        ("[[encoders]]\nencoder = 'lexical'\nx = [1]", r"encoders\.x must be a text, a number or a table, not \[1\]$"),
+        ("seeds = [true]", r"seeds must be a list of int, not \[True\]$"),
+        ("tasks = []", r"tasks must be a list of str, not \[\]$"),
+        ("executor = 'dask:2'", r"the executor is 'dask:2'; it can be in-process, processes:N or dask://HOST:PORT$"),
+        ("what = 1", r"unknown key what; known: data, encoders, executor, output, seeds, settings, task_options, tasks$"),
+    ],
+)
+def test_what_a_suite_file_cannot_say_is_named(tmp_path: Path, lines: str, complaint: str) -> None:
+    path = tmp_path / "suite.toml"
+    path.write_text(lines, "utf-8")
+    with pytest.raises(SettingsError, match=rf"^{re.escape(str(path))}: .*{complaint}"):
+        read_suite(path)
+
+
+def test_what_needs_trust_is_all_that_runs_code_or_leaves_the_machine() -> None:
+    described = SuiteDescription(("lexical", "python:m:o", "mteb:x", "endpoint:u#m", "vectors:x"), executor="dask://h:1")
+    assert what_needs_trust(described) == ["python:m:o", "mteb:x", "endpoint:u#m", "dask://h:1"]
+    assert what_needs_trust(SuiteDescription(executor="processes:2")) == []
