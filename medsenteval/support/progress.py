@@ -26,8 +26,10 @@ class Progress:
         self.n_texts, self.n_encoded = 0, 0
         self._since = time.monotonic()
         self._closed = threading.Event()
-        looked_at = show is not False and sys.stderr is not None and (sys.stderr.isatty() or _in_notebook())
-        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not looked_at)
+        notebook = show is not False and _in_notebook()
+        looked_at = notebook or (show is not False and sys.stderr is not None and sys.stderr.isatty())
+        file = _Cell() if notebook else None
+        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not looked_at, file=file, ascii=False)
         self._describe()
         if show and not looked_at:
             threading.Thread(target=self._write_lines, name="progress", daemon=True).start()
@@ -71,6 +73,21 @@ class Progress:
     def _write_lines(self) -> None:
         while not self._closed.wait(_SECONDS):
             self.write(lambda line: print(line, file=sys.stderr, flush=True), str(self))
+
+
+class _Cell:
+    """A notebook's output, to which a bar is written; it is empty in the end, as what is saved with a notebook is its results."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self._shown = display({"text/plain": ""}, raw=True, display_id=True)
+
+    def write(self, text: str) -> None:
+        self._shown.update({"text/plain": text.strip("\r ")}, raw=True)
+
+    def flush(self) -> None:
+        """Each text is shown as it is written."""
 
 
 def _in_notebook() -> bool:

@@ -51,15 +51,36 @@ def test_a_bar_on_a_terminal(show: bool | None, monkeypatch: pytest.MonkeyPatch)
     assert "1200/1500" in drawn
 
 
+class Cell:
+    """The output of a cell in a notebook, as IPython's ``display`` hands it out."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def display(self, content: dict[str, str], **how: bool) -> Cell:
+        assert how == {"raw": True, "display_id": True}
+        self.shown.append(content["text/plain"])
+        return self
+
+    def update(self, content: dict[str, str], raw: bool) -> None:
+        assert raw
+        self.shown.append(content["text/plain"])
+
+
 @pytest.mark.parametrize(("kernel", "drawn"), [("IPKernelApp", True), ("TerminalIPythonApp", False)])
-def test_a_bar_in_a_notebook(kernel: str, drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_in_a_notebook_that_leaves_nothing_behind(kernel: str, drawn: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = Cell()
     shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(config={kernel: {}}))
     monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=cell.display))
+    monkeypatch.setattr(sys, "stdout", output := StringIO())
     monkeypatch.setattr(sys, "stderr", errors := StringIO())
     work(None).close()
-    assert ("1 of 2 jobs, encoding:  80%" in errors.getvalue()) == drawn
+    assert output.getvalue() == errors.getvalue() == ""
+    assert any(each.startswith("1 of 2 jobs, encoding:  80%|████") for each in cell.shown) == drawn
+    assert cell.shown[-1:] == [""] * drawn
     work(False).close()
-    assert bool(errors.getvalue()) == drawn
+    assert (len(cell.shown) > 1) == drawn
 
 
 def test_lines_without_a_terminal_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
