@@ -76,7 +76,7 @@ class Progress:
 
 
 class _Cell:
-    """A notebook's output, to which a bar is written; it is empty in the end, as what is saved with a notebook is its results."""
+    """A notebook's output, to which a bar is written; empty in the end: what is saved with a notebook is its results."""
 
     def __init__(self) -> None:
         from IPython.display import display
