@@ -269,6 +269,81 @@ def test_texts_are_told_apart_by_role_only_where_an_encoder_does(counting: Count
     assert roles_of(("query", ""), ByRole("")) == [("query", "", ["a", "b"]), ("", "", ["c", "a"])]
 
 
+@pytest.mark.parametrize(
+    ("batch_size", "preferred", "units"),
+    [(50, 0, [150, 150]), (128, 0, [128, 128, 44]), (127, 0, [254, 46]), (200, 0, [200, 100]), (7, 150, [150, 150])],
+)
+def test_workers_get_whole_batches_in_units_of_some_hundred_texts(
+    counting: CountingEncoder, batch_size: int, preferred: int, units: list[int]
+) -> None:
+    counting.preferred_batch = preferred  # type: ignore[attr-defined]
+    seen: list[tuple[list[int], int, str]] = []
+
+    def remote(asked: Sequence[Sequence[str]], size: int, task: str) -> Any:
+        seen.append((list(map(len, asked)), size, task))
+        return Remote()(asked, size, task)
+
+    progress: Any = Counts()
+    texts = [f"{'ab' * number} c" for number in range(300)]
+    embed_texts(counting, texts, batch_size=batch_size, task_name="T", remote=remote, progress=progress)
+    assert seen == [(units, batch_size, "T")]
+    assert (progress.expected, sorted(progress.done)) == ([300], sorted(units))
+
+
+class Counts:
+    """A progress that only counts."""
+
+    def __init__(self) -> None:
+        self.expected: list[int] = []
+        self.done: list[int] = []
+        self.expect_texts, self.encoded = self.expected.append, self.done.append
+
+
+@pytest.mark.parametrize(("asked", "preferred", "sizes"), [(3, 0, [3, 3, 1]), (3, 5, [5, 2]), (6, 5, [6, 1])])
+def test_a_batch_has_as_many_texts_as_an_encoder_prefers(
+    counting: CountingEncoder, asked: int, preferred: int, sizes: list[int]
+) -> None:
+    counting.preferred_batch = preferred  # type: ignore[attr-defined]
+    counting.token_counts = lambda texts: [len(text) for text in texts]  # type: ignore[attr-defined]
+    texts = [f"{'x' * number}" for number in range(7)]
+    progress: Any = Counts()
+    found = embed_texts(counting, texts, batch_size=asked, task_name="T", progress=progress)
+    assert (list(map(len, counting.batches)), progress.expected, progress.done) == (sizes, [7], sizes)
+    assert found.tokens is not None
+    assert (found.tokens.tolist(), found.tokens.dtype, found.n_encoded) == (list(range(7)), np.dtype(np.uint32), 7)
+    del counting.token_counts  # type: ignore[attr-defined]
+    found = embed_texts(counting, texts, batch_size=asked, task_name="T")
+    assert found.tokens is not None
+    assert found.tokens.tolist() == [0] * 7
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_what_is_learned_from_one_job_s_texts_is_not_used_for_another_s(cached: bool, tmp_path: Path) -> None:
+    class Learns:
+        name, identity, known = "learns", "learns", 0
+
+        def prepare(self, texts: list[str]) -> None:
+            self.known = len(texts)
+
+        def encode(self, texts: list[str]) -> Any:
+            if not others:
+                others.append(threading.Thread(target=embed, args=(["x"],)))
+                others[0].start()
+                others[0].join(0.2)  # the other job must wait; if it did not, it would be done by then
+            return [[self.known]] * len(texts)
+
+    def embed(texts: list[str]) -> None:
+        found = embed_texts(encoder, texts, batch_size=1, task_name="T", cache=EmbeddingCache(tmp_path) if cached else None)
+        rows.append(found.matrix.tolist())
+
+    encoder: Any = Learns()
+    others: list[threading.Thread] = []
+    rows: list[Any] = []
+    embed(["a", "b", "c"])
+    others[0].join()
+    assert rows == [[[3], [3], [3]], [[1]]]
+
+
 def test_nothing_to_encode_is_an_error(counting: CountingEncoder) -> None:
     with pytest.raises(EncoderError, match="no text"):
         embed_texts(counting, [], batch_size=2, task_name="T")

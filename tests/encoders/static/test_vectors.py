@@ -225,6 +225,8 @@ def test_missing_files_folders_and_options_are_named(tmp_path: Path, write: Writ
         ({"pooling": "sif", "sif_a": "much"}, "sif_a is 'much'"),
         ({"pooling": "sif", "sif_frequencies": str(tmp_path / "none")}, "expected lines 'word count'"),
         ({"rows": "sum"}, "are for GloVe's own binary"),
+        ({"vocab": "x"}, "are for GloVe's own binary"),
+        ({"sif_frequencies": "x"}, "need pooling=sif, not 'mean'"),
         ({"member": "x"}, "is not a .zip"),
     ]:
         with pytest.raises(EncoderError, match=message):
@@ -319,6 +321,33 @@ def test_gloves_own_binary_that_does_not_fit_its_vocabulary_is_refused(write: Wr
             load_encoder(f"vectors:{path},layout=blocks,vocab={folder / 'words.txt'}")
     with pytest.raises(EncoderError, match="layout is 'rows'"):
         open_vectors(path, FileOptions(layout="rows", vocab=str(folder / "words.txt")))
+
+
+def test_words_of_unit_length_before_the_mean() -> None:
+    row_of = {"a": 0, "b": 1, "nothing": 2}
+    matrix = np.array([[3, 4], [0, 2], [0, 0]], dtype=np.float32)
+    encoder = WordVectorEncoder("v", row_of, matrix, source="s", pooling="unit-mean")
+    rows = encoder.encode(["a", "a b", "a nothing", "b unknown", "nothing"])
+    assert rows == pytest.approx(np.array([[0.6, 0.8], [0.3, 0.9], [0.3, 0.4], [0, 1], [0, 0]]))
+    assert encoder.identity == "vectors-s-exact-then-lower-words-unit-mean"
+    assert encoder.vocabulary == row_of
+
+
+@pytest.mark.parametrize(
+    ("head", "is_binary"),
+    [
+        (b"1 1\nw\xe9rd 5\n", False),  # Latin-1, whose lines end in numbers
+        (b"1 2\nw\xe9rd 5 x 7\n", False),
+        (b"2 2\n\xe9\xe9\xe9\xe9\xe9\xe9\n9 9\nx 9 9", True),
+        (b"2 2\nword \xe9\xe9\xe9\xe9\xe9\xe9", True),
+        (b"2 2\nword 1 2\tx\r\n", False),
+        (b"2 2\nword 1 2\x1f", True),
+        ("1 2\nwörd x ö".encode(), False),
+        ("1 2\nwörd x öö".encode()[:-1], False),  # the head ends within a letter
+    ],
+)
+def test_text_is_told_from_a_binary_by_its_bytes_and_numbers(head: bytes, is_binary: bool) -> None:
+    assert vector_formats._is_binary(head) is is_binary
 
 
 def test_a_first_line_of_two_whole_numbers_is_a_header_unless_they_are_absurd() -> None:
@@ -518,6 +547,20 @@ def test_sif_equals_the_paper_written_out(write: Write, source: str) -> None:
     together = encoder.encode(SIF_TEXTS)
     assert together == pytest.approx(expected, abs=1e-5)
     assert np.array_equal(together, np.concatenate([encoder.encode([text]) for text in SIF_TEXTS]))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_the_common_component_is_the_same_in_slices_of_any_size(
+    write: Write, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    encoder = load(str(write({"v.txt": GLOVE}) / "v.txt"), pooling="sif")
+    encoder.prepare(SIF_TEXTS)
+    whole = encoder.encode(SIF_TEXTS)
+    monkeypatch.setattr("medsenteval.encoders.static.vectors._TEXTS_A_SLICE", size)
+    encoder.prepare([])  # nothing is learnt from no texts
+    assert np.array_equal(encoder.encode(SIF_TEXTS), whole)
+    encoder.prepare(SIF_TEXTS)
+    assert encoder.encode(SIF_TEXTS) == pytest.approx(whole, abs=1e-6)
 
 
 @pytest.mark.parametrize("content", ["", "heart\n", "heart many\n", "heart -1\n", "heart 0\n", b"\xff 3\n"])
