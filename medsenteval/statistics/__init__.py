@@ -12,7 +12,6 @@ from medsenteval.statistics.intervals import (
     f1_from_counts,
     f1_interval,
     f1_share_interval,
-    fisher_interval,
     mean_share_interval,
     share_interval,
 )

@@ -5,62 +5,50 @@ Ratings are (annotators, items) matrices in which NaN marks an item that an anno
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from medsenteval.errors import SettingsError
 from medsenteval.statistics.intervals import correlation
-from medsenteval.statistics.weighted_scores import Correlation
 from medsenteval.support.arrays import Floats
 
-Level = Literal["nominal", "ordinal", "interval"]
 
-
-def krippendorff_alpha(ratings: ArrayLike, level: Level = "nominal") -> float:
-    """Return Krippendorff's alpha: 1 for full agreement, 0 for agreement by chance.
+def krippendorff_alpha(ratings: ArrayLike) -> float:
+    """Return Krippendorff's alpha of nominal ratings: 1 for full agreement, 0 for agreement by chance.
 
     Items with fewer than two ratings are left out. Where every rating is the same, alpha is undefined: an error, not a 1.
     """
     matrix = _ratings(ratings)
-    if level not in ("nominal", "ordinal", "interval"):
-        raise SettingsError(f"the level of measurement is {level!r}; it can be nominal, ordinal or interval")
-    values = np.unique(matrix[~np.isnan(matrix)])
-    counts = (matrix[:, :, None] == values).sum(axis=0)
+    counts = (matrix[:, :, None] == np.unique(matrix[~np.isnan(matrix)])).sum(axis=0)
     counts = counts[counts.sum(axis=1) >= 2].astype(np.float64)
     if not len(counts):
         raise SettingsError("no item has two ratings: agreement cannot be measured")
-    # Pairs of values within items, each item counting as many times as it has ratings.
-    scaled = counts / (counts.sum(axis=1, keepdims=True) - 1)
-    coincidences = counts.T @ scaled - np.diag(scaled.sum(axis=0))
-    totals = coincidences.sum(axis=0)
-    # Ordinal values are as far apart as the ratings between their middles.
-    places = np.cumsum(totals) - totals / 2 if level == "ordinal" else values
-    distance = 1.0 - np.eye(len(values)) if level == "nominal" else (places[:, None] - places[None, :]) ** 2
-    expected = float((np.outer(totals, totals) * distance).sum()) / float(totals.sum() - 1)
-    if expected == 0:
+    # Pairs of equal ratings within items, each item counting as many times as it has ratings, and between all.
+    sizes, totals = counts.sum(axis=1), counts.sum(axis=0)
+    observed = float((counts * (counts - 1) / (sizes - 1)[:, None]).sum() / sizes.sum())
+    expected = float((totals * (totals - 1)).sum() / (sizes.sum() * (sizes.sum() - 1)))
+    if expected == 1:
         raise SettingsError("all ratings are the same: agreement beyond chance is undefined")
-    return 1.0 - float((coincidences * distance).sum()) / expected
+    return (observed - expected) / (1 - expected)
 
 
-def pairwise_agreement(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> float:
-    """Return the mean correlation over pairs of annotators with ``common`` items or more in common, on these items (IAA-1)."""
-    correlations = _pairwise(_ratings(ratings), kind, common)
+def pairwise_agreement(ratings: ArrayLike, common: int = 3) -> float:
+    """Return the mean Spearman correlation of pairs of annotators with ``common`` items or more in common (IAA-1)."""
+    correlations = _pairwise(_ratings(ratings), common)
     return _mean(correlations[np.triu_indices(len(correlations), 1)])
 
 
-def rater_agreement(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> Floats:
+def rater_agreement(ratings: ArrayLike, common: int = 3) -> Floats:
     """Return each annotator's mean correlation with every other who rated ``common`` of the same items; NaN without any."""
-    return _means_of_known(_pairwise(_ratings(ratings), kind, common), axis=1)
+    return _means_of_known(_pairwise(_ratings(ratings), common), axis=1)
 
 
-def agreement_with_others(ratings: ArrayLike, kind: Correlation = "spearman", common: int = 3) -> float:
+def agreement_with_others(ratings: ArrayLike, common: int = 3) -> float:
     """Return the mean over annotators of the correlation with the mean of others with ``common`` items in common (IAA-2)."""
     matrix = _ratings(ratings)
     together = (_together(matrix) >= common) & ~np.eye(len(matrix), dtype=bool)
     means = [_means_of_known(matrix[others], axis=0) for others in together]
-    return _mean(np.array([_common_correlation(own, others, kind) for own, others in zip(matrix, means, strict=True)]))
+    return _mean(np.array([_common_correlation(own, others) for own, others in zip(matrix, means, strict=True)]))
 
 
 def _means_of_known(values: Floats, axis: int) -> Floats:
@@ -71,11 +59,11 @@ def _means_of_known(values: Floats, axis: int) -> Floats:
     return means
 
 
-def _pairwise(matrix: Floats, kind: Correlation, common: int) -> Floats:
+def _pairwise(matrix: Floats, common: int) -> Floats:
     """Return the correlation of every two annotators, NaN where they have too few items in common and on the diagonal."""
     correlations = np.full((len(matrix), len(matrix)), np.nan)
     for i, j in np.argwhere(np.triu(_together(matrix) >= max(common, 3), 1)):
-        correlations[i, j] = correlations[j, i] = _common_correlation(matrix[i], matrix[j], kind)
+        correlations[i, j] = correlations[j, i] = _common_correlation(matrix[i], matrix[j])
     return correlations
 
 
@@ -94,9 +82,9 @@ def _ratings(ratings: ArrayLike) -> Floats:
     return matrix
 
 
-def _common_correlation(first: Floats, second: Floats, kind: Correlation) -> float:
+def _common_correlation(first: Floats, second: Floats) -> float:
     common = ~np.isnan(first) & ~np.isnan(second)
-    return correlation(kind, first[common], second[common])[0] if common.sum() >= 3 else np.nan
+    return correlation("spearman", first[common], second[common])[0] if common.sum() >= 3 else np.nan
 
 
 def _mean(found: Floats) -> float:

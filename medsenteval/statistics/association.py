@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics.intervals import correlation, fisher_interval
+from medsenteval.statistics.intervals import correlation
 from medsenteval.statistics.weighted_scores import Correlation
 from medsenteval.support.arrays import Floats
 
@@ -42,9 +42,7 @@ class Association:
         return int(np.argmax(np.abs(self.leave_one_out - self.coefficient)))
 
 
-def associate(
-    x: ArrayLike, y: ArrayLike, kind: Correlation = "pearson", *, confidence: float = 0.95, resamples: int = 100_000
-) -> Association:
+def associate(x: ArrayLike, y: ArrayLike, kind: Correlation = "pearson", *, resamples: int = 100_000) -> Association:
     """Correlate two columns over the same few points, with exact p, interval and the influence of every point."""
     first, second = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if first.ndim != 1 or first.shape != second.shape or len(first) < 3:
@@ -55,15 +53,24 @@ def associate(
         raise SettingsError(f"the correlation is {kind!r}; it can be pearson or spearman")
     n = len(first)
     coefficient, p_value = correlation(kind, first, second)
-    low = high = np.nan
-    if n >= 5:
-        interval = fisher_interval(coefficient, n, confidence=confidence, kind=kind)
-        low, high = interval.low, interval.high
+    low, high = _fisher_limits(coefficient, n, kind)
     complete = n <= _LARGEST_COMPLETE
     permutation_p = _permutation_p(first, second, kind, complete, resamples)
     kept = ~np.eye(n, dtype=bool)
     without = np.array([correlation(kind, first[rows], second[rows])[0] if n > 3 else np.nan for rows in kept])
     return Association(kind, coefficient, p_value, permutation_p, complete, low, high, n, without)
+
+
+def _fisher_limits(r: float, n: int, kind: Correlation) -> tuple[float, float]:
+    """Return the 95 % limits of a correlation through Fisher's z, for Spearman's with Bonett and Wright's variance (2000)."""
+    from scipy.special import ndtri
+
+    if n < 5:
+        return np.nan, np.nan
+    variance = (1 + r * r / 2 if kind == "spearman" else 1) / (n - 3)
+    with np.errstate(divide="ignore"):
+        low, high = np.tanh(np.arctanh(r) + ndtri([0.025, 0.975]) * variance**0.5).tolist()
+    return low, high
 
 
 def _permutation_p(x: Floats, y: Floats, kind: Correlation, complete: bool, resamples: int) -> float:

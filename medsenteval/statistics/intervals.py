@@ -8,14 +8,11 @@ Correlations have Fisher's z with the standard error of the bootstrap: ``Bootstr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from medsenteval.errors import SettingsError
-from medsenteval.statistics.outcomes import Interval
 from medsenteval.statistics.paired_bootstrap import bootstrap
 from medsenteval.statistics.weighted_scores import Correlation, correlations
 from medsenteval.support.arrays import Counts, Floats
@@ -163,28 +160,6 @@ def correlation(kind: Correlation, x: Floats, y: Floats) -> Correlated:
     functions: dict[str, Any] = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
     result = functions[kind](x, y)
     return Correlated(float(result.statistic), float(result.pvalue))
-
-
-def fisher_interval(r: float, n: int, *, confidence: float = 0.95, kind: Correlation = "pearson") -> Interval:
-    """Return the interval of a correlation through Fisher's z.
-
-    The variance of z is 1 / (n - 3) for Pearson, (1 + r^2 / 2) / (n - 3) for Spearman (Bonett and Wright 2000) and
-    0.437 / (n - 4) for Kendall (Fieller, Hartley and Pearson 1957).
-    """
-    from scipy.special import ndtri
-
-    if n < 5:
-        raise SettingsError(f"{n} items; the interval needs at least 5")
-    if not -1 <= r <= 1:
-        raise SettingsError(f"{r} is no correlation: it must lie between -1 and 1")
-    variances = {"pearson": 1 / (n - 3), "spearman": (1 + r * r / 2) / (n - 3), "kendall": 0.437 / (n - 4)}
-    if kind not in variances:
-        raise SettingsError(f"the correlation is {kind!r}; it can be {', '.join(variances)}")
-    if abs(r) == 1:
-        return Interval(r, r, r, confidence, "Fisher z", n)
-    half = float(ndtri((1 + confidence) / 2)) * math.sqrt(variances[kind])
-    z = math.atanh(r)
-    return Interval(r, math.tanh(z - half), math.tanh(z + half), confidence, "Fisher z", n)
 
 
 def correlation_interval(

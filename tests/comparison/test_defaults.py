@@ -12,12 +12,11 @@ import medsenteval
 from medsenteval.comparison.common_pairs import common_pairs, on_common_pairs
 from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.decision import decide, ranks_with_intervals, shown_differences
-from medsenteval.comparison.prediction import Columns, correlate_columns
 from medsenteval.comparison.significance import Comparison
 from medsenteval.comparison.word_subsets import subset_scores
 from medsenteval.contracts import Result
 from medsenteval.report.page_content import Page, PageOptions
-from medsenteval.statistics import bootstrap, correlations, fisher_interval
+from medsenteval.statistics import bootstrap, correlations
 from tests.comparison.results_of import word_result
 from tests.comparison.simulated import accuracy_result, correlation_result
 
@@ -95,7 +94,6 @@ TESTS = {"resamples": 10_000, "level": 0.05, "correction": "holm", "seed": 1111}
         (shown_differences, (BOTH,), {"level": 0.05}),
         (on_common, (WORDS,), {"resamples": 2000}),
         (subsets, (WORDS,), {"groups": 3, "resamples": 2000, "seed": 1111}),
-        (fisher_interval, (0.5, 30), {"confidence": 0.95}),
         (interval, (), {"encoder": 0, "confidence": 0.95}),
         (difference, (), {"confidence": 0.95}),
     ],
@@ -104,10 +102,3 @@ def test_without_options_all_is_done_as_documented(
     function: Callable[..., Any], given: tuple[Any, ...], told: dict[str, Any]
 ) -> None:
     assert function(*given) == function(*given, **told)
-
-
-def test_correlations_of_columns_have_intervals_of_95_percent() -> None:
-    columns = Columns({name: {f"e{i}": float(i**power % 7) for i in range(8)} for power, name in enumerate("ab", 2)})
-    (found,) = correlate_columns(columns, ["a"], ["b"])
-    told = fisher_interval(found.association.coefficient, 8, confidence=0.95)
-    assert (found.association.low, found.association.high) == (told.low, told.high)

@@ -83,3 +83,23 @@ def test_five_points_have_an_interval_and_four_have_none() -> None:
     four, five = (associate([1.0, 2, 3, 4, 9][:n], [1.0, 3, 2, 4, 5][:n]) for n in (4, 5))
     assert np.isnan([four.low, four.high]).all()
     assert not np.isnan([five.low, five.high, *four.leave_one_out]).any()
+
+
+def test_intervals_of_spearmans_correlations_are_bonett_and_wrights_and_cover() -> None:
+    rng = np.random.default_rng(2)
+    rho, covered = 6 / np.pi * np.arcsin(0.6 / 2), 0
+    for _ in range(300):
+        x, y = rng.standard_normal((2, 30))
+        found = associate(x, 0.6 * x + 0.8 * y, "spearman", resamples=1)
+        covered += found.low <= rho <= found.high
+    assert covered / 300 == pytest.approx(0.95, abs=0.04)
+    reach = stats.norm.ppf(0.975) * ((1 + found.coefficient**2 / 2) / 27) ** 0.5
+    ends = np.tanh([np.arctanh(found.coefficient) - reach, np.arctanh(found.coefficient) + reach])
+    assert (found.low, found.high) == pytest.approx(tuple(ends))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_points_on_a_line_have_their_correlation_as_both_limits(sign: float) -> None:
+    found = associate(np.arange(6.0), sign * np.arange(6.0), "spearman")
+    assert (found.low, found.high) == pytest.approx((sign, sign))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,6 @@ from scipy import stats
 from sklearn.metrics import f1_score
 
 from benchmarks.interval_coverage import SIZES, accuracy_coverage, correlation_coverage, f1_coverage
-from medsenteval.errors import SettingsError
 from medsenteval.statistics import (
     Correlation,
     Means,
@@ -25,7 +23,6 @@ from medsenteval.statistics import (
     correlation_interval,
     f1_from_counts,
     f1_interval,
-    fisher_interval,
     mean_share_interval,
     share_interval,
 )
@@ -221,8 +218,7 @@ def test_large_inputs_are_resampled_in_blocks() -> None:
     x = np.arange(3000.0)
     noisy = x + 900 * np.random.default_rng(1).standard_normal(3000)
     low, high = correlation_interval("pearson", x, noisy, resamples=500, confidence=0.95, rng=np.random.default_rng(0))
-    expected = fisher_interval(float(stats.pearsonr(x, noisy)[0]), 3000)
-    assert (low, high) == pytest.approx((expected.low, expected.high), abs=0.01)
+    assert (low, high) == pytest.approx(tuple(stats.pearsonr(x, noisy).confidence_interval()), abs=0.01)
 
 
 @pytest.mark.parametrize("heavy", [True, False])
@@ -275,44 +271,3 @@ def test_leaving_out_groups_gives_nearly_the_error_of_leaving_out_items() -> Non
     one, other = (difference_error(left_out_scores(score, groups), 0, 1) for groups in (None, 400))
     assert left_out_scores(score, 400).shape == (400, 2)
     assert other == pytest.approx(one, rel=0.08)
-
-
-@pytest.mark.parametrize("r", [-0.5, 0.0, 0.8])
-def test_fisher_interval_is_scipys_for_pearson(r: float) -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 50))
-    y = y - x * (x @ y) / (x @ x)
-    x, y = x - x.mean(), y - y.mean()
-    y -= x * (x @ y) / (x @ x)
-    y = r * x / np.linalg.norm(x) + math.sqrt(1 - r * r) * y / np.linalg.norm(y)
-    expected = stats.pearsonr(x, y).confidence_interval(0.9)
-    found = fisher_interval(r, 50, confidence=0.9)
-    assert (found.low, found.high) == pytest.approx(tuple(expected))
-    spearman, kendall = (fisher_interval(r, 50, kind=kind) for kind in ("spearman", "kendall"))
-    assert spearman.low <= fisher_interval(r, 50).low < kendall.low
-
-
-def test_spearman_and_kendall_intervals_cover() -> None:
-    rng = np.random.default_rng(2)
-    rho = 6 / math.pi * math.asin(0.6 / 2)
-    tau = 2 / math.pi * math.asin(0.6)
-    covered = np.zeros(2)
-    for _ in range(300):
-        x, y = rng.standard_normal((2, 50))
-        y = 0.6 * x + 0.8 * y
-        spearman = fisher_interval(float(stats.spearmanr(x, y)[0]), 50, kind="spearman")
-        kendall = fisher_interval(float(stats.kendalltau(x, y)[0]), 50, kind="kendall")
-        covered += (spearman.low <= rho <= spearman.high, kendall.low <= tau <= kendall.high)
-    assert covered / 300 == pytest.approx(0.95, abs=0.04)
-
-
-def test_what_is_no_correlation_of_enough_items_has_no_interval() -> None:
-    assert fisher_interval(1.0, 10).low == 1.0
-    assert fisher_interval(0.5, 5).confidence == 0.95
-    with pytest.raises(SettingsError, match="needs at least 5"):
-        fisher_interval(0.5, 4)
-    for r in (1.001, -1.001):
-        with pytest.raises(SettingsError, match="is no correlation"):
-            fisher_interval(r, 30)
-    with pytest.raises(SettingsError, match="it can be pearson"):
-        fisher_interval(0.2, 30, kind="tau")  # type: ignore[arg-type]
