@@ -101,7 +101,7 @@ class Coordinates:
         count = min(n_rows, max(_SAMPLED_ROWS, _SAMPLED_ROWS_PER_COLUMN * width // features.n_parts))
         sample = np.linspace(0, n_rows - 1, count).astype(np.intp)
         rows, mean, scale = _standardised(_built(features, sample))
-        return cls(features, dtype, mean, scale, SampledPreconditioner.of(rows, features.n_parts), whole)
+        return cls(features, dtype, mean, scale, SampledPreconditioner(rows, features.n_parts), whole)
 
     def astype(self, dtype: Precision) -> Coordinates:
         """Return the same coordinates for arithmetic in another precision."""

@@ -32,6 +32,7 @@ Penalties = Sequence[Sequence[float]]
 _FLOAT32_TOLERANCE: Final = 1e-5
 #: A fit that has not converged in float32 after this many passes is tried again in float64.
 _FLOAT32_PASSES: Final = 400
+_MOST_PASSES: Final = 4_000
 #: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
 _FINAL_PRECISION: Final = 3.0
 _FINEST_TOLERANCE: Final = 1e-7
@@ -59,26 +60,14 @@ class _Search:
 
 
 class ExactBackend:
-    """Logistic regression solved to a stated tolerance for all folds and penalties of a protocol together.
-
-    ``threads`` is the number of cores to use, by default all that this process may run on; it does not change the answer.
-    """
+    """Logistic regression solved to a stated tolerance for all folds and penalties of a protocol together."""
 
     name = "exact"
 
-    def __init__(
-        self,
-        tolerance: float | None = None,
-        threads: int | None = None,
-        max_passes: int = 4_000,
-    ) -> None:
+    def __init__(self, tolerance: float | None = None) -> None:
         if tolerance is not None and not tolerance > 0:
             raise SettingsError(f"the tolerance of the exact probe must be positive, not {tolerance}")
-        if threads is not None and threads < 1:
-            raise SettingsError(f"the exact probe needs at least one thread, not {threads}")
         self.tolerance = tolerance
-        self.threads = threads if threads is not None else available_cores()
-        self.max_passes = max_passes
         self._search: _Search | None = None
 
     def penalties(self, protocol: str) -> tuple[float, ...]:
@@ -137,19 +126,19 @@ class ExactBackend:
         trained = trained_rows(folds, features.n_rows)
         # Our own threads only: those of the matrix libraries would wait for a core, and with another number of them the axes,
         # and with them a score, have other bits.
-        with one_thread_per_product(), ThreadPoolExecutor(self.threads) as pool:
+        with one_thread_per_product(), ThreadPoolExecutor(available_cores()) as pool:
             if search is not None and search.serves(features, labels, n_classes, trained):
                 batch = Batch(search.fits.coordinates.astype(dtype), labels, n_classes, folds, penalties)
                 _start_from_search(batch, search, folds, penalties)
             else:
                 columns = len(folds) * (1 if n_classes == 2 else n_classes)
                 batch = Batch(Coordinates.of(features, columns, dtype, trained), labels, n_classes, folds, penalties)
-            fits = batch.solve(pool, tolerance, min(self.max_passes, _FLOAT32_PASSES) if single else self.max_passes)
+            fits = batch.solve(pool, tolerance, _FLOAT32_PASSES if single else _MOST_PASSES)
             failed = [index for index, errors in enumerate(fits.errors) if not (errors <= tolerance).all()]
             if failed and single:
                 some_folds, some_penalties = [folds[i] for i in failed], [penalties[i] for i in failed]
                 precise = Batch(batch.coordinates.astype(np.float64), labels, n_classes, some_folds, some_penalties)
-                again = precise.solve(pool, tolerance, self.max_passes)
+                again = precise.solve(pool, tolerance, _MOST_PASSES)
                 fits.points[failed], fits.errors[failed] = again.points, again.errors
         return fits
 

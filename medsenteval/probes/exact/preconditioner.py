@@ -1,17 +1,13 @@
 """Approximations of the Hessian that precondition L-BFGS: they decide how fast a fit converges, never what it converges to.
 
 A problem's Hessian is close to ``weight * S + ridge``: S is the mean of ``x x'`` over the rows, which all problems share, and
-the weight is the mean of p (1 - p) for an output. There are two ways to invert that (docs/solver.md, "Preconditioner"):
-
-* ``DiagonalPreconditioner``: along principal axes S is diagonal, and the inverse is one division for each coordinate;
-* ``SampledPreconditioner``: S is the Gram matrix of a sample of raw rows, and ``weight * (S + shift)`` stands for
-  ``weight * S + ridge``, with one inverse for all problems whose ratio of ridge to weight is near the shift.
+the weight is the mean of p (1 - p) for an output (docs/solver.md, "Preconditioner").
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
@@ -26,13 +22,48 @@ Inverse = Callable[[Reals], Reals]
 
 #: What is added to a unit diagonal for every column: with less, float32 could not factor the matrix.
 _LEAST_SHARE: Final = 1e-6
+#: Shifts are powers of this number. One is kept while the ratio of ridge to weight is between these multiples of it: too high
+#: a shift overestimates small curvatures only, too low a shift overestimates all of them.
+_BETWEEN_SHIFTS: Final = 4.0
+_MOST_SERVED: Final = 4.0
+_LEAST_SERVED: Final = 1 / 64
+#: Smaller shifts than this share of the trace make no difference.
+_LEAST_SHIFT: Final = 1e-12
+#: Each output's weight at the intercept, at least, as a share of the largest.
+_LEAST_WEIGHT: Final = 1e-6
+#: Rows by which the size of logits is measured, at most.
+_MEASURED_ROWS: Final = 64
 
 
-class Sample:
-    """Centred float32 rows that stand for all, of ``n_parts`` one after the other: 1, or those of pairs (u, v, |u - v|, u * v).
+@dataclass(frozen=True, eq=False)
+class DiagonalPreconditioner:
+    """The Hessian along principal axes: the mean square of the rows along each, 1 for the intercept, which comes last."""
 
-    The parts of each coordinate are decorrelated, by a triangle of regressions, and then each part is inverted as if nothing
-    were left between them: a sixteenth of the work and a few passes more (docs/solver.md, "Pair features").
+    spread: Reals
+
+    def shifts(self, weight: Reals, ridge: Floats, before: Floats) -> Floats:
+        """Return which shift serves each problem: that of ``before``, if it still does."""
+        return before
+
+    def inverse(self, vectors: Reals, weight: Reals, ridge: Floats, shifts: Floats) -> Reals:
+        """Multiply vectors (any number x problems x outputs x width); ``weight`` is problems x outputs."""
+        diagonal = weight[:, :, None] * self.spread
+        diagonal[:, :, :-1] += per_problem(ridge, diagonal)
+        diagonal[:, :, -1] = _intercept_curvature(weight)
+        solved: Reals = vectors / np.maximum(diagonal, np.finfo(diagonal.dtype).tiny, out=diagonal)
+        return solved
+
+    def logit_sizes(self, points: Reals) -> Floats:
+        """Return the root mean square over the rows of the logits that each problem's points give, all outputs together."""
+        return np.sqrt(dots(points * self.spread, points))
+
+
+class SampledPreconditioner:
+    """The Gram matrix of a sample of centred float32 rows, with shifts, inverted once for each shift.
+
+    Rows are as they are, or of ``n_parts`` one after the other, as those of pairs (u, v, |u - v|, u * v). The parts of each
+    coordinate are decorrelated, by a triangle of regressions, and then each part is inverted as if nothing were left between
+    them: a sixteenth of the work and a few passes more (docs/solver.md, "Pair features").
     """
 
     def __init__(self, rows: Reals, n_parts: int = 1) -> None:
@@ -47,8 +78,43 @@ class Sample:
                 self._covariances[:, one, other] = self._covariances[:, other, one] = mean
         #: The sum of all columns' mean squares.
         self.trace = float(np.trace(self._covariances, axis1=1, axis2=2).sum())
+        #: Some rows by which the size of logits is measured.
+        self._measured = rows[:: -(-len(rows) // _MEASURED_ROWS)].copy()
+        #: Shifts beyond these make no difference but that of a factor.
+        self._least = max(_LEAST_SHIFT * self.trace, float(np.finfo(np.float32).tiny) * 2**20)
+        self._most = max(4 * self.trace, self._least)
+        self._inverses: dict[float, Inverse] = {}
 
-    def inverse(self, shift: float) -> Inverse:
+    def shifts(self, weight: Reals, ridge: Floats, before: Floats) -> Floats:
+        # Each problem by itself: its path must not depend on which others are solved beside it.
+        usual = np.maximum(weight.mean(axis=1, dtype=np.float64), np.finfo(np.float32).tiny)
+        with np.errstate(over="ignore"):
+            wanted = np.clip(ridge / usual, self._least, self._most)
+        above: Floats = _BETWEEN_SHIFTS ** np.ceil(np.log(2 * wanted) / np.log(_BETWEEN_SHIFTS))
+        served = (wanted <= before * _MOST_SERVED) & (wanted >= before * _LEAST_SERVED)
+        return np.where(served, before, above)
+
+    def inverse(self, vectors: Reals, weight: Reals, ridge: Floats, shifts: Floats) -> Reals:
+        solved = np.empty_like(vectors)
+        for shift in np.unique(shifts).tolist():
+            if shift not in self._inverses:
+                self._inverses[shift] = self.shifted_inverse(shift)
+            chosen = np.flatnonzero(shifts == shift)
+            inner = vectors[:, chosen, :, :-1].astype(np.float32, copy=False)
+            solved[:, chosen, :, :-1] = self._inverses[shift](inner.reshape(-1, inner.shape[-1])).reshape(inner.shape)
+        # Where hardly any weight is left, the ridge is all the curvature there is.
+        tiny, from_ridge = np.finfo(weight.dtype).tiny, (ridge / shifts).astype(weight.dtype)[:, None]
+        solved[..., :-1] /= np.maximum(np.maximum(weight, from_ridge), tiny)[:, :, None]
+        solved[..., -1] = vectors[..., -1] / np.maximum(_intercept_curvature(weight), tiny)
+        return solved
+
+    def logit_sizes(self, points: Reals) -> Floats:
+        # One product for all problems: one for each would take several times as long.
+        flat = points[:, :, :-1].reshape(-1, points.shape[-1] - 1).astype(np.float32, copy=False)
+        logits, intercepts = (flat @ self._measured.T).reshape(len(points), -1), points[:, :, -1]
+        return np.sqrt(dots(logits, logits) / len(self._measured) + dots(intercepts, intercepts))
+
+    def shifted_inverse(self, shift: float) -> Inverse:
         """Return the inverse of the mean of x x' with this shift added to its diagonal."""
         triangles = self._decorrelating(shift)
         n_parts, n_rows = self.n_parts, len(self._parts[0])
@@ -111,91 +177,6 @@ def _inverse_of(gram: Reals, shift: Reals) -> Reals:
     inverse /= roots
     inverse /= roots[:, None]
     return inverse
-
-
-#: Shifts are powers of this number. One is kept while the ratio of ridge to weight is between these multiples of it: too high
-#: a shift overestimates small curvatures only, too low a shift overestimates all of them.
-_BETWEEN_SHIFTS: Final = 4.0
-_MOST_SERVED: Final = 4.0
-_LEAST_SERVED: Final = 1 / 64
-#: Smaller shifts than this share of the trace make no difference.
-_LEAST_SHIFT: Final = 1e-12
-#: Each output's weight at the intercept, at least, as a share of the largest.
-_LEAST_WEIGHT: Final = 1e-6
-#: Rows by which the size of logits is measured, at most.
-_MEASURED_ROWS: Final = 64
-
-
-@dataclass(frozen=True, eq=False)
-class DiagonalPreconditioner:
-    """The Hessian along principal axes: the mean square of the rows along each, 1 for the intercept, which comes last."""
-
-    spread: Reals
-
-    def shifts(self, weight: Reals, ridge: Floats, before: Floats) -> Floats:
-        """Return which shift serves each problem: that of ``before``, if it still does."""
-        return before
-
-    def inverse(self, vectors: Reals, weight: Reals, ridge: Floats, shifts: Floats) -> Reals:
-        """Multiply vectors (any number x problems x outputs x width); ``weight`` is problems x outputs."""
-        diagonal = weight[:, :, None] * self.spread
-        diagonal[:, :, :-1] += per_problem(ridge, diagonal)
-        diagonal[:, :, -1] = _intercept_curvature(weight)
-        solved: Reals = vectors / np.maximum(diagonal, np.finfo(diagonal.dtype).tiny, out=diagonal)
-        return solved
-
-    def logit_sizes(self, points: Reals) -> Floats:
-        """Return the root mean square over the rows of the logits that each problem's points give, all outputs together."""
-        return np.sqrt(dots(points * self.spread, points))
-
-
-@dataclass(frozen=True, eq=False)
-class SampledPreconditioner:
-    """The Gram matrix of a sample of centred float32 rows, with shifts, inverted once for each shift."""
-
-    #: Some rows by which the size of logits is measured.
-    measured: Reals
-    sample: Sample
-    #: Shifts beyond these make no difference but that of a factor.
-    least: float
-    most: float
-    inverses: dict[float, Inverse] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, rows: Reals, n_parts: int = 1) -> SampledPreconditioner:
-        """Take rows, which may be pair features of so many parts, for a sample of all."""
-        sample = Sample(rows, n_parts)
-        least = max(_LEAST_SHIFT * sample.trace, float(np.finfo(np.float32).tiny) * 2**20)
-        return cls(rows[:: -(-len(rows) // _MEASURED_ROWS)].copy(), sample, least, max(4 * sample.trace, least))
-
-    def shifts(self, weight: Reals, ridge: Floats, before: Floats) -> Floats:
-        # Each problem by itself: its path must not depend on which others are solved beside it.
-        usual = np.maximum(weight.mean(axis=1, dtype=np.float64), np.finfo(np.float32).tiny)
-        with np.errstate(over="ignore"):
-            wanted = np.clip(ridge / usual, self.least, self.most)
-        above: Floats = _BETWEEN_SHIFTS ** np.ceil(np.log(2 * wanted) / np.log(_BETWEEN_SHIFTS))
-        served = (wanted <= before * _MOST_SERVED) & (wanted >= before * _LEAST_SERVED)
-        return np.where(served, before, above)
-
-    def inverse(self, vectors: Reals, weight: Reals, ridge: Floats, shifts: Floats) -> Reals:
-        solved = np.empty_like(vectors)
-        for shift in np.unique(shifts).tolist():
-            if shift not in self.inverses:
-                self.inverses[shift] = self.sample.inverse(shift)
-            chosen = np.flatnonzero(shifts == shift)
-            inner = vectors[:, chosen, :, :-1].astype(np.float32, copy=False)
-            solved[:, chosen, :, :-1] = self.inverses[shift](inner.reshape(-1, inner.shape[-1])).reshape(inner.shape)
-        # Where hardly any weight is left, the ridge is all the curvature there is.
-        tiny, from_ridge = np.finfo(weight.dtype).tiny, (ridge / shifts).astype(weight.dtype)[:, None]
-        solved[..., :-1] /= np.maximum(np.maximum(weight, from_ridge), tiny)[:, :, None]
-        solved[..., -1] = vectors[..., -1] / np.maximum(_intercept_curvature(weight), tiny)
-        return solved
-
-    def logit_sizes(self, points: Reals) -> Floats:
-        # One product for all problems: one for each would take several times as long.
-        flat = points[:, :, :-1].reshape(-1, points.shape[-1] - 1).astype(np.float32, copy=False)
-        logits, intercepts = (flat @ self.measured.T).reshape(len(points), -1), points[:, :, -1]
-        return np.sqrt(dots(logits, logits) / len(self.measured) + dots(intercepts, intercepts))
 
 
 Preconditioner = DiagonalPreconditioner | SampledPreconditioner

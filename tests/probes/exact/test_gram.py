@@ -12,7 +12,7 @@ from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact.certificate import certify
 from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.probes.exact.logistic import ExactBackend
-from medsenteval.probes.exact.preconditioner import Sample, SampledPreconditioner, _inverse_of
+from medsenteval.probes.exact.preconditioner import SampledPreconditioner, _inverse_of
 from medsenteval.probes.features import COMBINATIONS, Features
 from tests.conftest import examples
 from tests.probes.problems import keep_raw
@@ -35,9 +35,9 @@ def parts_that_depend_by_coordinate(n_parts: int, side: int) -> Floats:
 def test_parts_that_depend_by_coordinate_are_inverted_exactly(n_parts: int) -> None:
     rows = parts_that_depend_by_coordinate(n_parts, 8)
     gram = rows.T.astype(np.float64) @ rows / len(rows)
-    sample = Sample(rows, n_parts)
+    sample = SampledPreconditioner(rows, n_parts)
     assert sample.trace == pytest.approx(np.trace(gram), rel=1e-5)
-    found = sample.inverse(1e-7)(np.eye(len(gram), dtype=np.float32))
+    found = sample.shifted_inverse(1e-7)(np.eye(len(gram), dtype=np.float32))
     np.testing.assert_allclose(found @ gram, np.eye(len(gram)), atol=1e-3)
 
 
@@ -47,15 +47,15 @@ def test_a_shift_is_on_the_diagonal_of_the_columns(share: float) -> None:
     rows = parts_that_depend_by_coordinate(4, 1)
     gram = rows.T.astype(np.float64) @ rows / len(rows)
     shift = share * float(np.trace(gram))
-    found = Sample(rows, 4).inverse(shift)(np.eye(4, dtype=np.float32))
+    found = SampledPreconditioner(rows, 4).shifted_inverse(shift)(np.eye(4, dtype=np.float32))
     np.testing.assert_allclose(found @ (gram + shift * np.eye(4)), np.eye(4), atol=1e-3)
 
 
 def test_a_shift_above_all_leaves_nothing_but_itself() -> None:
     rows = parts_that_depend_by_coordinate(4, 6)
-    for sample in (Sample(rows, 4), Sample(rows)):
+    for sample in (SampledPreconditioner(rows, 4), SampledPreconditioner(rows)):
         shift = 1e6 * sample.trace
-        found = shift * sample.inverse(shift)(np.eye(24, dtype=np.float32))
+        found = shift * sample.shifted_inverse(shift)(np.eye(24, dtype=np.float32))
         np.testing.assert_allclose(found, np.eye(24), atol=1e-4)
 
 
@@ -82,8 +82,10 @@ def test_any_pairs_have_a_symmetric_positive_definite_inverse(
     pairs = Features(matrix, np.arange(n_rows), np.arange(n_rows, 2 * n_rows), combination)
     rows = pairs.take(slice(None))
     rows = (rows - rows.mean(axis=0, dtype=np.float64)).astype(np.float32)
-    sample = Sample(rows, pairs.n_parts)
-    found = sample.inverse(10**shift * max(sample.trace, 1e-3))(np.eye(rows.shape[1], dtype=np.float32)).astype(np.float64)
+    sample = SampledPreconditioner(rows, pairs.n_parts)
+    found = sample.shifted_inverse(10**shift * max(sample.trace, 1e-3))(np.eye(rows.shape[1], dtype=np.float32)).astype(
+        np.float64
+    )
     # In the measure of its own diagonal, so that columns of any size are worth the same.
     roots = np.sqrt(np.diag(found))
     scaled = found / roots / roots[:, None]
@@ -99,10 +101,10 @@ def test_parts_that_are_all_but_equal_are_inverted(apart: float, mean: float) ->
     matrix = np.concatenate([first, first + apart * rng.standard_normal(first.shape).astype(np.float32)])
     rows = Features(matrix, np.arange(3_000), np.arange(3_000, 6_000)).take(slice(None))
     rows = (rows - rows.mean(axis=0, dtype=np.float64)).astype(np.float32)
-    sample = Sample(rows, 4)
+    sample = SampledPreconditioner(rows, 4)
     vectors = rng.standard_normal((5, 80)).astype(np.float32)
     for shift in (1e-12, 1e-6, 1e-2):
-        solved = sample.inverse(shift * sample.trace)(vectors)
+        solved = sample.shifted_inverse(shift * sample.trace)(vectors)
         assert (np.einsum("ij,ij->i", solved, vectors) > 0).all()
 
 
@@ -112,7 +114,7 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -
     found = []
     for cores in (1, 2, 3):
         monkeypatch.setattr("medsenteval.support.cores.available_cores", lambda cores=cores: cores)
-        found.append(Sample(rows, 4).inverse(0.01)(vectors))
+        found.append(SampledPreconditioner(rows, 4).shifted_inverse(0.01)(vectors))
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
 
@@ -129,7 +131,7 @@ def test_raw_pairs_are_fitted_to_the_optimum(combination: str, k: int, monkeypat
     y = np.digitize(distance, np.quantile(distance, np.arange(1, k) / k))
     coordinates = Coordinates.of(pairs, 1, np.float32)
     assert isinstance(coordinates.preconditioner, SampledPreconditioner)
-    assert coordinates.preconditioner.sample.n_parts == combination.count(",") + 1
+    assert coordinates.preconditioner.n_parts == combination.count(",") + 1
     rows, penalties = np.arange(260), [1e-5, 1e-2, 1.0, 1e3]
     fits = ExactBackend(1e-7).fit(pairs, y, k, [Fold(rows, rows)], [penalties])
     for stage, penalty in enumerate(penalties):

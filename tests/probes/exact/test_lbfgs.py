@@ -28,7 +28,7 @@ def test_every_problem_ends_at_its_own_solution(dense: bool) -> None:
         gradient = np.concatenate([np.einsum("wij,wj->wi", hessians[fold[problems]], offset), 0.3 * points[:, 0, -1:]], axis=1)
         return gradient[:, None], np.full((len(problems), 1), 0.3)
 
-    sampled = SampledPreconditioner.of(rows.astype(np.float32))
+    sampled = SampledPreconditioner(rows.astype(np.float32))
     preconditioner: Preconditioner = sampled if dense else DiagonalPreconditioner(np.append(np.diag(gram), 1.0))
     start, present = np.zeros((12, 1, width + 1)), np.ones((12, 1), dtype=bool)
     points, errors = minimise(loss_gradient, start, present, ridges, preconditioner, 1e-9, 500)

@@ -79,7 +79,7 @@ def test_objective_is_never_above_converged_scikit_learn(
         x[:, 0] = 7.0
     elif spoil == "zero":
         x[:, 0] = 0.0
-    assert_optimal((x + offset) * np.float32(scale), y, k, [0.25, 1.0, 8.0], ExactBackend(TIGHT, threads=1))
+    assert_optimal((x + offset) * np.float32(scale), y, k, [0.25, 1.0, 8.0], ExactBackend(TIGHT))
 
 
 @pytest.mark.parametrize("raw", [False, True])
@@ -195,7 +195,7 @@ def test_default_tolerance_predicts_as_scikit_learn_but_for_near_ties(seed: int,
     y[:k] = np.arange(k)
     grid = [0.25, 2.0, 8.0]
     fold = half(2 * n)
-    fits = ExactBackend(threads=1).fit(Features.from_array(x), y, k, [fold], [grid])
+    fits = ExactBackend().fit(Features.from_array(x), y, k, [fold], [grid])
     ours = fits.labels(0, fold.held_out)
     for index, penalty in enumerate(grid):
         theirs = converged(x[fold.train], y[fold.train], penalty).predict_proba(x[fold.held_out])
@@ -281,7 +281,8 @@ def test_same_bits_on_every_run_and_any_number_of_threads(raw: bool, monkeypatch
     folds = [Fold(np.setdiff1d(rows, rows[i::25]), rows[i::25]) for i in range(25)]
 
     def run(threads: int) -> np.ndarray:
-        return ExactBackend(threads=threads).fit(Features.from_array(x), y, 3, folds, [[0.25, 1.0, 4.0]] * 25).points
+        monkeypatch.setattr("medsenteval.probes.exact.logistic.available_cores", lambda: threads)
+        return ExactBackend().fit(Features.from_array(x), y, 3, folds, [[0.25, 1.0, 4.0]] * 25).points
 
     first = run(1)
     np.testing.assert_array_equal(first, run(1))
@@ -374,9 +375,10 @@ def test_certificate_bounds_the_distance_to_the_optimum() -> None:
     assert 0 <= rough.objective - exact.objective <= rough.gap
 
 
-def test_unconverged_fits_are_counted() -> None:
+def test_unconverged_fits_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("medsenteval.probes.exact.logistic._MOST_PASSES", 2)
     x, y = make_rows(29, 100, 30, 3)
-    backend = ExactBackend(tolerance=1e-9, max_passes=2)
+    backend = ExactBackend(tolerance=1e-9)
     _, report = backend.score_grid(Features.from_array(x), y, 3, [half(100)], [1.0, 2.0])
     assert report.n_fits == report.n_unconverged == 2
     assert report.worst_gradient is not None
@@ -399,8 +401,8 @@ def test_what_float32_leaves_short_is_fitted_again_in_float64(monkeypatch: pytes
         return fits
 
     monkeypatch.setattr(Batch, "solve", failing)
-    found, report = ExactBackend(1e-4, max_passes=1234).predict(features, y, 3, folds, [0.5, 2.0, 8.0])
-    assert solved == [(np.float32, 3, 400), (np.float64, 1, 1234)]
+    found, report = ExactBackend(1e-4).predict(features, y, 3, folds, [0.5, 2.0, 8.0])
+    assert solved == [(np.float32, 3, 400), (np.float64, 1, 4000)]
     assert (report.n_fits, report.n_unconverged) == (3, 0)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, atol=1e-3)

@@ -38,7 +38,7 @@ def test_a_sample_is_inverted_whatever_its_columns_are_like(
     n: int, decay: float, outputs: int, ridge: float, weight: float
 ) -> None:
     rows = centred_rows(n, 10.0 ** -np.linspace(0, decay, 12))
-    preconditioner = SampledPreconditioner.of(rows)
+    preconditioner = SampledPreconditioner(rows)
     weights, ridges = np.full((2, outputs), weight, dtype=np.float32), np.array([ridge, 3 * ridge])
     shifts = preconditioner.shifts(weights, ridges, np.zeros(2))
     vectors = vectors_that_sum_to_zero(2, outputs, 13)
@@ -61,7 +61,7 @@ def test_a_sample_is_inverted_whatever_its_columns_are_like(
 
 
 def test_problems_keep_their_shift_while_it_serves_them() -> None:
-    preconditioner = SampledPreconditioner.of(centred_rows(200, np.ones(10)))
+    preconditioner = SampledPreconditioner(centred_rows(200, np.ones(10)))
     weight, ridge = np.full((1, 3), 0.2, dtype=np.float32), np.array([0.01])
     unset = np.zeros(1)
     shift = preconditioner.shifts(weight, ridge, unset)
@@ -85,7 +85,7 @@ def test_sizes_of_logits_are_those_of_the_rows(outputs: int) -> None:
     points = vectors_that_sum_to_zero(4, outputs, 11)
     logits = points[:, :, :-1] @ rows.T + points[:, :, -1:]
     sizes = np.sqrt(np.square(logits).sum(axis=1).mean(axis=1))
-    np.testing.assert_allclose(SampledPreconditioner.of(rows).logit_sizes(points), sizes, rtol=1e-5)
+    np.testing.assert_allclose(SampledPreconditioner(rows).logit_sizes(points), sizes, rtol=1e-5)
     # Along principal axes the rows do not correlate.
     along = np.eye(11, dtype=np.float32)[:, None]
     np.testing.assert_allclose(DiagonalPreconditioner(spread).logit_sizes(along), np.sqrt(spread), rtol=1e-6)
