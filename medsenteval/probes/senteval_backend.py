@@ -42,8 +42,7 @@ PENALTIES: Final = (1e-5, 1e-4, 1e-3, 1e-2)
 HOLD_OUT: Final = 0.05
 
 #: A stack may occupy about this much (parameters, optimiser state, mini-batches); further folds are trained after it.
-#: A CPU was fastest with stacks that stay in its cache, a GPU wants them large.
-STACK_BYTES: Final = {"cpu": 1 << 25, "gpu": 1 << 30}
+STACK_BYTES: Final = 1 << 28
 
 
 class SentEvalBackend:
@@ -122,8 +121,7 @@ class SentEvalBackend:
         if not jobs:
             return {}
         trainer = StackedTrainer(self.settings, self.seed, self.device, features, labels, n_classes)
-        stack_bytes = STACK_BYTES["cpu" if self.device == "cpu" else "gpu"]
-        largest_stack = max(1, stack_bytes // max(map(trainer.bytes_needed, jobs)))
+        largest_stack = max(1, STACK_BYTES // max(map(trainer.bytes_needed, jobs)))
         trained: dict[int, TrainedModels] = {}
         with one_thread_per_product():
             # What decides SentEval's random draws: how many rows they permute, and what came before.

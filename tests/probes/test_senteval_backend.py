@@ -398,7 +398,7 @@ def test_batched_equals_one_fold_at_a_time(nhid: int, monkeypatch: pytest.Monkey
     together, report = backend.score_grid(features, y, 3, folds, PENALTIES)
     alone = [backend.score_grid(features, y, 3, [fold], [penalty])[0][0, 0] for fold in folds for penalty in PENALTIES]
     np.testing.assert_allclose(together.ravel(), alone, atol=1e-12)
-    monkeypatch.setattr("medsenteval.probes.senteval_backend.STACK_BYTES", {"cpu": 1})
+    monkeypatch.setattr("medsenteval.probes.senteval_backend.STACK_BYTES", 1)
     in_turn, report_in_turn = backend.score_grid(features, y, 3, folds, PENALTIES)
     np.testing.assert_allclose(together, in_turn, atol=1e-12)
     assert report == report_in_turn

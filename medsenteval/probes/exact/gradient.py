@@ -13,10 +13,9 @@ get; on separable rows under a weak penalty nothing else converges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
-from itertools import pairwise
+from itertools import pairwise, starmap
 from typing import Final
 
 import numpy as np
@@ -99,7 +98,10 @@ class GradientPass:
         squares = np.zeros_like(absolute)
         # All of them in order need no copying.
         chosen = slice(None) if np.array_equal(folds, np.arange(len(self.weights))) else folds
-        for columns in self._spans(start, stop, absolute.size):
+        # Runs of rows whose logits fit into the cache.
+        length = min(max(_BLOCK_NUMBERS // absolute.size, _SHORTEST_BLOCK), _LONGEST_BLOCK)
+        n_blocks = -(-(stop - start) // length)
+        for columns in starmap(slice, pairwise(start + (stop - start) * block // n_blocks for block in range(n_blocks + 1))):
             block = self._rows(columns)
             residuals = np.empty((*absolute.shape, len(block)), dtype=weights.dtype)
             # The reference's logits are zero.
@@ -119,14 +121,6 @@ class GradientPass:
                 total[:, -1] += kept.sum(axis=1)
             del block, residuals, sampled, kept  # before the next ones are made, not after
         return total.reshape(weights.shape), absolute, squares
-
-    def _spans(self, start: int, stop: int, n_logits: int) -> Iterator[slice]:
-        """Yield runs of rows whose logits fit into the cache."""
-        fitting = _BLOCK_NUMBERS // n_logits
-        length = min(max(fitting, _SHORTEST_BLOCK), _LONGEST_BLOCK)
-        n_blocks = -(-(stop - start) // length)
-        for bound in pairwise(start + (stop - start) * block // n_blocks for block in range(n_blocks + 1)):
-            yield slice(*bound)
 
     def _rows(self, columns: slice) -> Reals:
         rows = self.rows

@@ -81,9 +81,13 @@ class _Problems:
         gradient = loss_gradient + per_problem(self.ridge, self.trial) * self.penalised * self.trial
         self.reach[:] = np.inf
         if self.started:
-            step = self.trial - self.point
+            step, change = self.trial - self.point, gradient - self.gradient
             slope_before, slope_after = dots(self.gradient, step), dots(gradient, step)
-            self._learn(step, gradient - self.gradient)
+            product, rounding = dots(step, change), np.finfo(step.dtype).eps * np.sqrt(dots(step, step) * dots(change, change))
+            self.newest = (self.newest + 1) % _MEMORY
+            self.steps[self.newest], self.changes[self.newest] = step, change
+            # A pair without curvature counts as none.
+            self.step_change[self.newest] = np.where(product > rounding, product, 0.0)
             stay = np.flatnonzero(~(slope_after <= _UPTURN * np.abs(slope_before)))
             if len(stay):
                 self.reach[stay] = 0.5 * np.sqrt(dots(step[stay], step[stay]))
@@ -107,15 +111,6 @@ class _Problems:
         length = np.sqrt(dots(self.step, self.step))
         part = np.divide(self.reach, length, out=np.ones_like(length), where=self.reach < length)
         self.trial = self.point - per_problem(part, self.step) * self.step
-
-    def _learn(self, step: Reals, change: Reals) -> None:
-        """Remember one curvature pair for each problem; a pair without curvature counts as none."""
-        self.newest = (self.newest + 1) % _MEMORY
-        product = dots(step, change)
-        rounding = np.finfo(step.dtype).eps * np.sqrt(dots(step, step) * dots(change, change))
-        self.steps[self.newest] = step
-        self.changes[self.newest] = change
-        self.step_change[self.newest] = np.where(product > rounding, product, 0.0)
 
     def _next_steps(self) -> tuple[Reals, Reals]:
         """Return the inverse Hessian times the gradient: the preconditioner's, and L-BFGS' (the two-loop recursion)."""
