@@ -16,7 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 from medsenteval.errors import ProbeError
 from medsenteval.probes.backend import FitReport
 from medsenteval.probes.features import Features
-from medsenteval.probes.protocols import Outcome, _grouped_assignment, run_kfold, run_nested, run_split, stratified_folds
+from medsenteval.probes.protocols import Outcome, _held_out, run_kfold, run_nested, run_split, stratified_folds
 from medsenteval.probes.scikit import ScikitBackend
 
 Matrix = NDArray[np.float32]
@@ -168,7 +168,7 @@ def test_impossible_folds_are_explained() -> None:
 
 def test_an_assignment_that_is_kept_cannot_be_changed() -> None:
     labels, groups = np.arange(24) % 2, np.arange(24) // 2
-    kept = _grouped_assignment(labels.astype(np.int64).tobytes(), groups.astype(np.intp).tobytes(), 3, 1)
+    kept = _held_out(labels.astype(np.int64).tobytes(), groups.astype(np.intp).tobytes(), 3, 1)
     assert kept.flags.writeable is False
     folds = stratified_folds(labels, 3, 1, groups)
     assert [np.flatnonzero(kept == fold).tolist() for fold in range(3)] == [rows.tolist() for _, rows in folds]
