@@ -1,10 +1,6 @@
 """The coordinates in which all folds and penalties of a probe are fitted, found once for a feature matrix.
 
-Rows are centred and divided by one number. Then there are two forms (docs/solver.md, "Coordinates"):
-
-* *stored*: the rows are rotated to their principal axes and kept, with a column of ones for the intercept;
-* *raw*: the rows stay where they are and are read block by block, and the weights are scaled and shifted instead.
-
+Rows are centred, divided by one number, and then stored along their principal axes or read raw (docs/solver.md, "Coordinates").
 Labels play no part here, so nothing about held-out answers can leak through the coordinates.
 """
 

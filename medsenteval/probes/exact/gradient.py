@@ -1,14 +1,8 @@
 """One pass over the rows: the residuals of all problems' models, and the gradients that come back.
 
 This is where the time goes. Weights are (outputs x problems) rows; logits of a block of rows are (outputs x problems) x rows,
-so that each output is a contiguous run and the block stays in the cache between the two matrix products. A fold is a row of
-weights, zero where the fold does not train.
-
-One class, the reference, takes part in no product: a softmax does not change when its weights are subtracted from all others'.
-It has to be a class that every fold has rows of, since a class without rows has no finite weights.
-
-Residuals p - y are computed without ever forming 1 - p, so that they are accurate relative to their own size however small they
-get; on separable rows under a weak penalty nothing else converges.
+so that each output is a contiguous run and the block stays in the cache between the two matrix products. docs/solver.md says
+why one class takes part in no product ("Shapes and cost") and why 1 - p is never formed ("Precision").
 """
 
 from __future__ import annotations
