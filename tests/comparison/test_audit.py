@@ -246,6 +246,22 @@ def test_the_frontier_begins_at_the_stored_score_bit_for_bit_and_calls_no_encode
     assert [each.calls for each in encoders] == calls
 
 
+@pytest.mark.parametrize(("dimensions", "scored"), [((), {24, 5}), ((12, 6), {24, 12, 6}), ((24,), {24})])
+def test_a_frontier_has_the_dimensions_asked_for_or_halves(
+    audited: tuple[Path, list[FromTable]],
+    results: list[Result],
+    monkeypatch: pytest.MonkeyPatch,
+    dimensions: tuple[int, ...],
+    scored: set[int],
+) -> None:
+    monkeypatch.setattr("medsenteval.comparison.frontier.halved", lambda width: (width, 5))
+    ((found,), _) = compression_frontier(results[:1], audited[0], dimensions=dimensions, resamples=100)
+    assert {point.dimension for point in found.points} == scored
+    assert len(found.points) == 3 * len(scored)
+    sizes = [point.size for point in found.points]
+    assert sizes == sorted(sizes, reverse=True)
+
+
 @pytest.mark.parametrize(("gain", "dropped"), [(1e-8, True), (1e-5, False)])
 def test_larger_vectors_are_dropped_if_they_gain_by_rounding_only(gain: float, dropped: bool) -> None:
     large = FrontierPoint(64, "float32", 256, 0.8 + gain, 0.0, 0.0, 0.0)

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from medsenteval.cli.main import main
 from medsenteval.errors import SettingsError
-from medsenteval.report.loading import ready_folder
+from medsenteval.report.loading import load_failures, ready_folder
 from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.page_html import embedded_json, render_page
 from medsenteval.running.result_schema import Failure
@@ -225,6 +225,22 @@ def test_report_command(stored: Path, tmp_path: Path) -> None:
     again = tmp_path / "again.html"
     assert invoke("report", stored, "-o", again, "--resamples", 300, "--title", "Ours & theirs").exit_code == 0
     assert again.read_bytes() == target.read_bytes()
+
+
+def test_failed_jobs_are_those_of_what_is_named(stored: Path, tmp_path: Path) -> None:
+    other = ResultStore(tmp_path / "other")
+    elsewhere = Failure("RQE", "somebody", "s", "too large", "MemoryError")
+    other.save(elsewhere)
+    (ours,) = ResultStore(stored).failures()
+    folders = [str(stored), str(other.folder)]
+    assert load_failures([], stored) == load_failures([], stored, [accuracy_result("RQE", "x", [0], [0])]) == [ours]
+    assert sorted(load_failures(folders, stored), key=lambda each: each.encoder) == [ours, elsewhere]
+    assert load_failures([ours.encoder.upper()], stored) == load_failures([ours.encoder, str(stored)], stored) == [ours]
+    assert load_failures(["somebody"], stored) == []
+    assert load_failures(["somebody", str(stored)], other.folder) == [ours, elsewhere]
+    bundle = tmp_path / "some.results.zip"
+    bundle.write_bytes(b"")
+    assert load_failures([str(bundle)], stored) == []
 
 
 def test_report_of_named_encoders_and_tasks(stored: Path, tmp_path: Path) -> None:

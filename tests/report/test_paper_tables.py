@@ -73,6 +73,20 @@ def test_cells_are_the_scores_bold_and_superscripts(comparison: Comparison) -> N
         assert (r"\textsuperscript" in cell) == bool(rqe.beaten_by(encoder, comparison.level))
 
 
+def test_letters_in_a_cell_are_of_those_that_are_worse(comparison: Comparison) -> None:
+    rqe = next(column for column in comparison.columns if column.task == "RQE" and column.metric == "acc")
+    letters = comparison.letters()
+    table = render_comparison(comparison, "text", TableOptions(metrics=("acc",))).split("\n\n")[0].splitlines()
+    at = table[0].index("RQE") + 3
+    said = {row[0]: row[:at].split("  ")[-1].split() for row in table[2:7]}
+    beaten = {letters[name]: rqe.beaten_by(name, comparison.level) for name in comparison.encoders}
+    assert {letter: cell[1:] for letter, cell in said.items()} == {
+        letter: sorted(letters[name] for name in names) for letter, names in beaten.items()
+    }
+    assert any(beaten.values())
+    assert [cell[0].endswith("*") for cell in said.values()] == [name in rqe.best() for name in comparison.encoders]
+
+
 def test_a_hyphen_before_a_number_is_a_minus_in_latex() -> None:
     rows = [["bge-3", r"-0.02", r"[-0.10, 0.06]"], ["e5-2", r"\textbf{-0.01}\textsuperscript{a-c}", "[0.00, 0.10]"]]
     table = render_table(
