@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +17,7 @@ import medsenteval
 from medsenteval.contracts import Embeddings
 from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.encoders.adapt import as_encoder
-from medsenteval.engine import _similarity_name, _what_was_seen, evaluate_task
+from medsenteval.engine import _similarity_name, _what_was_seen, declared_training, evaluate_task
 from medsenteval.errors import DataMissingError, EncoderError, SettingsError, UnknownNameError
 from medsenteval.registry import task
 from medsenteval.settings import SentEvalParams, Settings
@@ -357,3 +358,51 @@ def test_an_own_similarity_is_named_with_a_hash_of_its_code() -> None:
     assert _similarity_name(one).split()[0] == first.split()[0]
     assert _similarity_name(one) != first
     assert _similarity_name(max) == "max"
+
+
+def test_a_result_says_where_its_scores_come_from_and_what_they_cost() -> None:
+    class Others:
+        """Workers that use more memory than any machine has."""
+
+        peak_memory_mb = 1e9
+
+        def encoding(self, encoder: Any, task: str, role: str) -> None:
+            asked.append((encoder.name, task, role))
+
+        def score(self, task: Any, dataset: Any, embeddings: Any, settings: Any, title: str) -> Any:
+            asked.append(title)
+            return task.evaluate(task, dataset, embeddings, settings)
+
+    asked: list[Any] = []
+    biosses, settings = task("BIOSSES"), Settings(resamples=100, limit=30, seed=5)
+    dataset = load_dataset(biosses, sample_root(), settings)
+    first = next(dataset.all_texts())
+    encoder = as_encoder(lambda texts: [[float(len(text)), 1.0] if text != first else [0.0, 0.0] for text in texts], "mine")
+    result = evaluate_task(biosses, dataset, encoder, settings, seconds_reading=3.5, workers=Others())
+    assert asked == [("mine", "BIOSSES", ""), "BIOSSES: mine"]
+    n_texts = len(set(dataset.all_texts()))
+    assert result.coverage == {"zero_vectors": 1 / n_texts}
+    assert (result.performance["texts"], result.performance["texts_encoded"]) == (n_texts, n_texts)
+    assert result.performance["texts_per_second"] == pytest.approx(n_texts / result.timings["encode"])
+    assert (result.performance["peak_memory_mb"], "tokens" in result.performance) == (1e9, False)
+    assert (result.timings["read"], list(result.timings)) == (3.5, ["read", "encode", "fit"])
+    assert 0 < evaluate_task(biosses, dataset, encoder, settings).performance["peak_memory_mb"] < 1e6
+    assert (result.n_train, result.n_test, result.seed, result.dimension, result.probe) == (0, 30, 5, 2, "none")
+    assert (result.synthetic, result.headline, result.files) == (True, ("pearson", "spearman"), dataset.files)
+    assert result.notes == dataset.notes
+    assert set(result.versions) == {"medsenteval", "numpy", "scipy", "scikit-learn", "python"}
+    assert result.versions["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", result.made)
+    assert result.input == {"bytes_per_vector": 8, "trained_on": "unknown"}
+    assert result.signature.startswith(f"BIOSSES@{biosses.version}|")
+    assert f"|cosine|none|seed=5|limit=30|synthetic={dataset.fingerprint[:12]}|encoder=mine (no identity" in result.signature
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [({}, "unknown"), ({"RQE": "yes"}, "unknown"), ({"BIOSSES": "no"}, "no"), ({"*": "yes"}, "yes"),
+     ({"*": "yes", "BIOSSES": "no"}, "no")],
+)  # fmt: skip
+def test_what_is_declared_of_the_task_counts_before_what_is_declared_of_all(declared: dict[str, str], said: str) -> None:
+    assert declared_training(SimpleNamespace(trained_on=declared), task("BIOSSES")) == said
+    assert declared_training(SimpleNamespace(), task("BIOSSES")) == "unknown"

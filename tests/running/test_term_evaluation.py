@@ -21,7 +21,14 @@ from medsenteval.errors import DataError, EncoderError, SettingsError, UnknownNa
 from medsenteval.registry import load_encoder
 from medsenteval.report.term_tables import measure_table, outcome_table
 from medsenteval.running.result_store import ResultStore
-from medsenteval.running.term_evaluation import _accuracy_metric, _auc_metric, encode_terms, evaluate_sets, task_for
+from medsenteval.running.term_evaluation import (
+    _accuracy_metric,
+    _auc_metric,
+    encode_terms,
+    evaluate_sets,
+    separate_encoders,
+    task_for,
+)
 from medsenteval.settings import Settings
 from medsenteval.statistics import share_interval
 from medsenteval.words.terms.pair_separability import score_separability
@@ -240,3 +247,45 @@ def test_accuracy_and_auc_have_intervals_of_shares() -> None:
     assert perfect.auc_error == 0
     assert _auc_metric(perfect, correct).low == pytest.approx(share_interval(1.0, 5, confidence=0.95)[0])
     assert _auc_metric(perfect, ~correct).n == 20
+
+
+def test_how_encoders_and_measures_compare_stands_in_the_results() -> None:
+    """A good encoder knows which of 80 pairs belong together, a poor one half of the time, its copy is as poor."""
+    rng = np.random.default_rng(3)
+    vectors = {f"{side}{i}": rng.normal(size=6) for i in range(80) for side in "ab"}
+    noise = {term: rng.normal(size=6) for term in vectors}
+    for i in range(40):
+        vectors[f"b{i}"] = vectors[f"a{i}"]
+    encoders = [
+        as_encoder(lambda texts, table=table: np.array([table[text] for text in texts]), name)
+        for name, table in (("poor", noise), ("good", vectors), ("copy", noise))
+    ]
+    term_set = TermSet(NAME, [(f"a{i}", f"b{i}") for i in range(80)], [i < 40 for i in range(80)])
+    [results] = evaluate_sets([term_set], encoders, Settings(), measure="avg_cos", all_measures=True)
+    counts = [{key: result.details[key] for key in ("better", "worse", "better_holm", "worse_holm")} for result in results]
+    poor, good = ({"better": n, "worse": 1 if not n else 0} for n in (0, 2))
+    assert counts == [{**each, "better_holm": each["better"], "worse_holm": each["worse"]} for each in (poor, good, poor)]
+    assert [result.encoder for result in results] == ["poor", "good", "copy"]
+    assert results[1].metric("auc").value == 1.0
+    assert results[1].metric("acc").value == results[1].metric("cv_acc").value == 100.0
+    assert results[0].details["threshold"] == results[0].details["measures"]["avg_cos"]["threshold"]
+    for result in results:
+        right = result.metric("acc").value
+        assert result.details["measures"]["avg_cos"]["acc"] == right
+        assert result.metric("cv_acc").value == result.details["measures"]["avg_cos"]["cv_acc"]
+        cv = np.array(result.items["predicted_cv"]) == np.array(result.items["gold"])
+        assert 100 * cv.mean() == result.metric("cv_acc").value
+        assert (result.items["gold"], result.label_names) == ([1] * 40 + [0] * 40, ("dissimilar", "similar"))
+        assert result.performance == {"texts": 160, "texts_encoded": 160}
+        assert result.timings["encode"] > 0 < result.timings["fit"]
+
+
+def test_separation_counts_the_terms_that_an_encoder_knows(tmp_path: Path) -> None:
+    categories = {"near": ["heart", "cardiac", "odd"], "close": ["heart", "cardiac"], "far": ["skin", "rash", "x y"]}
+    [row] = separate_encoders([vectors(tmp_path)], categories, ["avg_cos"], Settings())  # type: ignore[list-item]
+    assert (row.encoder, row.measure, row.unknown, row.separation.sizes) == ("words", "avg_cos", 2, (2, 2, 2))
+    assert row.separation.overlap == 0
+    rows = separate_encoders([vectors(tmp_path)], categories, ["paper", "fuzzy_jaccard", "max_jaccard"], Settings())  # type: ignore[list-item]
+    assert [row.measure for row in rows] == ["fuzzy_jaccard", "max_jaccard"]
+    with pytest.raises(UnknownNameError, match="no measure is called 'taste'"):
+        separate_encoders([], categories, ["avg_cos", "taste"], Settings())
