@@ -274,9 +274,23 @@ def test_the_cache_is_shown_verified_and_pruned(tmp_path: Path) -> None:
     assert "0 entries" in medsenteval("cache", "info").stdout
 
 
-def test_no_cache_leaves_no_cache(tmp_path: Path) -> None:
-    medsenteval("run", "-t", "BIOSSES", "-o", str(tmp_path), "--no-cache")
-    assert "0 entries" in medsenteval("cache", "info").stdout
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run -t BIOSSES --quiet",
+        f"terms link --obo {REPOSITORY}/data/sample/HPO/hp.obo --limit 5",
+        "terms separate --list a.txt --list b.txt --list c.txt",
+    ],
+)
+def test_no_cache_leaves_no_cache(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in "abc":
+        Path(f"{name}.txt").write_text(f"{name} cyst\n{name} pain\n", "utf-8")
+    arguments = [*command.split(), "-e", "lexical,dimension=16"]
+    for options, kept in ((["--no-cache"], "0 entries"), ([], "1 entries")):
+        shutil.rmtree("results", ignore_errors=True)
+        assert medsenteval(*arguments, *options).exit_code == 0
+        assert kept in medsenteval("cache", "info").stdout
 
 
 def test_the_plan_is_a_table_and_stops_there(tmp_path: Path) -> None:
