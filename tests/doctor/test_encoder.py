@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from medsenteval import registry
-from medsenteval.doctor.encoder import PROBE_TEXTS, _batches, _determinism, _relative_gap, _speed, examine_encoder
+from medsenteval.doctor.encoder import (
+    PROBE_TEXTS,
+    _batches,
+    _determinism,
+    _difficult_texts,
+    _relative_gap,
+    _speed,
+    examine_encoder,
+)
 from medsenteval.doctor.findings import Finding, describe
 
 Encode = Callable[[Sequence[str]], Any]
@@ -160,6 +168,22 @@ def test_refused_texts_and_a_constant_answer_are_caught() -> None:
     assert "an empty text (ValueError: empty)" in found["odd texts"].found
     assert "same vector" in found["variety"].found
     assert found["odd texts"].severity == found["variety"].severity == "problem"
+
+
+def test_texts_that_no_encoder_expects_are_tried_one_by_one() -> None:
+    asked: list[str] = []
+
+    def refuse(texts: Sequence[str]) -> Any:
+        asked.extend(texts)
+        raise ValueError(f"{len(texts)} text, {'x' * 200}")
+
+    found = _difficult_texts(Patient(refuse), np.zeros((1, 8), dtype=np.float32))
+    assert asked == ["", " \t ", "pain " * 2000, "\u0416\u0414\u042f \u4e2d\u6587 \U0001f600", "a \ud800 b"]
+    names = ("an empty text", "white space only", "2,000 words", "no known script", "half a surrogate pair")
+    reason = f"ValueError: 1 text, {'x' * 112}"
+    assert found.found == "no vector for " + "; ".join(f"{name} ({reason})" for name in names)
+    wrong = _difficult_texts(Patient(lambda texts: healthy(texts)[:, :7]), np.zeros((1, 8), dtype=np.float32))
+    assert wrong.severity == "problem"
 
 
 def test_zero_vectors_and_a_missing_identity_are_noted() -> None:
