@@ -212,3 +212,36 @@ def test_a_cell_beyond_any_text_is_refused_and_the_limit_of_others_stays(tmp_pat
     with pytest.raises(DataError, match=r"a\.csv:2: .*field larger than field limit \(10000000\)"):
         _rows(file)
     assert csv.field_size_limit() == limit
+
+
+def test_a_file_may_be_as_large_as_the_largest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.csv").write_text("text\none\n", "utf-8")
+    monkeypatch.setattr(tables, "LARGEST_FILE", 9)
+    assert list(read_table(tmp_path / "a.csv").pick(["text"])) == [(2, ("one",))]
+    monkeypatch.setattr(tables, "LARGEST_FILE", 8)
+    with pytest.raises(DataError, match=r"a\.csv: more than 8 bytes; split it into parts"):
+        read_table(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("described", "classes"),
+    [
+        (
+            {"info": {"features": {"label": {"names": ["no", "yes"]}, "tags": {"feature": {"names": ["O", "B"]}},
+                                   "text": {"dtype": "string"}, "odd": [1], "bad": {"names": ["x", 1]}}}},
+            {"label": ("no", "yes"), "tags": ("O", "B")},
+        ),
+        ({"info": {"features": []}}, {}),
+        ({"info": None}, {}),
+        ([1], {}),
+    ],
+)  # fmt: skip
+def test_names_of_classes_stand_beside_the_columns_of_a_parquet_file(
+    described: object, classes: dict[str, tuple[str, ...]], tmp_path: Path
+) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pyarrow.table({"label": [1, 0]}).replace_schema_metadata({"huggingface": json.dumps(described)})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").classes == classes
+    parquet.write_table(table.replace_schema_metadata({"huggingface": b"{"}), tmp_path / "b.parquet")
+    assert read_table(tmp_path / "b.parquet").classes == {}
