@@ -18,7 +18,7 @@ from medsenteval.words.analogies import ranks
 from medsenteval.words.analogies.candidate_scores import AdditiveScore, Candidates, DistanceScore, RatioScore
 from medsenteval.words.analogies.methods import METHODS, solve
 from medsenteval.words.analogies.metrics import Measures, _contained, constant_measures, measure, summarise
-from medsenteval.words.analogies.questions import Questions
+from medsenteval.words.analogies.questions import Questions, joined_by_query
 from medsenteval.words.analogies.ranks import count_block, rank_answers
 from tests.conftest import REPOSITORY, examples
 from tests.words.analogies import twin
@@ -409,3 +409,29 @@ def test_the_loop_means_the_same_without_the_compiler(method: str, monkeypatch: 
     # 2, 4, 6, 8 against 6 within 0 and within 2; counts are added to what is there.
     count(first, second, ones, ones, True, third, np.array([6.0, 6]), np.array([0.0, 2]), *counted)
     assert counted.tolist() == [[3, 1], [3, 1]]
+
+
+def test_in_the_constant_ranking_relations_count_alike() -> None:
+    """One question of a relation weighs as much as two of another, though each of these has an answer of its own."""
+    questions = Questions(
+        np.array([0, 0, 1]), np.arange(3), np.arange(3), Ragged.of([[3], [2], [1]]), Ragged.of([[], [], []]),
+        np.arange(3), Ragged.of([[0]] * 3), np.arange(3),
+    )  # fmt: skip
+    assert constant_measures(questions, 4).mrr.tolist() == [1 / 3, 1 / 2, 1.0]
+
+
+def test_queries_are_asked_once_with_all_their_exemplars() -> None:
+    """Questions of one relation, query and set of answers are one; a query that is no candidate excludes nothing."""
+    questions = Questions(
+        np.array([0, 0, 0, 1, 0]), np.array([3, 1, 3, 2, 4]), np.array([1, 0, 1, 1, 1]),
+        Ragged.of([[5, 6], [7], [6, 5], [5, 6], [5]]), Ragged.of([[0], [1], [2], [3], [4]]),
+        np.arange(5), Ragged.of([[0]] * 5), np.arange(2),
+    )  # fmt: skip
+    joined, members, where = joined_by_query(questions, [-1, 8])
+    assert where.tolist() == [0, 1, 0, 2, 3]
+    assert (joined.relations.tolist(), joined.queries.tolist()) == ([0, 0, 1, 0], [1, 0, 1, 1])
+    assert joined.exemplars.tolist() == [0, 1, 2, 3]
+    assert [joined.answers[i].tolist() for i in range(4)] == [[5, 6], [7], [5, 6], [5]]
+    assert [joined.excluded[i].tolist() for i in range(4)] == [[8], [], [8], [8]]
+    assert [members[i].tolist() for i in range(4)] == [[3], [1], [2], [4]]
+    assert joined.query_terms is questions.query_terms
