@@ -167,7 +167,10 @@ def test_columns_are_found_by_their_names_and_by_their_places(tmp_path: Path) ->
 
 def test_an_outlier_is_two_deviations_below_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(*values: float, deviations: float = 2.0) -> list[str]:
-        monkeypatch.setattr(ratings_module, "rater_agreement", lambda ratings, *, common: np.array(values))
+        def agreeing(ratings: np.ndarray, *, common: int) -> np.ndarray:
+            return np.array(values) + (common - 3) * np.arange(len(values))  # three pairs in common are the default
+
+        monkeypatch.setattr(ratings_module, "rater_agreement", agreeing)
         raters = tuple("abcdef"[: len(values)])
         return list(outliers(Ratings((), raters, np.zeros((len(values), 0))), deviations=deviations))
 

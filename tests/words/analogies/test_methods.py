@@ -252,6 +252,9 @@ def test_methods_of_whole_relations_equal_the_full_sort(method: str) -> None:
     asked, measures, where = solve(
         method, questions, Candidates.of(vectors), vectors, own_rows=own, rng=np.random.default_rng(4)
     )
+    unseeded = solve(method, questions, Candidates.of(vectors), vectors, own_rows=own)[1]
+    seeded = solve(method, questions, Candidates.of(vectors), vectors, own_rows=own, rng=np.random.default_rng(0))[1]
+    assert unseeded.map.tolist() == seeded.map.tolist(), "the same draws unless they are asked for"
     groups = joined_expectation(questions)
     assert len(asked) == len(groups) == 12
     wide = vectors.astype(np.float64)

@@ -80,7 +80,8 @@ def test_weights_are_drawn_within_limits_and_biases_are_zero() -> None:
     settings = TaggerSettings(window=5, hidden=40, capitals=True)
     tagger = WindowTagger(settings, vectors, 4, np.random.default_rng(0))
     words, capitals = tagger._parts
-    n_inputs = 5 * (vectors.shape[1] + capitals.table.shape[1])
+    assert capitals.table.shape == (len(CAPITALS), 5)
+    n_inputs = 5 * (vectors.shape[1] + 5)
     drawn = (
         (capitals.table, 0.05),
         (words.weights, np.sqrt(6 / (n_inputs + 40))),

@@ -64,6 +64,8 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
     book = load_workbook(path)
     sheet, question = book.worksheets
     assert sheet["C2"].data_type == "s", "a term is no formula"
+    assert [sheet.column_dimensions[column].width for column in "ABCD"] == [8, 60, 60, 14]
+    assert sheet.freeze_panes == "A2", "the names of columns stay in sight"
     assert [(str(each.sqref), each.formula1) for each in sheet.data_validations.dataValidation] == [
         ("D2:D21", '"same,not same,don\'t know"')
     ]
@@ -78,6 +80,9 @@ def test_a_sheet_comes_back_as_it_went(tmp_path: Path) -> None:
     assert write_sheet(SETS, tmp_path / "other.xlsx", per_label=5).read_text("utf-8") != key_path.read_text("utf-8")
     assert json.loads(write_sheet(SETS, tmp_path / "all.xlsx").read_text("utf-8"))["seed"] == 0
     assert len(lines_of(tmp_path / "all.xlsx")) == 1 + 2 * 2 * 20, "30 of each label are asked for, and all 20 taken"
+    many = TermSet(SETS[0].name, [(f"a {i}", f"b {i}") for i in range(70)], [i < 35 for i in range(70)])
+    labels = [pair["similar"] for pair in json.loads(write_sheet([many], path).read_text("utf-8"))["pairs"]]
+    assert (len(labels), sum(labels)) == (60, 30)
 
 
 def test_scores_worked_out_by_hand(tmp_path: Path) -> None:
