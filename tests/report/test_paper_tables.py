@@ -87,6 +87,22 @@ def test_letters_in_a_cell_are_of_those_that_are_worse(comparison: Comparison) -
     assert [cell[0].endswith("*") for cell in said.values()] == [name in rqe.best() for name in comparison.encoders]
 
 
+@pytest.mark.parametrize(("n_encoders", "shown"), [(2, 1), (3, 3), (4, 0)])
+def test_text_shows_every_difference_of_up_to_three_encoders(n_encoders: int, shown: int) -> None:
+    results = [result for result in many_results(n_encoders, 2, n_items=60) if result.task == "RQE"]
+    comparison = compare_results(results, resamples=100)
+    text = render_comparison(comparison)
+    assert ("To decide: how many items" in text) == ("95 % interval" in text) == (shown > 0)
+    assert "They show: the smallest difference" in text
+    assert sum(line.count("McNemar") for line in text.splitlines() if line.startswith("RQE")) == shown
+    asked = render_comparison(comparison, options=TableOptions(differences=True))
+    assert sum(line.startswith("RQE") for line in asked.splitlines()) == n_encoders * (n_encoders - 1) / 2
+    first, *others = comparison.encoders
+    against = render_comparison(comparison, "csv", TableOptions(against=first))
+    pairs = [(row["First"], row["Second"]) for row in csv.DictReader(io.StringIO(against))]
+    assert pairs == [(other, first) for other in others]
+
+
 def test_a_hyphen_before_a_number_is_a_minus_in_latex() -> None:
     rows = [["bge-3", r"-0.02", r"[-0.10, 0.06]"], ["e5-2", r"\textbf{-0.01}\textsuperscript{a-c}", "[0.00, 0.10]"]]
     table = render_table(
