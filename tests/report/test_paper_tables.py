@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from medsenteval.comparison.compare import compare_results
+from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.comparison.significance import Comparison
 from medsenteval.errors import SettingsError
 from medsenteval.report.comparison_table import Markup, TableOptions, render_comparison, render_table
@@ -85,6 +86,24 @@ def test_letters_in_a_cell_are_of_those_that_are_worse(comparison: Comparison) -
     }
     assert any(beaten.values())
     assert [cell[0].endswith("*") for cell in said.values()] == [name in rqe.best() for name in comparison.encoders]
+
+
+def test_published_numbers_as_csv_have_their_doubts_in_the_last_column() -> None:
+    results = [result for result in many_results(2, 2, n_items=60) if result.task == "RQE"]
+    numbers = [each for each in select_numbers(table="medsenteval-3", task="RQE") if each.metric == "acc"]
+    doubted = replace(numbers[0], suspect="no such share of 302")
+    comparison = compare_results(results, resamples=100, published=[doubted, *numbers[1:3]])
+    rows = list(csv.DictReader(io.StringIO(render_comparison(comparison, "csv"))))
+    assert {len(row) for row in rows} == {15}
+    ours, theirs = rows[:2], rows[2:]
+    assert [row["origin"] for row in ours] == ["this toolkit"] * 2
+    assert [(row["encoder"], row["origin"], float(row["value"]), row["n"], row["best"]) for row in theirs] == [
+        (each.encoder, "medsenteval-3", each.value, "", "") for each in numbers[:3]
+    ]
+    assert [row["note"] for row in theirs] == ["no such share of 302", *(each.suspect or each.differs for each in numbers[1:3])]
+    first, second = ours
+    assert (first["tested"], second["tested"]) == (second["encoder"], first["encoder"])
+    assert first["n"] == "60"
 
 
 @pytest.mark.parametrize(("n_encoders", "shown"), [(2, 1), (3, 3), (4, 0)])
