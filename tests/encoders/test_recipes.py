@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.published.numbers import read_table
-from medsenteval.encoders.recipes import Recipe, models_folder, recipes
+from medsenteval.encoders.recipes import PublishedRow, Recipe, describe, models_folder, recipes
 from medsenteval.errors import EncoderError, UnknownNameError
 
 RECIPES = list(recipes().values())
@@ -321,6 +321,46 @@ def test_the_command_shows_one_recipe_whole(models: Path) -> None:
     assert "PubMed-shuffle-win-2.bin: present" in run("encoders", "chiu-win2").stdout
     assert "the paper used version 1.0" in run("encoders", "biobert").stdout
     assert run("encoders", "vectors").stdout.startswith("vectors: PATH")
+
+
+def test_a_recipe_is_described_line_by_line(models: Path) -> None:
+    rows = (
+        PublishedRow("bmass_tables", "PM-2", doubt="another year", options={"case": "lower"}),
+        PublishedRow("biosim_tables", "5", table="7"),
+    )
+    known: dict[str, Any] = {"title": "A title", "kind": "vectors", "source": "S", "licence": "L", "shown": "r"}
+    plain = Recipe("r", argument="ID", dimension=None, automatic=True, **known)
+    assert describe(plain).splitlines() == [
+        "Recipe:     r: A title", "Stands for: vectors:ID", "Dimension:  unknown", "Weights:    fetched on first use",
+        "Source:     S", "Licence:    L",
+    ]  # fmt: skip
+    full = Recipe(
+        "r", argument="{v}", dimension=200, automatic=False, files={"v": ("a.txt", "sub/b.zip", "c.gz")}, rows=rows,
+        aliases=("x", "y"), obtain="Fetch.", note="N.", options={"case": "lower"}, trained_on={"RQE": "yes", "MR": "no"},
+        pooling="mean", limit="512", **(known | {"shown": "R"}),
+    )  # fmt: skip
+    lines = [
+        "Recipe:     r: A title", "Also:       x, y", "In tables:  R", "Stands for: vectors:a.txt,case=lower",
+        "Dimension:  200", "Pooling:    mean", "Limit:      512 (tokens)", "Weights:    fetched by hand",
+        "Source:     S", "Licence:    L", "To get it:  Fetch.", f"File:       {models / 'a.txt'} (or b.zip) (or c.gz): absent",
+        "Published:  bmass_tables: PM-2, case=lower (but: another year)", "Published:  biosim_tables 7: 5",
+        "Trained on: RQE: yes; MR: no", "Note:       N.",
+    ]  # fmt: skip
+    assert describe(full).splitlines() == lines
+    assert not full.present
+    with pytest.raises(EncoderError) as caught:
+        full.resolve()
+    assert str(caught.value) == (
+        f"the recipe 'r' has no weights yet. Missing: {models / 'a.txt'} (or b.zip) (or c.gz). How to get them: Fetch. "
+        f"Source: S. (MEDSENTEVAL_MODELS can name another models folder than {models}.)"
+    )
+    models.mkdir()
+    (models / "c.gz").touch()
+    assert full.present
+    assert full.resolve({"case": "exact"}) == ("vectors", str(models / "c.gz"), {"case": "exact"})
+    (models / "a.txt").touch()
+    assert full.resolve() == ("vectors", str(models / "a.txt"), {"case": "lower"})
+    assert "absent" not in describe(full)
 
 
 def test_unknown_and_absent_ones_end_the_command_with_2(tmp_path: Path) -> None:

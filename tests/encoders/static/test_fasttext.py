@@ -129,6 +129,20 @@ def test_ngrams_equal_a_plain_reading_of_their_definition(words: list[str], shor
         assert sorted(buckets[owners == i].tolist()) == sorted(expected)
 
 
+def test_short_ngrams_come_first_and_then_those_that_begin_earlier() -> None:
+    def bucket(ngram: bytes) -> int:
+        hashed = 2166136261
+        for byte in ngram:
+            hashed = (hashed ^ byte) * 16777619 & 0xFFFFFFFF
+        return hashed % 1009
+
+    owners, buckets = subwords([b"<ab>", b"", b"<c>"], 2, 3, 1009)
+    assert buckets.tolist() == [bucket(ngram) for ngram in (b"<a", b"ab", b"b>", b"<ab", b"ab>", b"<c", b"c>", b"<c>")]
+    assert owners.tolist() == [0] * 5 + [2] * 3
+    for longest, n_buckets in ((0, 1009), (3, 0)):
+        assert [each.tolist() for each in subwords([b"<ab>"], 2, longest, n_buckets)] == [[], []]
+
+
 def test_identity_follows_the_file_and_the_options(tiny: Path, tmp_path: Path) -> None:
     base = load_encoder(f"fasttext:{tiny}").identity
     copy = tmp_path / "other-name.bin"
