@@ -180,6 +180,14 @@ def test_any_text_in_that_format_will_do(write: Write) -> None:
     assert "train.txt:42" in str(dataset.rejected[0])
 
 
+def test_a_part_has_no_more_rows_than_sentevals(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = "".join(f"x\tWord number{i} {'is' if i % 2 else 'was'} here again .\n" for i in range(40))
+    root = write({f"bio-probing/{part}.txt": rows for part in ("train", "dev", "test")})
+    most = {"train": 12, "dev": 6, "test": 5}
+    monkeypatch.setattr("medsenteval.tasks.diagnostics.biomedical_probing._MOST_ROWS", most)
+    assert {part: len(split) for part, split in read("BioTense", root).splits.items()} == {"train": 12, "dev": 6, "test": 4}
+
+
 def test_sentences_of_five_words_are_taken_once(write: Write) -> None:
     text = (
         "###1\nA\tthis is just five words\nB\tit is four words\n\nC\t this is just five words \nno tab\nD\ta tab\tin the text\n"

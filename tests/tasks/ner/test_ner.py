@@ -315,6 +315,7 @@ def test_the_sample_runs_and_its_scores_add_up(tmp_path: Path) -> None:
     names = tag_names(task("JNLPBA").labels)
     gold = [[names[tag] for tag in tags] for tags in split.tags]
     f1 = []
+    assert [name for name in items if name.startswith("predicted")] == ["predicted_1", "predicted_2", "predicted_3"]
     for run in range(1, RUNS + 1):
         predicted = [_tags_of(spans, len(tags)) for spans, tags in zip(items[f"predicted_{run}"], gold, strict=True)]
         counts = conlleval_counts(gold, predicted)
