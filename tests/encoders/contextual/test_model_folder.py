@@ -22,6 +22,7 @@ from medsenteval.encoders.contextual.model_folder import (
     check_modules,
     check_settings,
     find_model,
+    model_name,
 )
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
@@ -375,6 +376,13 @@ def test_a_model_of_the_hub_is_fixed_to_its_revision(tmp_path: Path, monkeypatch
     for wrong in ("a/b/c", "./absent", "~/absent", "/absent", "a b"):
         with pytest.raises(EncoderError, match=r"there is no folder .*, and it cannot be the ID of a model hub"):
             find_model(wrong, "transformers")
+
+    def refused(*arguments: Any, **options: Any) -> None:
+        raise OSError("no network")
+
+    monkeypatch.setattr(hub, "snapshot_download", refused)
+    with pytest.raises(EncoderError, match=r"^transformers: 'owner/name' could not be loaded: no network$"):
+        find_model("owner/name", "transformers")
     (tmp_path / "file").touch()
     with pytest.raises(EncoderError, match="is a file; expected is the folder"):
         find_model(str(tmp_path / "file"), "transformers")
@@ -478,3 +486,24 @@ def test_options_of_a_transformer_are_the_known_ones(tmp_path: Path, options: di
         return
     with pytest.raises(EncoderError, match=f"sets {refused}, which text encoders do not need; remove it$"):
         check_modules(tmp_path, weights=False)
+
+
+def test_names_that_say_nothing_are_passed_over(tmp_path: Path) -> None:
+    nothing = (
+        "model",
+        "Models",
+        "checkpoint",
+        "checkpoints",
+        "Snapshot",
+        "snapshots",
+        "sentencetransformer",
+        "0" * 40,
+        "aF" * 20,
+    )
+    for name in (*nothing, "models-2", "checkpoint-500", "0" * 39, "0" * 41, "g" * 40):
+        folder = tmp_path / "org--fine-bert" / name
+        folder.mkdir(parents=True)
+        assert model_name(str(folder)) == ("fine-bert" if name in nothing else name)
+        (folder / "README.md").write_text("# A title of words\n# org/titled\n")
+        assert model_name(str(folder)) == ("titled" if name in nothing else name)
+    assert (model_name(""), model_name("org/name")) == ("", "name")

@@ -26,7 +26,7 @@ from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.pooling import pool
 from medsenteval.encoders.contextual.checkpoint import Prompts, choose_device, count_tokens
 from medsenteval.encoders.contextual.lazy_model import LazyModel
-from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder, _layer_numbers, _lower_cases
+from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder, _layer_numbers, _lower_cases, _Pieces
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict, hash_tokenizer
 from medsenteval.encoders.model_files import environment
 from medsenteval.errors import EncoderError, MissingExtraError
@@ -466,6 +466,12 @@ def test_a_checkpoint_with_a_head_and_no_pooler_has_one_identity(tmp_path: Path)
     one, other = (load_encoder(f"transformers:{tmp_path / 'head'}") for _ in range(2))
     assert one.identity == other.identity
     assert np.array_equal(one.encode(TEXTS), other.encode(TEXTS))
+
+
+def test_a_tokeniser_that_finds_nothing_is_told(bert: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TransformerEncoder, "_tokenize", lambda self, texts: [_Pieces({}, [False, False])] * len(texts))
+    with pytest.raises(EncoderError, match=r"^bert: the tokeniser finds no word piece in 'fever', nor in '\.'$"):
+        cached(bert, "").encode(["fever"])
 
 
 def test_half_a_surrogate_pair_is_read_as_the_replacement_character(bert: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from medsenteval.encoders.contextual import use
-from medsenteval.encoders.contextual.use import _link, _tags, checked_files
+from medsenteval.encoders.contextual.use import _called, _link, _tags, checked_files
 from medsenteval.errors import EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder
 
@@ -306,6 +306,13 @@ def test_a_folder_is_copied_where_no_links_can_be_made(tmp_path: Path, monkeypat
 
 def test_a_models_files_are_whole_and_in_a_fixed_order(tmp_path: Path) -> None:
     graph, variables, assets = tmp_path / "saved_model.pb", tmp_path / "variables", tmp_path / "assets"
+    for wrong, reason in (
+        (tmp_path, "has no saved_model.pb"),
+        (tmp_path / "no", "is no folder"),
+        (Path(__file__), "is a file"),
+    ):
+        with pytest.raises(EncoderError, match=f"^use: {wrong} {reason}; expected is an unpacked TensorFlow Hub model"):
+            checked_files(wrong)
     graph.touch()
     assert checked_files(tmp_path) == [graph]
     for folder in (variables, assets):
@@ -323,3 +330,9 @@ def test_a_models_files_are_whole_and_in_a_fixed_order(tmp_path: Path) -> None:
     (variables / "variables.index").unlink()
     with pytest.raises(EncoderError, match="variables is not whole"):
         checked_files(tmp_path)
+
+
+def test_a_graph_that_fails_on_texts_is_named_by_its_folder(tmp_path: Path) -> None:
+    assert _called(lambda: 3, tmp_path) == 3
+    with pytest.raises(EncoderError, match=f"use: the model in {tmp_path} does not take a list of texts: invalid literal"):
+        _called(lambda: int("x"), tmp_path)
