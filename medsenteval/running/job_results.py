@@ -16,7 +16,7 @@ from medsenteval.support.grouping import grouped
 
 def comparability(result: Result) -> str:
     """Return the part of a signature that must be equal for two scores to be comparable: all but encoder, seed and versions."""
-    before = result.signature.split("|encoder=", 1)[0]
+    before = result.signature.partition("|encoder=")[0]
     return re.sub(r"\|seed=\d+", "", before)
 
 

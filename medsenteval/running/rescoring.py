@@ -49,7 +49,7 @@ def read_again(result: Result, root: Path) -> tuple[Task, Dataset, Settings] | s
 
     The data must be the same to the last byte: an id of other data may mean another text.
     """
-    parts = dict(part.split("=", 1) for part in result.signature.split("|encoder=", 1)[0].split("|") if "=" in part)
+    parts = dict(part.split("=", 1) for part in result.signature.partition("|encoder=")[0].split("|") if "=" in part)
     try:
         task = _task_of(result, parts, root)
         settings = _settings_of(result, task, parts)
@@ -96,7 +96,7 @@ def reopen(results: Sequence[Result], root: Path, cache: EmbeddingCache) -> tupl
     read: dict[str, tuple[Task, Dataset, Settings] | str] = {}
     jobs, left_out = [], []
     for result in results:
-        how = result.signature.split("|encoder=", 1)[0]
+        how = result.signature.partition("|encoder=")[0]
         if how not in read:
             read[how] = read_again(result, root)
         found = _reopen(result, read[how], cache)
@@ -116,7 +116,7 @@ def _reopen(result: Result, again: tuple[Task, Dataset, Settings] | str, cache: 
     if task.family not in _FAMILIES:
         return f"tasks of the family {task.family!r} are not scored from one vector for each text"
     encoder = derived_from_cache(result.encoder, result.encoder_identity)
-    if not result.signature.startswith(signature_of(task, dataset, encoder, settings).split("|encoder=", 1)[0] + "|"):
+    if not result.signature.startswith(signature_of(task, dataset, encoder, settings).partition("|encoder=")[0] + "|"):
         return f"it was scored in a way that its file does not tell ({comparability(result)})"
     stored = cached_embeddings(cache, encoder.source.identity, list(dataset.all_texts()))
     if stored is None:

@@ -46,7 +46,7 @@ def differences_to_the_record(beside: Sequence[Result]) -> list[str]:
     found = {}
     for result in beside:
         if result.task in first and _compared_by(result) not in comparable:
-            own, other = (each.signature.split("|encoder=")[0].split("|") for each in (result, first[result.task]))
+            own, other = (each.signature.partition("|encoder=")[0].split("|") for each in (result, first[result.task]))
             here, there = (" ".join(part for part in a if part not in b) or "-" for a, b in ((own, other), (other, own)))
             found[result.task] = f"{result.task}: {here} here, {there} there"
     return list(found.values())

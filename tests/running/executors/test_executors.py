@@ -30,7 +30,7 @@ from medsenteval.errors import (
 )
 from medsenteval.registry import select_tasks
 from medsenteval.running.executors import check_executor, open_executor, worker_count
-from medsenteval.running.executors.executor import Executor, Stopped
+from medsenteval.running.executors.executor import Executor, Outcome, Stopped
 from medsenteval.running.executors.worker import encode_unit, guarded, opened
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.results import Results
@@ -493,3 +493,102 @@ def test_work_on_a_closed_executor_is_stopped_and_no_failure(kind: str, request:
     assert executor is not None
     with pytest.raises(Stopped):
         executor.run("late", time.sleep, 0)
+
+
+class Scripted(Executor):
+    """Runs units in its threads; before each try it does what comes next in a script."""
+
+    def __init__(self, *script: Exception | float) -> None:
+        super().__init__(2, at_once=2)
+        self.script, self.tried, self.how_closed = list(script), 0, ""
+
+    def _outcome(self, unit: Any, arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
+        self.tried += 1
+        step = self.script.pop(0) if self.script else 0.0
+        if isinstance(step, Exception):
+            raise step
+        return replace(guarded(unit, *arguments), peak_memory_mb=step)
+
+    def shared(self, array: Any) -> Any:
+        raise NotImplementedError
+
+    def close(self, at_once: bool = False) -> None:
+        self.closed, self.how_closed = True, "at once" if at_once else "in time"
+        self._waiting.shutdown()
+
+
+def test_a_unit_is_tried_three_times_and_then_named_with_what_helps() -> None:
+    died = WorkerDiedError("it died")
+    executor = Scripted(died, died, 7.0)
+    with executor:
+        assert executor.run("adding", sum, [1, 2]) == 3
+        assert (executor.tried, executor.peak_memory_mb) == (3, 7.0)
+        executor.script = [3.0]
+        executor.run("adding", sum, [1, 2])
+        assert executor.peak_memory_mb == 7.0
+    assert executor.how_closed == "in time"
+    executor = Scripted(died, died, died, died)
+    with executor, pytest.raises(WorkerDiedError, match=r"^adding: it died, 3 times; the usual reason is that memory ran out"):
+        executor.run("adding", sum, [1, 2])
+    assert executor.tried == 3
+
+
+def test_the_error_of_a_unit_is_raised_at_once_and_ends_the_others() -> None:
+    taken: list[int] = []
+
+    def calls() -> Iterator[tuple[str, tuple[int]]]:
+        for number in range(40):
+            taken.append(number)
+            yield "a number", (number,)
+
+    def failing(number: int) -> int:
+        if number == 3:
+            raise ValueError("three")
+        return number
+
+    executor = Scripted()
+    with pytest.raises(ValueError, match=r"^three$") as caught, executor:
+        list(executor.run_all(failing, calls()))
+    assert isinstance(caught.value.__cause__, ExecutorError)
+    assert "in failing" in str(caught.value.__cause__)
+    assert executor.tried <= len(taken) < 40
+    assert executor.how_closed == "at once"
+    with pytest.raises(Stopped):
+        executor.run("late", sum, [1])
+
+
+def test_errors_of_the_machine_are_told_from_those_of_the_work() -> None:
+    def raised(error: Exception) -> Any:
+        raise error
+
+    chained = ValueError("x")
+    chained.__cause__ = OSError("no disk")
+    kinds = [type(guarded(raised, error).cause) for error in (ValueError("x"), MemoryError(), ImportError("x"), chained)]
+    assert kinds == [ExecutorError, OSError, OSError, OSError]
+    outcome = guarded(raised, ValueError("x"))
+    assert outcome.peak_memory_mb > 0
+    assert str(outcome.cause).startswith("in a worker:\nTraceback")
+    assert guarded(sum, [1, 2]).value == 3
+
+
+def test_tasks_are_scored_by_workers_with_whatever_reads_them_left_here(processes: Executor) -> None:
+    """The function that reads a file cannot be sent, and is not needed."""
+    biosses = registry.task("BIOSSES")
+    lock = threading.Lock()
+
+    def read(folder: Path, options: Any) -> Any:
+        with lock:
+            return biosses.read(folder, options)
+
+    mine = replace(biosses, name="Mine", folders=("BIOSSES",), read=read, evaluate=_named_by_its_process)
+    result = medsenteval.evaluate("lexical,dimension=16", [mine], settings=QUICK, executor=processes)["Mine"]
+    assert result.details["process"] != os.getpid()
+    # An evaluation that cannot be sent is done here.
+    local = replace(mine, evaluate=lambda *given: _named_by_its_process(*given))
+    result = medsenteval.evaluate("lexical,dimension=16", [local], settings=QUICK, executor=processes)["Mine"]
+    assert result.details["process"] == os.getpid()
+
+
+def _named_by_its_process(task: Any, *given: Any) -> Any:
+    scores = registry.task("BIOSSES").evaluate(task, *given)
+    return replace(scores, details={"process": os.getpid()})
