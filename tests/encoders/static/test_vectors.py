@@ -785,6 +785,33 @@ def test_of_two_processes_that_convert_at_once_the_second_discards_its_copy(writ
     assert [each.name for each in first.parent.iterdir()] == [first.name]
 
 
+@pytest.mark.parametrize("n_words", [1, 4096, 4097, 9000])
+def test_a_table_is_known_by_its_words_and_numbers_whatever_their_order_in_memory(n_words: int) -> None:
+    words = [f"wörd {i}".encode() for i in range(n_words)]
+    matrix = np.arange(2 * n_words, dtype=np.float32).reshape(n_words, 2)
+    lengths = np.array([len(word) for word in words], dtype="<i4").tobytes()
+    expected = hashlib.sha256(f"({n_words}, 2)".encode() + lengths + b"".join(words) + matrix.tobytes()).hexdigest()
+    assert converted_vectors.content_digest(words, matrix) == expected
+    assert converted_vectors.content_digest(words, np.asfortranarray(matrix)) == expected
+    named = from_table("v", [word.decode() for word in words], matrix)
+    assert named.identity == f"vectors-{expected[:32]}-exact-then-lower-words-mean"
+
+
+@pytest.mark.parametrize("change", ["size", "time", "path", "options", "nothing"])
+def test_a_copy_belongs_to_a_file_as_it_is_and_to_how_it_was_read(write: Write, change: str) -> None:
+    path = write({"v.zip": zipped({"a.txt": GLOVE})}) / "v.zip"
+    open_vectors(path, FileOptions(member="a.txt"))
+    if change == "size":
+        path.write_bytes(zipped({"a.txt": GLOVE + "more 1 2 3\n"}))
+    elif change == "time":
+        os.utime(path, ns=(1, 1))
+    elif change == "path":
+        path = path.rename(path.with_name("w.zip"))
+    words = open_vectors(path, FileOptions(member="" if change == "options" else "a.txt")).row_of
+    assert list(words) == [*WORDS, *(["more"] if change == "size" else [])]
+    assert len(list((cache_folder() / "vectors").iterdir())) == (1 if change == "nothing" else 2)
+
+
 @pytest.mark.parametrize(("word", "is_one"), [("abcd", True), ("abcde", False), ("abcdefgh", False)])
 def test_a_binary_whose_words_have_no_end_is_refused(
     write: Write, monkeypatch: pytest.MonkeyPatch, word: str, is_one: bool
