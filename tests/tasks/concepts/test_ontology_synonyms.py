@@ -193,6 +193,9 @@ def test_strata_stand_in_the_order_of_their_values() -> None:
 def test_a_depth_that_is_not_known_is_in_no_third() -> None:
     assert _thirds([3, -1, 1, 2, 5, 6]) == ["3-3", "unknown", "1-2", "1-2", "5-6", "5-6"]
     assert _thirds([-1, -1]) == ["unknown", "unknown"]
+    # A root's depth and the frequency of a concept that does not occur are known.
+    assert _thirds([0, 0, 5, -1]) == ["0-0", "0-0", "5-5", "unknown"]
+    assert _thirds([0.0, 0.25, 1e6, 2.5e6]) == ["0-0.25", "0-0.25", "1e+06-1e+06", "2.5e+06-2.5e+06"]
 
 
 @pytest.mark.realdata

@@ -480,6 +480,17 @@ def test_tokens_and_tags_in_three_layouts_are_one_corpus(counting: CountingEncod
     assert "SECRET" not in " ".join(rejected)
 
 
+def test_tagged_parts_have_the_names_of_a_corpus_and_each_file_names_its_sentences(write: Write) -> None:
+    rows = [{"token": "lung", "tag": "B-Organ", "split": part} for part in ("test", "dev", "train", "valid")]
+    found = _dataset(own_task(rows)).splits
+    assert {name: split.ids for name, split in found.items()} == {
+        "train": ("table:3",), "devel": ("table:2",), "test": ("table:1",),
+    }  # fmt: skip
+    shards = {f"{part}-0000{i}-of-00002.csv": "token,tag\na,B-X\n" for part in ("train", "test") for i in (0, 1)}
+    ids = {name: split.ids for name, split in _dataset(own_task(write(shards))).splits.items()}
+    assert ids == {part: tuple(f"{part}-0000{i}-of-00002.csv:2" for i in (0, 1)) for part in ("train", "test")}
+
+
 def test_a_line_that_cannot_be_read_rejects_its_whole_sentence(write: Write) -> None:
     """Without its broken line a sentence would be two, and an entity across it two entities."""
     whole = "the\tO\nleft\tB-Organ\nkidney\tI-Organ\n\n"

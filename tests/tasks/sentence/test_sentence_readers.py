@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from medsenteval.contracts import Dataset
 from medsenteval.errors import DataError, DataMissingError
 from medsenteval.registry import TASK_GROUPS, task
-from medsenteval.tasks.reading.row_acceptance import DatasetBuilder
+from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, finite_number, hash_texts
 from tests.support.test_files import docx
 
 Write = Callable[..., Path]
@@ -386,6 +387,32 @@ def test_rows_are_added_whole_or_not_at_all() -> None:
     assert (other.ids, other.texts2, other.labels, other.groups) == (("f.txt:1",), None, None, None)
     assert other.scores is not None
     assert other.scores.tolist() == [10.0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [(3, 3.0), ("1e3", 1000.0), (" -2.5 ", -2.5), (True, None), (False, None), (10**400, None), ([1], None), ("1_0", None),
+     (float("nan"), None), ("-inf", None), ("", None), (None, None)],
+)  # fmt: skip
+def test_a_number_is_finite_and_written_as_one(cell: Any, number: float | None) -> None:
+    assert finite_number(cell) == number
+
+
+def test_texts_are_hashed_behind_their_lengths() -> None:
+    content = b"".join(len(each).to_bytes(8, "little") + each for each in (b"a", "bé".encode(), b""))
+    assert hash_texts(["a", "bé", ""]) == hashlib.sha256(content).hexdigest()
+
+
+def test_lines_of_too_few_fields_are_rejected_with_what_is_expected(write: Write) -> None:
+    for name, files, expected in (
+        ("CitationSA", {"train.txt": "positive\ta\n\nneutral text\n"},
+         ["train.txt:3: 1 tab-separated field(s) where 2 are expected: label TAB text"]),
+        ("PubMed20K", {f"{part}.txt": "###1\nRESULTS\ta\nno tab\n" for part in ("train", "dev", "test")},
+         [f"{part}.txt:3: 1 field(s) where 2 separated by a tab are expected" for part in ("train", "dev", "test")]),
+        ("PICO", {f"{part}.txt": "###1\nX|A|a\nX|A\n" for part in ("train", "dev", "test")},
+         [f"{part}.txt:3: 2 field(s) where 3 separated by '|' are expected" for part in ("train", "dev", "test")]),
+    ):  # fmt: skip
+        assert [str(row) for row in read(name, write(files, name)).rejected] == expected
 
 
 def test_a_split_has_groups_for_all_rows_or_for_none() -> None:
