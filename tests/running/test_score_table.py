@@ -41,6 +41,9 @@ def test_two_probes_are_two_columns_and_no_mean_over_seeds() -> None:
     assert row.split()[-2:] == ["85.00", "95.00"]
     limited = replace(other, signature=other.signature.replace("|seed=", "|limit=20|seed="))
     assert "RQE split, sklearn, limit=20" in score_table([other, limited])
+    folded = replace(other, protocol="kfold-5", signature=other.signature.replace("|split|", "|kfold-5|"))
+    assert score_table([other, folded]).splitlines()[0].split("  ")[-2:] == ["RQE split", "RQE kfold-5"]
+    assert score_table([other, replace(folded, task="MR")]).split()[2:4] == ["RQE", "MR"]
     seeds = [replace(other, seed=2, signature=other.signature.replace("seed=1111", "seed=2")), other]
     assert "95.00±0.00" in score_table(seeds)
 
