@@ -91,6 +91,8 @@ def test_an_axis_holds_its_values_between_round_ends(values: list[float]) -> Non
 def test_ticks_are_round() -> None:
     assert axis_over([0.13, 0.98], 0, 1).ticks == pytest.approx([0, 0.2, 0.4, 0.6, 0.8, 1.0])
     assert [axis_over([0, 1.2], 0, 1, about=5).label(t) for t in (0, 0.25)] == ["0.00", "0.25"]
+    assert axis_over([0, 6], 0, 1).ticks == axis_over([0, 6], 0, 1, about=5).ticks == (0, 2, 4, 6)
+    assert axis_over([0, 6], 0, 1, about=6).ticks == tuple(range(7))
     empty, one = axis_over([math.nan], 0, 1), axis_over([3.0, 3.0], 0, 1)
     assert (empty.low, empty.high, one.low, one.high) == pytest.approx((0.0, 1.0, 2.4, 3.6))
     assert axis_over([-1, 1], 0, 1).label(-0.5) == "−0.5"
