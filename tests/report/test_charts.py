@@ -423,3 +423,11 @@ def test_labels_hold_the_whole_name_in_lines_of_their_width(name: str, width: fl
 def test_many_encoders_fit() -> None:
     page = Page(many_results(20, 6, n_items=60), options=PageOptions(resamples=200))
     assert all(within(drawing) for _, drawing in named_figures(page))
+
+
+@pytest.mark.parametrize(("width", "at"), [(300.0, 60.0), (241.0, 2.0), (900.0, 12 + text_width("encoder" * 4))])
+def test_the_legend_of_a_heat_map_stays_inside(width: float, at: float) -> None:
+    drawing = heat_map(["encoder" * 4], ["RQE"], [[("1", 0.5)]], width)
+    assert within(drawing)
+    (below,) = [shape for shape in drawing.shapes if isinstance(shape, Text) and shape.text == "≤ 0"]
+    assert below.x == pytest.approx(at)
