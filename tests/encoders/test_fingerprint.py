@@ -89,6 +89,7 @@ def test_slow_tokenisers_differ_by_vocabulary_switches_and_added_words() -> None
 
     base = hash_tokenizer(Slow(lower=True, path="/here"))
     assert hash_tokenizer(Slow(lower=True, path="/there")) == base
+    assert hash_tokenizer(Slow(lower=True, strip=False)) == hash_tokenizer(Slow(strip=False, lower=True)) != base
     upper = Slow(lower=True)
     upper.special_tokens_map = {"unk_token": "!"}
     others = [Slow(lower=False), Slow("b a", lower=True), Slow(added=("x",), lower=True), Other(lower=True), Slow(), upper]
