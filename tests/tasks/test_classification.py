@@ -50,6 +50,7 @@ def test_scores_and_intervals_follow_from_the_items(counting: CountingEncoder, p
     assert result.details["pooled_f1"] == pytest.approx(200 * tp / (2 * tp + fp + fn))
     assert result.details["positive_label"] == "yes"
     assert len(result.details["penalties"]) == len(folds)
+    assert result.details["fold_accuracies"] == np.round(100 * right / sizes, 2).tolist()
     n_dev = {"nested": 70, "kfold": 52, "split": 12}[protocol]
     n_train = {"nested": 70, "kfold": 52, "split": 40}[protocol]
     told = {"ndev": n_dev, "ntest": len(gold), "n_train": n_train, "n_rejected": 0}

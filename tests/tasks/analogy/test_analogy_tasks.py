@@ -133,6 +133,14 @@ def test_general_formats(write: Write) -> None:
     assert len(bats.rejected) == 1
 
 
+def test_msrs_relations_are_of_parts_of_speech(write: Write) -> None:
+    relations = {"JJ_JJR": "adjectives", "NNS_NN": "nouns", "VB_VBD": "verbs", "RB_RBR": ""}
+    root = write({
+        "MSR/x.questions": "a b c\n" * 4, "MSR/x.answers": "".join(f"{relation} d\n" for relation in relations),
+    })  # fmt: skip
+    assert load("MSR", root).categories == relations
+
+
 def test_bats_lines_are_parted_by_a_tab_or_else_by_blanks(write: Write) -> None:
     root = write({"BATS/E01 [city - country].txt": "New York\tUSA/ the States /USA\nParis France\nno\t /\nto o many\n"})
     bats = load("BATS", root)
@@ -208,6 +216,11 @@ def test_coverage_says_what_could_not_be_asked(write: Write) -> None:
     # The only question of its relation, with an answer: nothing is counted as wrong.
     only = score("BMASS", twice, TableEncoder(table), setting="single-answer", legacy_unanswerable="yes")
     assert only.metric("acc").value == 1.0
+    halved = write(
+        bmass(["# r", *(f'C1:"a"\tC2:"b"\tC3:"c"\tC4:"{answer}"' for answer in ("d", "e", "nowhere"))], ["d"]), "half"
+    )
+    legacy = score("BMASS", halved, TableEncoder(table), setting="single-answer", legacy_unanswerable="yes")
+    assert [legacy.metric(name).value for name in ("acc", "map")] == pytest.approx([1 / 3, 1.0])
 
 
 @pytest.mark.parametrize("task", ["BMASS", "Google", "MSR", "BATS"])

@@ -38,7 +38,7 @@ from medsenteval.tasks.ner.tagging_evaluation import (
 )
 from medsenteval.tasks.reading.column_roles import Columns
 from medsenteval.words.tagging.entity_spans import Rate, rate_interval
-from medsenteval.words.tagging.tag_schemes import tag_names
+from medsenteval.words.tagging.tag_schemes import seen_transitions, tag_names
 from tests.conftest import CountingEncoder
 from tests.words.tagging.conll import conlleval_counts
 
@@ -401,6 +401,22 @@ def test_options_change_the_tagger_and_the_signature(counting: CountingEncoder) 
     again = Settings(limit=40, task_options={"AnatEM": {"vectors": "tuned"}})
     repeated = evaluate(counting, "AnatEM", settings=again, cache=False)["AnatEM"]
     assert repeated.items == results["paper", "tuned"].items
+
+
+@pytest.mark.parametrize(("preset", "of_training"), [("paper", 0), ("repo", 1)])
+def test_only_the_code_of_the_paper_takes_transitions_from_training(
+    preset: str, of_training: int, counting: CountingEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def recorded(tags: Any, offsets: Any, n_types: int) -> Any:
+        asked.append(n_types)
+        return seen_transitions(tags, offsets, n_types)
+
+    monkeypatch.setattr("medsenteval.tasks.ner.tagging_evaluation.seen_transitions", recorded)
+    settings = Settings(limit=20, task_options={"JNLPBA": {"preset": preset, "scale": "unit"}})
+    evaluate(counting, "JNLPBA", settings=settings, cache=False)
+    assert asked == [len(task("JNLPBA").labels)] * of_training
 
 
 def test_scores_do_not_depend_on_the_number_of_cores(counting: CountingEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
