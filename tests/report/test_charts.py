@@ -6,6 +6,7 @@ import math
 import shutil
 import subprocess
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,6 +22,7 @@ from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
 from medsenteval.report.charts.drawing import (
     COLOURS,
+    PAGE_WIDTH,
     Circle,
     Drawing,
     Line,
@@ -45,7 +47,7 @@ from medsenteval.report.charts.row_charts import (
 from medsenteval.report.figures import check_formats, draw_heat_map, named_figures, write_figures
 from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.sections.relations import compared_bars
-from medsenteval.statistics import friedman
+from medsenteval.statistics import FriedmanOutcome, friedman
 from tests.comparison.simulated import accuracy_result, simulated_result
 from tests.report.made_up import HOSTILE, analogy_result, many_results
 
@@ -205,6 +207,21 @@ def test_critical_difference(k: int) -> None:
     bracket = next(shape for shape in drawing.shapes if isinstance(shape, Line) and shape.stroke == "second")
     unit = (dots[-1].x - dots[0].x) / (outcome.mean_ranks.max() - outcome.mean_ranks.min())
     assert bracket.x2 - bracket.x1 == pytest.approx(unit * outcome.critical_difference, rel=1e-3)
+
+
+@pytest.mark.parametrize("width", [240.0, 316.8, PAGE_WIDTH])
+@pytest.mark.parametrize("k", [12, 24, 50])
+def test_ranks_rise_to_the_right_however_many_bars_stand_beside_them(k: int, width: float) -> None:
+    """Neighbours of all ranks are joined, which makes as many bars as there can be; names are as long as they may be."""
+    outcome = FriedmanOutcome(9.0, 0.03, np.arange(1.0, k + 1), 1.5, 0.05, 90, k)
+    drawing = critical_difference_diagram([LONG.format(number) for number in range(k)], outcome, width)
+    assert within(drawing)
+    dots = [shape.x for shape in drawing.shapes if isinstance(shape, Circle)]
+    assert np.diff(dots) == pytest.approx((dots[-1] - dots[0]) / (k - 1))
+    assert dots[-1] - dots[0] >= 40
+    bars = [shape.x1 for shape in drawing.shapes if isinstance(shape, Line) and shape.stroke == "accent"]
+    assert len(bars) == k - 1
+    assert all(dots[-1] < one < other for one, other in pairwise(bars))
 
 
 def gap_results() -> list[Result]:

@@ -28,6 +28,8 @@ from medsenteval.statistics import FriedmanOutcome
 
 _ROW: Final = 20.0
 _SMALLEST_PLOT: Final = 110.0
+#: Names take no more of a figure's width than this share.
+_NAMES: Final = 0.42
 
 
 class Row(NamedTuple):
@@ -54,7 +56,7 @@ def row_panels(
     All have the same rows and axis; ``below`` says what the axis shows. ``draw`` returns what stands in the panel of a number,
     behind which there is ``right`` room.
     """
-    labels = labels_of(names, 0.42 * width)
+    labels = labels_of(names, _NAMES * width)
     # Whole pixels, so that equal values are equally long in all panels.
     left = 16 + math.ceil(max(label.width for label in labels))
     across = max(1, min(len(titles), int((width - left) / (_SMALLEST_PLOT + right))))
@@ -198,6 +200,9 @@ def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcom
     ranks = [float(outcome.mean_ranks[i]) for i in order]
     names = [encoders[i] for i in order]
     runs = cliques(ranks, critical)
+    # Bars stand closer together where they would leave the axis less than 40 pixels between the names and the ranks.
+    room = width - (17 + _NAMES * width) - 40 - 46
+    apart = min(7.0, room / max(len(runs), 1))
 
     def axis_between(start: float, end: float) -> Axis:
         step = max(1, math.ceil(18 * (k - 1) / (end - start)))
@@ -216,11 +221,11 @@ def critical_difference_diagram(encoders: Sequence[str], outcome: FriedmanOutcom
             yield Circle(axis.at(rank), row.middle, 4, "ink", f"{name}: mean rank {rank:.2f}")
             yield Text(axis.end + 36, row.middle + 4, f"{rank:.2f}", anchor="end", size=11)
         for level, (first, last) in enumerate(runs):
-            x = axis.end + 44 + 7 * level
-            yield Line(x, rows[first].top + 3, x, rows[last].bottom - 3, "accent", 3.5)
+            x = axis.end + 44 + apart * level
+            yield Line(x, rows[first].top + 3, x, rows[last].bottom - 3, "accent", apart / 2)
 
     below = f"mean rank over {outcome.n_tasks} tasks, 1 is best"
-    height, shapes = row_panels(names, [""], below, axis_between, draw, width, top=34, right=46 + 7 * len(runs))
+    height, shapes = row_panels(names, [""], below, axis_between, draw, width, top=34, right=46 + apart * len(runs))
     described = (
         f"Mean ranks over {outcome.n_tasks} tasks, 1 is best; ranks that differ by {critical:.2f} or more "
         f"differ at {outcome.level:g} (Nemenyi). Best: {names[0]}, {ranks[0]:.2f}."
