@@ -157,6 +157,14 @@ def test_every_section_is_there(outline: Outline) -> None:
     assert ids == ["scores", "tasks", "gap", "analogies", "cost", "missing", "notes"]
 
 
+def test_relations_that_differ_in_case_alone_have_a_row_each() -> None:
+    results = [analogy_result("one", {"Treats": 0.5, "treats": 0.25}), analogy_result("two", {"TREATS": 0.125})]
+    html = render_page(Page(results, options=QUICK))
+    table = html[html.index("acc of BMASS by relation") :].partition("</table>")[0]
+    rows = re.findall(r'<th scope="row"><bdi>(.*?)</bdi></th><td class="num">(.*?)</td><td class="num">(.*?)</td>', table)
+    assert rows == [("Treats", "0.500", "–"), ("treats", "0.250", "–"), ("TREATS", "–", "0.125")]
+
+
 def test_hostile_names_stay_text() -> None:
     page = Page(hostile_results(), options=PageOptions(resamples=300, title=HOSTILE, include_restricted=True))
     html = render_page(page)
