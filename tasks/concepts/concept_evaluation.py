@@ -22,8 +22,11 @@ from medsenteval.support.grouping import grouped
 from medsenteval.tasks.reading.row_acceptance import DatasetBuilder, hash_texts
 
 METRICS: Final = {"acc@1": "percent", "acc@5": "percent", "mrr": "fraction"}
-#: So many scores are held at once (128 MiB).
+#: So many scores are held at once (128 MiB), or more where that would be fewer queries than this.
 _SCORES_AT_ONCE: Final = 1 << 24
+_FEWEST_QUERIES: Final = 128
+#: So many names are turned into double precision at once: all of a large terminology would not fit into memory.
+_NAMES_AT_ONCE: Final = 4096
 #: Scores that differ by less, as a share of the largest possible score, are equal: only rounding tells them apart.
 _TIE: Final = 1e-9
 
@@ -106,32 +109,35 @@ def rank_names(
     ``right[i]`` are the rows of names that answer query i, ``left_out[i]`` is a row that it may not find, or -1. A name that
     scores as high as the right one counts as before it: an encoder that tells nothing apart must not score.
     """
-    below = _scaled(names, score)
-    longest = np.linalg.norm(below, axis=1).max()
+    lengths = _lengths(queries), _lengths(names)
+    scales = lengths if score == "cosine" else [np.ones_like(each) for each in lengths]
+    query_scales, name_scales = (np.divide(1.0, each, out=np.zeros_like(each), where=each > 0) for each in scales)
+    # The highest score that each query can reach.
+    largest = lengths[0] * query_scales * (lengths[1] * name_scales).max()
     ranks, nearest = np.zeros(len(queries), dtype=np.int64), np.full(len(queries), -1, dtype=np.intp)
-    step = max(1, _SCORES_AT_ONCE // len(names))
+    step = max(_FEWEST_QUERIES, _SCORES_AT_ONCE // len(names))
+    held = np.empty((min(step, len(queries)), len(names)))
     for start in range(0, len(queries), step):
-        left = _scaled(queries[start : start + step], score)
-        lengths = np.linalg.norm(left, axis=1)
-        for query, (scores, length) in enumerate(zip(left @ below.T, lengths, strict=True), start):
+        left = queries[start : start + step] * query_scales[start : start + step, None]
+        all_scores = held[: len(left)]
+        for first in range(0, len(names), _NAMES_AT_ONCE):
+            part = slice(first, first + _NAMES_AT_ONCE)
+            all_scores[:, part] = left @ (names[part] * name_scales[part, None]).T
+        for query, scores in enumerate(all_scores, start):
             if left_out[query] >= 0:
                 scores[left_out[query]] = -np.inf
-            if length > 0:  # every name of a query without a vector has the same score, 0: none is nearest
+            if lengths[0][query] > 0:  # every name of a query without a vector has the same score, 0: none is nearest
                 nearest[query] = scores.argmax()
             if len(right[query]):
                 found = scores[right[query]]
-                least = found.max() - _TIE * length * longest
+                least = found.max() - _TIE * largest[query]
                 ranks[query] = 1 + np.count_nonzero(scores >= least) - np.count_nonzero(found >= least)
     return ranks, nearest
 
 
-def _scaled(vectors: NDArray[np.float32], score: str) -> Floats:
-    """Return vectors in double precision, for cosines of length 1 where they are not zero."""
-    rows = vectors.astype(np.float64)
-    if score == "cosine":
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        rows /= np.where(lengths > 0, lengths, 1.0)
-    return rows
+def _lengths(vectors: NDArray[np.float32]) -> Floats:
+    squares: Floats = np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
+    return np.sqrt(squares)
 
 
 def measures_of_ranks(ranks: NDArray[np.int64]) -> Floats:

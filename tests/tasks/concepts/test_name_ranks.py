@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Literal
 
 import numpy as np
@@ -62,9 +63,24 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     left_out = np.arange(300, dtype=np.intp)
     whole = rank_names(vectors, vectors, right, left_out)
     monkeypatch.setattr(concept_evaluation, "_SCORES_AT_ONCE", 7 * 300)
+    monkeypatch.setattr(concept_evaluation, "_FEWEST_QUERIES", 1)
+    monkeypatch.setattr(concept_evaluation, "_NAMES_AT_ONCE", 11)
     parts = rank_names(vectors, vectors, right, left_out)
     assert [each.tolist() for each in parts] == [each.tolist() for each in whole]
     assert not np.any(whole[1] == left_out)
+
+
+@pytest.mark.parametrize("score", ["cosine", "dot"])
+def test_a_large_dictionary_is_never_in_double_precision_as_a_whole(score: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(concept_evaluation, "_NAMES_AT_ONCE", 256)
+    names = np.random.default_rng(0).normal(size=(8_000, 256)).astype(np.float32)
+    tracemalloc.start()
+    try:
+        rank_names(names[:3], names, [np.array([5])] * 3, [0, 1, 2], score)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < names.nbytes
 
 
 def test_an_encoder_that_tells_nothing_apart_scores_nothing() -> None:
