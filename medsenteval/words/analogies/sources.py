@@ -24,6 +24,8 @@ def read_relation_table(path: Path) -> Source:
     table = read_table(path)
     if missing := [name for name in _COLUMNS if name not in table.columns]:
         raise DataError(f"{path}: no column {', '.join(missing)}; the first row must name {', '.join(_COLUMNS)}")
+    if any("Latin-1" in note for note in table.notes):
+        raise DataError(f"{path}: not UTF-8; save it as UTF-8")
     facts = []
     for number, row in table.pick(_COLUMNS):
         if row == BLANK:

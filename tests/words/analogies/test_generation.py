@@ -172,6 +172,9 @@ def test_tables(write: Write) -> None:
     (root / "latin.tsv").write_bytes("fièvre\t3\n".encode("latin-1"))
     with pytest.raises(DataError, match=r"latin.tsv: not UTF-8"):
         read_frequencies(root / "latin.tsv")
+    (root / "latin.csv").write_bytes("subject,relation,object\nfièvre,part_of,grippe\n".encode("latin-1"))
+    with pytest.raises(DataError, match=r"latin.csv: not UTF-8"):
+        read_relation_table(root / "latin.csv")
     with pytest.raises(DataError, match="no counts"):
         read_frequencies(root / "empty.tsv")
 
