@@ -14,7 +14,7 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -182,12 +182,21 @@ def _read_rar(path: Path) -> Iterator[_Member]:
         ) from error
     packed = path.stat().st_size
     kind = "rar5" if read_bytes(path, 8) == b"Rar!\x1a\x07\x01\0" else "rar"
-    try:
-        with libarchive.file_reader(str(path), format_name=kind) as archive:
-            for entry in archive:
-                yield str(entry.pathname), entry.isdir, entry.isfile and not entry.linkpath, packed, entry.get_blocks()
-    except libarchive.ArchiveError as error:
-        raise DataError(f"{path}: cannot be unpacked: {error}; fetch it again, {by_hand}") from error
+
+    @contextmanager
+    def readable() -> Iterator[None]:
+        try:
+            yield
+        except libarchive.ArchiveError as error:
+            raise DataError(f"{path}: cannot be unpacked: {error}; fetch it again, {by_hand}") from error
+
+    def blocks(entry: Any) -> Iterator[bytes]:
+        with readable():  # whoever writes the blocks asks for them, outside of the loop below
+            yield from entry.get_blocks()
+
+    with readable(), libarchive.file_reader(str(path), format_name=kind) as archive:
+        for entry in archive:
+            yield str(entry.pathname), entry.isdir, entry.isfile and not entry.linkpath, packed, blocks(entry)
 
 
 _READERS: Final[dict[str, Callable[[Path], Iterator[_Member]]]] = {

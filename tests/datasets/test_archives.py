@@ -9,8 +9,10 @@ import lzma
 import sys
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import pytest
@@ -202,6 +204,37 @@ def test_a_damaged_rar_is_refused(archive: Write, tmp_path: Path) -> None:
     for magic in (b"Rar!\x1a\x07\0", b"Rar!\x1a\x07\x01\0"):
         with pytest.raises(DataError, match=r"a\.bin: cannot be unpacked: .*fetch it again, or unpack it by hand"):
             unpack(archive(magic + b"nonsense" * 20), tmp_path / "out")
+
+
+def test_a_rar_whose_members_are_damaged_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its table of contents can be read; the bytes of a member cannot."""
+
+    class ArchiveError(Exception):
+        pass
+
+    def broken() -> Iterator[bytes]:
+        yield b"half"
+        raise ArchiveError("File CRC error")
+
+    @contextmanager
+    def file_reader(name: str, format_name: str) -> Iterator[list[SimpleNamespace]]:
+        yield [SimpleNamespace(pathname="a.txt", isdir=False, isfile=True, linkpath=None, get_blocks=broken)]
+
+    monkeypatch.setitem(sys.modules, "libarchive", SimpleNamespace(ArchiveError=ArchiveError, file_reader=file_reader))
+    path = tmp_path / "a.rar"
+    path.write_bytes(b"Rar!\x1a\x07\0rest")
+    with pytest.raises(DataError, match=r"a\.rar: cannot be unpacked: File CRC error; fetch it again, or unpack it by hand"):
+        unpack(path, tmp_path / "out")
+
+
+@pytest.mark.realdata
+def test_the_real_rar_with_a_changed_byte_is_refused(realdata: Path, tmp_path: Path) -> None:
+    needs_libarchive()
+    content = bytearray((realdata / "biosses/BIOSSES-Dataset.rar").read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (tmp_path / "a.rar").write_bytes(content)
+    with pytest.raises(DataError, match=r"a\.rar: cannot be unpacked: .*fetch it again, or unpack it by hand"):
+        unpack(tmp_path / "a.rar", tmp_path / "out")
 
 
 def test_what_just_reaches_a_limit_is_unpacked(archive: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
