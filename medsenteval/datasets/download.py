@@ -62,12 +62,12 @@ class Fetched:
 class _Failure(Exception):
     """Why an address did not give the file; ``again`` says that another attempt there makes sense.
 
-    ``anew`` says that it must begin with the first byte, and may do so at once.
+    ``useless`` says that what has come so far is of no use: another attempt begins with the first byte, and may do so at once.
     """
 
-    def __init__(self, reason: str, *, again: bool = False, anew: bool = False) -> None:
+    def __init__(self, reason: str, *, again: bool = False, useless: bool = False) -> None:
         super().__init__(reason)
-        self.again, self.anew = again or anew, anew
+        self.again, self.useless = again, useless
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -182,7 +182,7 @@ def fetch(download: Download, folder: Path, announce: Callable[[str], None], qui
                 if attempt == _ATTEMPTS or not error.again:
                     reasons.append(f"{url}: {error}" + (f", {attempt} times" if error.again else ""))
                     break
-                if not error.anew:
+                if not error.useless:
                     time.sleep(_PAUSE * 2 ** (attempt - 1))
     raise DataError(f"{download.name} cannot be fetched: " + "; ".join(reasons))
 
@@ -198,12 +198,12 @@ def _attempt(url: str, download: Download, target: Path, quiet: bool) -> Fetched
             served = f"{size:,} bytes with SHA-256 {digest[:12]}..."
             reason = f"serves another file: {served}, not the {download.sha256[:12]}... expected"
             # What was fetched in two goes may be halves of two files; one whole go tells.
-            raise _Failure(reason, anew=resumed)
+            raise _Failure(reason, again=resumed, useless=True)
         if WEB_PAGE.match(read_bytes(part, 1024)):
-            raise _Failure("serves a web page instead of the file; does it ask for a log-in?")
+            raise _Failure("serves a web page instead of the file; does it ask for a log-in?", useless=True)
         os.replace(part, target)
     except _Failure as error:
-        if error.anew or not error.again:
+        if error.useless:
             part.unlink(missing_ok=True)
         raise
     return Fetched(digest, size, url)
@@ -223,7 +223,7 @@ def _receive(url: str, part: Path, expected: int | None, quiet: bool) -> bool:
         if response.status == 206:
             bounds = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if bounds is None or int(bounds[1]) != offset:
-                raise _Failure("continues at another byte than asked for; starting anew", anew=True)
+                raise _Failure("continues at another byte than asked for; starting anew", again=True, useless=True)
             total = None if bounds[3] == "*" else int(bounds[3])
         else:
             offset = 0
@@ -240,7 +240,7 @@ def _receive(url: str, part: Path, expected: int | None, quiet: bool) -> bool:
                 while block := _connected("the connection was lost", partial(response.read, _BLOCK)):
                     size += len(block)
                     if size > (total or _LARGEST):
-                        raise _Failure(f"sends more than the {total or _LARGEST:,} bytes that can be")
+                        raise _Failure(f"sends more than the {total or _LARGEST:,} bytes that can be", useless=True)
                     stream.write(block)
                     bar.update(len(block))
         except OSError as error:
@@ -257,7 +257,8 @@ def _connected(trouble: str, ask: Callable[[], T]) -> T:
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416:
-                raise _Failure("has no more bytes than were fetched before; starting anew", anew=True) from error
+                reason = "has no more bytes than were fetched before; starting anew"
+                raise _Failure(reason, again=True, useless=True) from error
             raise _Failure(f"answers {error.code} {error.reason}", again=error.code in _PASSING) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error

@@ -175,6 +175,19 @@ def test_mirrors_are_tried_in_order(server: Server, tmp_path: Path) -> None:
     assert "serves another file" in said[1]
 
 
+def test_a_mirror_that_lacks_the_file_leaves_what_another_one_gave(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = server.serve("/first", Page(CONTENT, cuts=1, cut_after=80_000))
+    addresses = (f"{server.address}/absent", first, f"{server.address}/absent")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "_ATTEMPTS", 1)
+        with pytest.raises(DataError, match=r"cut at 80,000 of 300,000 bytes, 1 times; .*/absent: answers 404"):
+            fetch(download(*addresses), tmp_path, ignored)
+    assert fetched(tmp_path, *addresses) == CONTENT
+    assert server.requests[-1] == ("/first", "bytes=80000-")
+
+
 def test_errors_that_pass_are_tried_again_with_growing_pauses(server: Server, tmp_path: Path, pauses: list[float]) -> None:
     url = server.serve("/file.bin", Page(CONTENT, errors=[500, 502, 503]))
     assert fetched(tmp_path, url) == CONTENT
