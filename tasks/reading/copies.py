@@ -158,6 +158,8 @@ def _numbered(builder: DatasetBuilder, tables: Sequence[_Fitting], copy: Copy) -
             f"{builder.name}: {tables[0].table.name}: its labels are numbers ({listed}), and their frequencies fit no "
             f"numbering of {', '.join(builder.labels)} that is known; write the names"
         )
+    listed = ", ".join(f"{number} as {name}" for number, name in enumerate(names))
+    builder.notes.append(f"labels are numbers, read by their frequencies: {listed}")
     return names
 
 

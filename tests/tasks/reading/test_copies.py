@@ -251,6 +251,8 @@ def test_numbers_for_labels_are_taken_in_a_known_order_or_not_at_all(write: Writ
     ours = ["BACKGROUND", "OBJECTIVE", "METHODS", "RESULTS", "CONCLUSIONS"]
     found = read("PubMed20K", write({f"{s}.csv": rows(ours) for s in SPLITS}, "ours"))
     assert labels_of(found, "train") == LABELS
+    listed = "0 as BACKGROUND, 1 as OBJECTIVE, 2 as METHODS, 3 as RESULTS, 4 as CONCLUSIONS"
+    assert f"labels are numbers, read by their frequencies: {listed}" in found.notes
     with pytest.raises(DataError, match=r"its labels are numbers .* and their frequencies fit no numbering of BACKGROUND"):
         read("PubMed20K", write({f"{s}.csv": rows(ours[::-1]) for s in SPLITS}, "odd"))
 
