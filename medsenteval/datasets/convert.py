@@ -30,10 +30,13 @@ def _tweets(path: str, source: Path) -> Converted:
         elif texts.setdefault(tweet, text) != text:
             different += 1
     if not texts:
-        raise DataError(f"{source}: no tweet with an id ({', '.join(_ID_KEYS)}) and a text ({', '.join(_TEXT_KEYS)}) in it")
+        raise DataError(
+            f"{source}: no tweet with an id ({', '.join(_ID_KEYS)}) and a text ({', '.join(_TEXT_KEYS)}) in it; a table of "
+            "more columns than these two needs a header, and a text with a comma needs quotes"
+        )
     notes = [f"{len(texts):,} tweets with text read from {source.name}"]
     if unusable:
-        notes.append(f"{unusable:,} row(s) of {source.name} have no id or no text")
+        notes.append(f"{unusable:,} row(s) of {source.name} have no id or no text, or more cells than columns")
     if different:
         notes.append(f"{different:,} row(s) of {source.name} give a tweet a second, different text; the first stands")
     return {path: "".join(f"{tweet}\t{text}\n" for tweet, text in texts.items())}, notes

@@ -262,7 +262,7 @@ def test_odd_tweets_are_counted_and_none_is_an_error(write: Write, tmp_path: Pat
     rows = [{"id": 100_000, "text": "a"}, {"id": 100_000, "text": "b"}, {"id": None, "text": "c"}, {"id": True, "text": "d"}, 5]
     folder = write({"TweetsAnnotation.txt": ANNOTATIONS, "t.json": json.dumps(rows)})
     notes = prepared("VaccineSA", folder, root=tmp_path / "root").notes
-    assert "3 row(s) of t.json have no id or no text" in notes
+    assert "3 row(s) of t.json have no id or no text, or more cells than columns" in notes
     assert "1 row(s) of t.json give a tweet a second, different text; the first stands" in notes
     for content, complaint in [
         ('[{"id": 1}]', "no tweet with an id"),
@@ -281,7 +281,10 @@ def test_a_text_with_a_comma_that_is_not_quoted_is_not_cut(write: Write, tmp_pat
         folder = write({"TweetsAnnotation.txt": ANNOTATIONS, name: header + rows}, name)
         found = prepared("VaccineSA", folder, root=tmp_path / "root" / name)
         assert (tmp_path / "root" / name / "ClinicalSA/tweets.txt").read_text() == "100001\tfine\n"
-        assert f"1 row(s) of {name} have no id or no text" in found.notes
+        assert f"1 row(s) of {name} have no id or no text, or more cells than columns" in found.notes
+    folder = write({"TweetsAnnotation.txt": ANNOTATIONS, "wide.csv": "100000,fine,en\n"}, "wide")
+    with pytest.raises(DataError, match="a table of more columns than these two needs a header, and a text with a comma needs"):
+        prepared("VaccineSA", folder, root=tmp_path / "never")
 
 
 # ---------------------------------------------------------------- sets without a task yet, status, real data
