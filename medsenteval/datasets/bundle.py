@@ -79,7 +79,8 @@ def import_bundle(bundle: Path, root: Path, replace_old: bool = False) -> list[S
         if not (folder / _LIST).is_file():
             other = "for other archives: medsenteval data prepare"
             raise DataError(f"{bundle}: no bundle of this toolkit, it has no {_LIST}; {other}")
-        content, digest_of = read_json(folder / _LIST), dict[str, str]()
+        content = read_json(folder / _LIST)
+        digest_of: dict[str, str] = {}
         try:
             if content["schema"] != _SCHEMA:
                 raise ValueError(f"its schema is {content['schema']!r}, not {_SCHEMA}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -128,9 +127,11 @@ def _own_name(name: str) -> str:
     """Return the name that a user gives; one under which another task is known would lend it that task's terms."""
     if not re.fullmatch(r"[\w.:/-]+", name):
         raise SettingsError(f"name={name}: a name has letters, digits and . : / - _ only")
-    with suppress(UnknownNameError):
-        raise SettingsError(f"name={name}: this is the task {registry.canonical_task_name(name)}; choose another name")
-    return name
+    try:
+        known = registry.canonical_task_name(name)
+    except UnknownNameError:
+        return name
+    raise SettingsError(f"name={name}: this is the task {known}; choose another name")
 
 
 def _options_of_kind(name: str, kind: Kind, options: Mapping[str, str]) -> dict[str, str]:

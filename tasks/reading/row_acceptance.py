@@ -38,7 +38,9 @@ class SplitBuilder:
         # A label is matched as it is written first, so that two labels may differ in case alone (probing tasks on words).
         self._label_number = {name.casefold(): number for number, name in enumerate(builder.labels)}
         self._label_number |= {name: number for number, name in enumerate(builder.labels)}
-        self._labels, self._pairs, self.reject = builder.labels, builder.pairs, builder.reject
+        self._labels = builder.labels
+        self._pairs = builder.pairs
+        self.reject = builder.reject
         self._items: set[str] = set()
         #: Of each row its id, texts, label or score, and group.
         self._rows: list[tuple[str, str, str, float, str | None]] = []
