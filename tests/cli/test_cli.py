@@ -63,6 +63,18 @@ def test_help_shows_every_command_once_in_a_group() -> None:
         assert re.search(rf"^  {name} ", shown, re.MULTILINE)
 
 
+def test_the_readme_names_commands_and_subcommands_that_exist() -> None:
+    table = (REPOSITORY / "README.md").read_text("utf-8").partition("\n## Commands\n")[2].partition("\n\nExit codes")[0]
+    rows = [re.findall("`([^`]+)`", cell) for line in table.splitlines()[3:] for cell in line.split("|")[1:3]]
+    said = list(zip(rows[::2], rows[1::2], strict=True))
+    assert {name for names, _ in said for name in names} == set(COMMANDS)
+    with main.make_context("medsenteval", [], resilient_parsing=True) as context:
+        for names, words in said:
+            group = main.get_command(context, names[0])
+            if isinstance(group, click.Group):
+                assert set(words) <= set(group.commands), names[0]
+
+
 def test_one_broken_file_is_not_the_end_of_a_comparison(tmp_path: Path) -> None:
     for result in many_results(2, 1, n_items=60):
         ResultStore(tmp_path).save(result)
@@ -119,6 +131,7 @@ def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: W
      (["run", "-t", "nothing-like-it"], "`medsenteval tasks` lists all"),
      (["reproduce", "medsenteval-3", "-e", "GloVe_840B"], "expected ROW=SPECIFICATION"),
      (["reproduce", "medsenteval-3", "-e", "GloVe_840B="], "expected ROW=SPECIFICATION"),
+     (["reproduce", "medsenteval-3", "-e", "BioBERT=lexical", "-e", "BioBERT=other"], "given twice, as lexical and other"),
      (["jump"], "No such command 'jump'. `medsenteval --help` lists them."),
      (["comparee"], "Did you mean compare or"),
      (["pub"], "Did you mean published?")],
