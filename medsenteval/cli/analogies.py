@@ -92,7 +92,10 @@ def errors(encoder: str, task: str, data: str | None, options: tuple[str, ...], 
     found = registry.task(task)
     if found.family != "analogy":
         raise SettingsError(f"{found.name} is no task of analogies")
-    chosen = dict(option.partition("=")[::2] for option in options)
+    chosen: dict[str, str] = {}
+    for name, _, value in (option.partition("=") for option in options):
+        if chosen.setdefault(name, value) != value:
+            raise SettingsError(f"--option {name} is given twice, as {chosen[name]} and {value}; give it once")
     settings = Settings(allow_incomplete=allow_incomplete, task_options={found.name: chosen})
     loaded = registry.load_encoder(encoder)
     dataset = load_dataset(found, data_root(data), settings).for_encoder(loaded)

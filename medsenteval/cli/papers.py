@@ -83,12 +83,13 @@ def reproduce(
     if table is None:
         echo("\n".join(TABLES))
         return
-    stand_ins = {}
+    stand_ins: dict[str, str] = {}
     for encoder in encoders:
         row, equals, specification = encoder.partition("=")
         if not equals or not specification:
             raise SettingsError(f"--encoder is {encoder!r}; expected ROW=SPECIFICATION")
-        stand_ins[row] = specification
+        if stand_ins.setdefault(row, specification) != specification:
+            raise SettingsError(f"--encoder {row} is given twice, as {stand_ins[row]} and {specification}; give it once")
     changes = {name: value for name, value in settings.items() if value is not None}
     plan = plan_table(table, data, stand_ins, **changes)
     if rows:

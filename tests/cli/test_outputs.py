@@ -334,6 +334,7 @@ OUTPUTS: Final[dict[str, tuple[Callable[[], None], str, str]]] = {
     "published-none": (nothing, "published -t nothing", ""),
     "data-status-packed": (zipped, "data status RQE -d data", ""),
     "add-another": (packed, "results add all.results.zip other", ""),
+    "refused-option": (nothing, "analogies errors -e lexical --option setting=all-info --option setting=single-answer", ""),
     "refused-against": (scores, "compare results --resamples 99 --against nobody", ""),
     "refused-columns": (nothing, "correlate --published biosim-9", ""),
     "refused-curves": (nothing, "run --train-fraction 0.5 --shots 1", ""),
