@@ -129,7 +129,10 @@ def show(names: tuple[str, ...], data: str | None, examples: int) -> None:
     right. Near duplicates have word sets with a Jaccard similarity of 0.8 or more, case ignored, on both sides of a pair.
     """
     root = data_root(data)
-    for task in (task for found in _chosen(names, root) for task in found.tasks):
+    tasks = [task for found in _chosen(names, root) for task in found.tasks]
+    for number, task in enumerate(tasks):
+        if number:
+            echo()
         echo(describe_dataset(load_dataset(task, root, AS_IT_IS), examples))
 
 

@@ -226,7 +226,7 @@ def link(
 @click.option("--measure", "measures", multiple=True, metavar="NAME",
               help="A measure; repeat for several: each encoder is scored under those that fit it. paper: fuzzy_jaccard for "
                    "word vectors, avg_tau for others. Default avg_cos.")  # fmt: skip
-@click.option("--all-measures", is_flag=True, help="Every measure that fits an encoder, and its best and worst.")
+@click.option("--all-measures", is_flag=True, help="Compute every measure that fits an encoder.")
 @_NO_CACHE
 def separate(
     encoders: tuple[str, ...],
