@@ -59,14 +59,17 @@ def solve(
     elif method in ("3cosavg", "lrcos"):
         asked, members, where = joined_by_query(questions, own_rows)
         if method == "3cosavg":
-            score = AdditiveScore(candidates, mean_vectors(b - a, members), c)
+            offsets = b - a
+            # One set after the other: every exemplar stands in the sets of nearly all queries of its relation.
+            means = np.stack([offsets[members[i]].mean(axis=0) for i in range(len(members))])
+            score = AdditiveScore(candidates, means, c)
         else:
             weights, intercepts = _train_logistic(a, b, members, candidates, rng or np.random.default_rng(0))
             score = LogisticScore(candidates, weights, intercepts, c)
     return asked, measure(score, asked), where
 
 
-def mean_vectors(terms: NDArray[np.floating], lists: Ragged) -> Floats:
+def mean_vectors(terms: NDArray[np.float32], lists: Ragged) -> Floats:
     """Average the vectors of each list; lists are never empty."""
     means: Floats = np.add.reduceat(terms[lists.values].astype(np.float64), lists.offsets[:-1], axis=0)
     return means / lists.lengths[:, None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tracemalloc
 from typing import Any, cast
 
 import numpy as np
@@ -438,3 +439,22 @@ def test_queries_are_asked_once_with_all_their_exemplars() -> None:
     assert [joined.excluded[i].tolist() for i in range(4)] == [[8], [], [8], [8]]
     assert [members[i].tolist() for i in range(4)] == [[3], [1], [2], [4]]
     assert joined.query_terms is questions.query_terms
+
+
+def test_means_over_a_relation_are_taken_one_after_the_other() -> None:
+    """40 pairs of one relation, each asked with all others: 1,560 offsets, of which only 39 are needed at a time."""
+    vectors = np.random.default_rng(0).standard_normal((80, 3000)).astype(np.float32)
+    asked = [(i, j) for i in range(40) for j in range(40) if i != j]
+    exemplars, queries = (np.array(numbers, dtype=np.intp) for numbers in zip(*asked, strict=True))
+    questions = Questions(
+        np.zeros(len(asked), dtype=np.intp), exemplars, queries, Ragged.of([[40 + j] for _, j in asked]),
+        Ragged.of([[]] * len(asked)), np.arange(40), Ragged.of([[40 + i] for i in range(40)]), np.arange(40),
+    )  # fmt: skip
+    candidates = Candidates.of(vectors)
+    tracemalloc.start()
+    try:
+        solve("3cosavg", questions, candidates, vectors, own_rows=range(40))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < len(asked) * vectors[0].astype(np.float64).nbytes / 2
