@@ -258,6 +258,10 @@ def test_relations_of_analogies() -> None:
     unit = replace(same[0], signature=same[0].signature.replace("|data=", "|scale=unit|data="))
     ((_, _, series),) = relation_scores([same[0], other, unit])
     assert list(series) == ["one, split", "one, multi-answer-3cosmul", "one, split, scale=unit"]
+    seeds = [same[0], replace(analogy_result("one", {"treats": 0.75}), seed=2)]
+    assert relation_scores(seeds) == [("BMASS", "acc", {
+        "one, seed=1111": {"treats": 0.5, "causes": 0.25}, "one, seed=2": {"treats": 0.75},
+    })]  # fmt: skip
     # Other tasks have relations too, of another kind.
     medical = simulated_result("MedicalKnowledge", "one", [], {"id": ["1"]}, details={"relations": {"treats": 3}})
     assert relation_scores([medical]) == []

@@ -14,8 +14,7 @@ from medsenteval.support.grouping import grouped
 
 _LABELS: Final = {"acc": "relaxed accuracy", "map": "MAP", "mrr": "MRR"}
 
-
-#: Result (its encoder, and protocol and options where these differ) -> relation -> score.
+#: Result (its encoder, and protocol, options and seed where these differ) -> relation -> score.
 Series = Mapping[str, Mapping[str, float]]
 
 
@@ -25,12 +24,13 @@ def relation_scores(results: Sequence[Result], metric: str = "") -> list[tuple[s
     told = [result for result in results if {"setting", "score"} <= result.details.keys() and result.details.get("relations")]
     for task, group in grouped((result.task, result) for result in told).items():
         shown = metric or group[0].headline[0]
-        series = {
-            ", ".join([result.encoder, *what_differs(result, group)]): {
-                name: float(means[shown]) for name, means in result.details["relations"].items() if shown in means
-            }
-            for result in group
-        }
+        several_seeds = len({result.seed for result in group}) > 1
+        series = {}
+        for result in group:
+            told_by = [*what_differs(result, group), *([f"seed={result.seed}"] if several_seeds else [])]
+            relations = result.details["relations"].items()
+            values = {name: float(means[shown]) for name, means in relations if shown in means}
+            series[", ".join([result.encoder, *told_by])] = values
         found.append((task, shown, series))
     return found
 
