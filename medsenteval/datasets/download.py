@@ -257,8 +257,8 @@ def _connected(trouble: str, ask: Callable[[], T]) -> T:
     except urllib.error.HTTPError as error:
         with error:
             if error.code == 416:
-                reason = "has no more bytes than were fetched before; starting anew"
-                raise _Failure(reason, again=True, useless=True) from error
+                complaint = "has no more bytes than were fetched before; starting anew"
+                raise _Failure(complaint, again=True, useless=True) from error
             raise _Failure(f"answers {error.code} {error.reason}", again=error.code in _PASSING) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = error.reason if isinstance(error, urllib.error.URLError) else error
