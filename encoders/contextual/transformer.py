@@ -36,7 +36,7 @@ _CHOICES: Final = {
     "pooling": ("mean", "max", "cls", "last"),
     "specials": ("no", "yes"),
     "end": ("no", "yes"),
-    "case": ("checkpoint", "lower"),
+    "case": ("checkpoint", "exact", "lower"),
     "dtype": ("float32", "bfloat16", "float16"),
 }
 
@@ -222,7 +222,7 @@ def load(
     def load_model() -> tuple[Any, dict[str, Any]]:
         model, tokenizer = _from_pretrained(source, revision, dtype, device)
         model = model if change is None else change.merged_into(model)
-        lowercase = case == "lower" and not _lower_cases(tokenizer)
+        lowercase = _apply_case(tokenizer, case, where)
         if end == "yes" and tokenizer.eos_token_id is None:
             raise EncoderError(f"{where}: end is 'yes', but its tokeniser has no end-of-text token; leave it out")
         checkpoint.check_length(longest, model, tokenizer, where, marks=end == "yes")
@@ -311,12 +311,17 @@ def _layer_numbers(layer: str, last: int, where: str) -> tuple[int, ...]:
     return tuple(number % (last + 1) for number in numbers)
 
 
-def _lower_cases(tokenizer: Any) -> bool:
-    """Have the tokeniser lower-case texts by itself, as BERT's can; return whether it does."""
+def _apply_case(tokenizer: Any, case: str, where: str) -> bool:
+    """Set the tokeniser's own lower-casing, as BERT's can be; return whether texts must be lower-cased before it."""
+    if case == "checkpoint":
+        return False
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     normalizer: Any = getattr(backend, "normalizer", None)
-    if not hasattr(normalizer, "lowercase"):
+    if hasattr(normalizer, "lowercase"):
+        normalizer.lowercase = case == "lower"
+        backend.normalizer = normalizer
         return False
-    normalizer.lowercase = True
-    backend.normalizer = normalizer
-    return True
+    if case == "exact" and (backend is None or '"Lowercase"' in backend.to_str()):
+        kind = type(tokenizer).__name__
+        raise EncoderError(f"{where}: case is 'exact', but the letter case of a {kind} cannot be kept; use case=checkpoint")
+    return case == "lower"

@@ -26,7 +26,7 @@ from medsenteval.contracts import TokenEncoder
 from medsenteval.embedding.pooling import pool
 from medsenteval.encoders.contextual.checkpoint import Prompts, choose_device, count_tokens
 from medsenteval.encoders.contextual.lazy_model import LazyModel
-from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder, _layer_numbers, _lower_cases, _Pieces
+from medsenteval.encoders.contextual.transformer import Reading, TransformerEncoder, _apply_case, _layer_numbers, _Pieces
 from medsenteval.encoders.fingerprint import hash_files, hash_state_dict, hash_tokenizer
 from medsenteval.encoders.model_files import environment
 from medsenteval.errors import EncoderError, MissingExtraError
@@ -393,7 +393,19 @@ def test_the_checkpoints_own_casing_and_its_override(bert: Path, tmp_path: Path)
     assert np.array_equal(cached(bert, "").encode(words), cached(bert, "").encode([words[0].lower()]))
     assert not np.allclose(cached(cased, "").encode(words), cached(bert, "").encode(words))
     assert cached(cased, ",case=lower").encode(words) == pytest.approx(cached(bert, "").encode(words), abs=1e-6)
+    assert cached(bert, ",case=exact").encode(words) == pytest.approx(cached(cased, "").encode(words), abs=1e-6)
     assert cached(cased, ",case=lower").identity == cached(bert, "").identity != cached(cased, "").identity
+    assert cached(bert, ",case=exact").identity == cached(cased, "").identity
+
+
+def test_a_cased_checkpoint_that_does_not_say_so_keeps_its_letters_on_request(tmp_path: Path) -> None:
+    """transformers lower-cases for a BERT whose folder has no setting of its tokeniser."""
+    cased = save_bert(tmp_path / "cased", lower=False)
+    silent = shutil.copytree(cased, tmp_path / "silent")
+    (silent / "tokenizer_config.json").unlink()
+    words = ["Fever fever"]
+    assert np.array_equal(cached(silent, "").encode(words), cached(silent, "").encode([words[0].lower()]))
+    assert cached(silent, ",case=exact").encode(words) == pytest.approx(cached(cased, "").encode(words), abs=1e-6)
 
 
 OPTIONS = st.fixed_dictionaries(
@@ -402,7 +414,7 @@ OPTIONS = st.fixed_dictionaries(
         "pooling": st.sampled_from(["mean", "max", "cls"]),
         "specials": st.sampled_from(["no", "yes"]),
         "max_length": st.sampled_from(["128", "6"]),
-        "case": st.sampled_from(["checkpoint", "lower"]),
+        "case": st.sampled_from(["checkpoint", "lower", "exact"]),
         "dtype": st.sampled_from(["float32", "float16"]),
         "device": st.sampled_from(["auto", "cpu"]),
     }
@@ -615,7 +627,7 @@ def test_code_in_a_folder_or_in_a_weights_file_is_not_run(bert: Path, tmp_path: 
         ("BERT,max_length=2", "from 3 to 130"),
         ("BERT,max_length=131", "from 3 to 130"),
         ("BERT,dtype=int8", "int8"),
-        ("BERT,case=exact", "case is 'exact'; it can be checkpoint or lower"),
+        ("BERT,case=upper", "case is 'upper'; it can be checkpoint or exact or lower"),
         ("BERT,specials=some", "some"),
         ("BERT,pooling=cls,specials=yes", "specials"),
         ("BERT,device=tpu", "tpu"),
@@ -711,12 +723,31 @@ def test_auto_is_the_first_device_that_can_be_used(monkeypatch: pytest.MonkeyPat
         choose_device("nowhere")
 
 
+@pytest.mark.parametrize(
+    ("backend", "case", "lowered"),
+    [
+        (None, "checkpoint", False),
+        (None, "lower", True),
+        (None, "exact", None),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "Lowercase"}'), "exact", None),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "NFC"}'), "exact", False),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "NFC"}'), "lower", True),
+        (SimpleNamespace(normalizer=SimpleNamespace(lowercase=None)), "lower", False),
+        (SimpleNamespace(normalizer=SimpleNamespace(lowercase=None)), "exact", False),
+    ],
+)
+def test_the_case_is_the_tokenisers_affair_where_it_can_be_told(backend: Any, case: str, lowered: bool | None) -> None:
+    tokenizer = SimpleNamespace(backend_tokenizer=backend)
+    if lowered is None:
+        with pytest.raises(EncoderError, match="here: case is 'exact', but the letter case of a SimpleNamespace"):
+            _apply_case(tokenizer, case, "here")
+        return
+    assert _apply_case(tokenizer, case, "here") is lowered
+    if backend is not None and backend.normalizer is not None:
+        assert backend.normalizer.lowercase is (case == "lower")
+
+
 def test_texts_are_lower_cased_where_the_tokeniser_cannot_be_told_to(gpt2: Path) -> None:
-    normalizer = SimpleNamespace(lowercase=None)
-    told = SimpleNamespace(normalizer=normalizer)
-    assert _lower_cases(SimpleNamespace(backend_tokenizer=told))
-    assert told.normalizer.lowercase is True
-    assert not any(_lower_cases(SimpleNamespace(backend_tokenizer=other)) for other in (None, SimpleNamespace(normalizer=None)))
     lower, plain = cached(gpt2, ",case=lower"), cached(gpt2, "")
     assert np.array_equal(lower.encode(["Fever"]), plain.encode(["fever"]))
     assert not np.allclose(lower.encode(["Fever"]), plain.encode(["Fever"]))
