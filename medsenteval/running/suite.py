@@ -202,9 +202,11 @@ class Suite:
             """Let jobs of one encoder that run side by side encode in the order of the run.
 
             A text that two tasks share is then encoded in the batch of the first, as in one process, with the same last bits.
+            Objects, which all encode in this process, take turns as well: they may share what is not safe for threads.
             """
+            job = jobs[number]
             for earlier in order[: order.index(number)]:
-                if jobs[earlier].encoder is jobs[number].encoder:
+                if jobs[earlier].encoder is job.encoder or not (jobs[earlier].spec or job.spec):
                     encoded[earlier].wait()
             yield
             encoded[number].set()

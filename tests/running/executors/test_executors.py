@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -282,6 +282,28 @@ def test_an_object_encodes_in_the_coordinator(processes: Executor) -> None:
     calls = len(here)
     assert comparable(medsenteval.evaluate(function, "BIOSSES,BioC", settings=QUICK, executor=processes)) == expected
     assert len(here) == 2 * calls
+
+
+def test_objects_take_turns_in_the_coordinator(processes: Executor) -> None:
+    """Two of them may share a model, a tokeniser or an array."""
+    shared: list[list[float]] = []
+
+    def sharing(weight: float) -> Callable[[list[str]], Any]:
+        def encode(texts: list[str]) -> Any:
+            shared.clear()
+            for text in texts:
+                shared.append([float(len(text)), weight * text.count("e")])
+                time.sleep(0.001)
+            return list(shared)
+
+        return encode
+
+    def predicted(where: str | Executor) -> list[tuple[str, str, Any]]:
+        both = [sharing(1.0), sharing(2.0)]
+        found = medsenteval.evaluate(both, "BIOSSES,ClinicalSTS", settings=QUICK, name=["one", "two"], executor=where)
+        return [(result.encoder, result.task, result.items["predicted"]) for result in found.values()]
+
+    assert predicted(processes) == predicted("in-process")
 
 
 def test_an_encoder_that_learns_from_the_texts_learns_in_the_coordinator(processes: Executor) -> None:
