@@ -58,6 +58,8 @@ def render_page(page: Page) -> str:
     style, script = _style(), _asset("page.js")
     comparison = page.comparison
     last = len(comparison.encoders) - 1
+    # Differences have the interval that goes with the level of their tests; scores and ranks have that of 95 %.
+    confidence = f"{100 * (1 - comparison.level):g} %"
     pair = [(each, (each.interval.low, each.interval.high)) for each in page.headline.pair]
 
     def unit(found: Decision) -> float:
@@ -85,11 +87,12 @@ def render_page(page: Page) -> str:
         at=lambda rank: round(100 * (rank - 1) / last, 2),
         reach=max((abs(end) / unit(each) for each, ends in pair for end in ends), default=0.0) or 1.0,
         unit=unit,
+        confidence=confidence,
         tests=sorted({column.test for column in comparison.columns if column.test}),
         style=Markup(style),
         script=Markup(script),
         policy=_policy(style, script),
-        payload=Markup(embedded_json(page.payload())),
+        payload=Markup(embedded_json({"confidence": confidence, **page.payload()})),
     )
 
 

@@ -274,6 +274,15 @@ def test_the_differences_of_two_encoders_fit_a_phone(browser: Any, tmp_path: Pat
         assert all(right <= 390 and beyond <= 0 for right, beyond in cells)
 
 
+def test_intervals_of_differences_go_with_the_level(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "strict.html"
+    path.write_text(render_page(Page(many_results(2, 2, n_items=60), options=PageOptions(resamples=200, level=0.01))), "utf-8")
+    with opened(browser, path) as page:
+        page.locator("details.task summary").first.click()
+        head = page.locator(".differences tr").first.locator("th").all_inner_texts()
+        assert head == ["Encoder", "Metric", "Difference", "99 % interval", "p", "Verdict"]
+
+
 def test_paper_is_white_and_holds_every_column(browser: Any, path: Path) -> None:
     with opened(browser, path, color_scheme="dark") as page:
         page.get_by_role("button", name="Light theme").click()

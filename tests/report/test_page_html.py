@@ -209,6 +209,16 @@ def test_differences_of_two_encoders_fill_their_axis() -> None:
     assert [float(end) for both in drawn for end in both] == pytest.approx(expected, abs=0.006)
 
 
+@pytest.mark.parametrize(("n_encoders", "level", "said"), [(2, 0.05, "95 %"), (2, 0.01, "99 %"), (3, 0.01, "95 %")])
+def test_intervals_of_differences_are_called_what_they_are(n_encoders: int, level: float, said: str) -> None:
+    """Those of differences go with the level of the tests, those of ranks do not."""
+    page = Page(many_results(n_encoders, 10, n_items=60), options=PageOptions(resamples=300, level=level))
+    html = render_page(page)
+    assert f"In brackets: {said} interval over items." in html
+    assert f'"confidence":"{100 * (1 - level):g} %"' in html
+    assert {found.interval.confidence for found in page.decisions} == {1 - level}
+
+
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     store = ResultStore(tmp_path / "results")

@@ -136,7 +136,7 @@
     const shown = data.columns.filter((column) => column.view === box.dataset.view && column.pairs.length);
     made.append(element("caption", `Differences to ${reference}; “Compare with” above chooses another`));
     const head = made.createTHead().insertRow();
-    ["Encoder", "Metric", "Difference", "95 % interval", "p", "Verdict"].forEach((text, index) => (
+    ["Encoder", "Metric", "Difference", `${data.confidence} interval`, "p", "Verdict"].forEach((text, index) => (
       head.append(element("th", text, { scope: "col", class: index > 1 && index < 5 ? "num" : "" }))));
     const rows = made.createTBody();
     shown.forEach((column) => given.forEach((given) => {
