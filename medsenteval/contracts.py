@@ -227,7 +227,9 @@ class Metric:
     @property
     def mark(self) -> str:
         """ "!" of a score not above the baseline, "?" of one whose interval reaches down to it, else nothing."""
-        return "!" if self.value <= self.baseline else "?" if self.low <= self.baseline else ""
+        if not self.value > self.baseline:  # NaN is above nothing
+            return "!"
+        return "" if self.low > self.baseline else "?"
 
 
 @dataclass(frozen=True, eq=False)

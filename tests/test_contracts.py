@@ -151,6 +151,14 @@ def test_a_score_on_a_part_says_so() -> None:
     assert result().metric("pearson").value == 0.25
 
 
+@pytest.mark.parametrize(
+    ("value", "low", "mark"),
+    [(0.6, 0.51, ""), (0.6, 0.5, "?"), (0.6, 0.4, "?"), (0.5, 0.4, "!"), (0.4, 0.3, "!"), (np.nan, np.nan, "!")],
+)
+def test_a_score_that_is_not_surely_above_the_baseline_is_marked(value: float, low: float, mark: str) -> None:
+    assert Metric("acc", value, low, 1.0, 0.5, "fraction", 9).mark == mark
+
+
 def test_word_vectors_are_those_of_encoders_that_say_so() -> None:
     class Tokens:
         name = identity = "tokens"
