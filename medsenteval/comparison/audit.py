@@ -101,7 +101,8 @@ def audit_results(
     shares: dict[str, list[float]] = {}
     for number, job in enumerate(jobs, start=1):
         announce(f"{number} of {len(jobs)}: {job.result.task}, {job.result.encoder}")
-        _, variances, _ = axes = principal_axes(np.asarray(job.embeddings.matrix))
+        axes = principal_axes(np.asarray(job.embeddings.matrix))
+        variances = axes[1]
         # 1 / dimension where all directions have the same variance, 1 where one has all, 0 where there is none.
         shares.setdefault(job.result.encoder, []).append(variances[0] / max(variances.sum(), np.finfo(float).tiny))
         for check, scores in check_job(job, axes, dimension):
@@ -150,7 +151,11 @@ def check_job(job: StoredJob, axes: tuple[Floats, Floats, Floats], dimension: in
         settings = settings.with_changes(tolerance=_TOLERANCE)
     # The cosine does not see lengths; the intercept of a probe, which has no penalty, makes up for any mean.
     pairs = any(split.texts2 for split in job.dataset.splits.values())
-    unseen = "unit length" if not task.uses_probe else "" if pairs or settings.probe != "exact" else "centred"
+    unseen = ""
+    if not task.uses_probe:
+        unseen = "unit length"
+    elif settings.probe == "exact" and not pairs:
+        unseen = "centred"
     found: list[tuple[str, Scores | None]] = []
     for check, changed in changed_vectors(vectors, axes, dimension):
         if check != unseen:
