@@ -35,7 +35,8 @@ _Data = tuple[Backend, Features, Labels, int]
 def evaluate_part_of_training(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Settings) -> Scores:
     """Score the task as often as there are draws; the metric is the mean, with its interval."""
     if settings.grouped or task.always_grouped:
-        raise SettingsError("grouped folds and a part of the training rows exclude each other")
+        remedy = "; group= with nothing after it reads the rows without their groups" if task.always_grouped else ""
+        raise SettingsError(f"{task.name}: grouped folds and a part of the training rows exclude each other{remedy}")
     mteb = settings.few_shot == "mteb"
     splits = {name: split if mteb else split.take(senteval_order(split)) for name, split in dataset.splits.items()}
     stacked = stack_splits(task, splits, embeddings, settings)

@@ -417,6 +417,13 @@ def test_one_of_two_labels_says_yes(labels: str, positive: str | None) -> None:
     assert (chosen.positive_label, chosen.metrics) == (task.labels[0], ("f1",))
 
 
+def test_a_part_of_the_rows_of_grouped_data_says_how_to_leave_out_the_groups(counting: CountingEncoder) -> None:
+    rows, part = _labelled(["a", "b"] * 6, patient=[i // 2 for i in range(12)]), QUICK.with_changes(shots=2)
+    with pytest.raises(SettingsError, match=r"table: grouped folds .* exclude each other; group= with nothing"):
+        medsenteval.evaluate(counting, own_task(rows), settings=part)
+    assert medsenteval.evaluate(counting, own_task(rows, group=""), settings=part)["table"].n_test == 12
+
+
 def test_labels_rarer_than_the_folds_are_told(counting: CountingEncoder) -> None:
     rows = _labelled(["a"] * 9 + ["b"] * 3 + ["c"] * 2 + ["d"])
     notes = medsenteval.evaluate(counting, rows, settings=QUICK)["table"].notes
