@@ -166,7 +166,8 @@ def _disarm(graph: Any, where: str) -> None:
         produced = {node.name: node for node in nodes}
         for node in nodes:
             if node.op not in allowed:
-                raise EncoderError(f"{where} holds the operation {node.op}, which no text encoder needs")
+                remedy = "name one that needs TensorFlow Text (multilingual ones do) as code of yours, python:MODULE:OBJECT"
+                raise EncoderError(f"{where} holds the operation {node.op}, which is not known to be harmless; {remedy}")
             if node.op in families["saving"]:
                 node.op = "NoOp"
                 del node.input[:]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from medsenteval.encoders.contextual.use import _assets, _is_plain
+from medsenteval.encoders.contextual.use import _assets, _disarm, _is_plain
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 from tests.encoders.contextual.test_use import TEXTS, WORDS, expected_rows, save_tf1, save_tf2
@@ -267,6 +267,16 @@ def test_a_files_name_is_an_argument_an_asset_or_a_constant_without_folders(tf: 
     }
     plain = {"held", "asset", "same", "default", "plain", "argument", "argument:0"}
     assert {name for name, is_plain in verdicts.items() if is_plain} == {*plain, *(f"step{i}" for i in range(3, 12))}
+
+
+def test_a_model_that_needs_another_package_is_refused_with_the_remedy(tf: Any) -> None:
+    from tensorflow.core.protobuf import meta_graph_pb2
+
+    graph = meta_graph_pb2.MetaGraphDef()
+    graph.graph_def.node.add(name="split", op="SentencepieceTokenizeOp")
+    refused = "holds the operation SentencepieceTokenizeOp, which is not known to be harmless; .*TensorFlow Text.*python:"
+    with pytest.raises(EncoderError, match=refused):
+        _disarm(graph, "the graph")
 
 
 def test_a_vocabulary_named_by_a_constant_is_not_read(tf: Any, tmp_path: Path) -> None:
