@@ -205,9 +205,11 @@ def from_table(name: str, words: Iterable[str], rows: Any) -> WordVectorEncoder:
     try:
         matrix = np.ascontiguousarray(rows, dtype=np.float32)
     except (ValueError, TypeError) as error:
-        raise EncoderError(f"the vectors of {name} are not all of one length: {error}") from error
+        raise EncoderError(f"the vectors of {name} are not numbers, all of one length: {error}") from error
     if matrix.ndim != 2 or len(matrix) != len(listed):
         raise EncoderError(f"{len(listed)} words with an array of shape {matrix.shape}: expected one vector a word")
+    if odd := [word for word in listed if not isinstance(word, str)]:
+        raise EncoderError(f"the vectors of {name} are named by {odd[0]!r:.80}, a {type(odd[0]).__name__}; expected are words")
     row_of = numbered(listed)
     if len(row_of) != len(listed):
         raise EncoderError(f"the vectors of {name} hold a word twice")

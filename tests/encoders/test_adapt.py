@@ -47,7 +47,7 @@ def test_plain_dicts_and_keyed_vectors_are_averaged() -> None:
     with pytest.raises(EncoderError, match=r"0 words with an array of shape \(0,\): expected one vector a word"):
         as_encoder({})
     for odd in ([1.0, 2.0], "ab", None):
-        with pytest.raises(EncoderError, match="the vectors of vectors are not all of one length"):
+        with pytest.raises(EncoderError, match="the vectors of vectors are not numbers, all of one length"):
             as_encoder({"a": [1.0], "b": odd})
     gensim = pytest.importorskip("gensim")
     keyed = gensim.models.KeyedVectors(2)
@@ -78,8 +78,9 @@ def test_senteval_pairs_get_params_and_tokens() -> None:
         ((lengths, 3), r"got 2 item\(s\)"),
         ((lengths, lengths, lengths), r"got 3 item\(s\): \(<function lengths"),
         ((lengths,), r"got 1 item\(s\)"),
-        ({"a": [1.0], "b": [1.0, 2.0]}, "not all of one length"),
+        ({"a": [1.0], "b": [1.0, 2.0]}, "not numbers, all of one length"),
         ({"a": [float("nan")]}, "hold NaN or infinity"),
+        ({7: [1.0]}, "the vectors of vectors are named by 7, a int; expected are words"),
     ],
 )
 def test_what_cannot_encode_is_refused(thing: Any, message: str) -> None:
