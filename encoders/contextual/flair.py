@@ -22,7 +22,7 @@ from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, joined_files, torch_file_fault
 from medsenteval.errors import EncoderError, import_extra
 
-#: Bounds the memory that a pass takes, about 40 kB a character in the official models, and changes nothing else.
+#: Bounds what texts that run together take, about 40 kB a character in the official models; a longer text runs alone.
 _TEXTS_PER_PASS: Final = 32
 _CHARACTERS_PER_PASS: Final = 1 << 14
 _WHERE_FROM: Final = (

@@ -42,7 +42,7 @@ class SentenceTransformerEncoder:
         self._role = role if lazy.facts["routes"] else ""
         routed = f"-role={self._role}" if self._role else ""
         described = lazy.facts["described"]
-        # Normalised vectors are derived from these; the word stays, so that identities are what they were.
+        # Always False: normalised vectors are derived from these. Stored results hold identities with this word.
         self.identity = f"{described}-normalize=False-{prompts}{routed}" if described else ""
 
         self.dimension: int = lazy.facts["dimension"]

@@ -72,7 +72,7 @@ class TransformerEncoder:
         self._lazy = lazy
         self._prompts = prompts
         known = lazy.facts["identity"]
-        # No prompt at all is not named, so that identities stay what they were.
+        # No prompt at all is not named.
         self.identity = f"{known}-{prompts}" if known and prompts != Prompts() else known
 
         self._reading = Reading(**lazy.facts["reading"])
