@@ -127,7 +127,7 @@ def _rows(builder: DatasetBuilder, file: Path, scores: tuple[str, ...]) -> Itera
 
 
 def _fields(builder: DatasetBuilder, file: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield each line's number and fields; of a JSON file its keys and then each item's values."""
+    """Yield each line's number and fields; of a JSON file the keys and then the values of each item that has them all."""
     delimiter = {".csv": ",", ".tsv": "\t"}.get(file.suffix.casefold())
     if file.suffix.casefold() == ".json":
         content: Any = read_json(builder.opened(file))
@@ -135,7 +135,11 @@ def _fields(builder: DatasetBuilder, file: Path) -> Iterator[tuple[int, list[str
             raise DataError(f"{file}: a JSON {type(content).__name__} where a list of pairs is expected")
         yield 0, _JSON_KEYS
         for number, item in enumerate(content, start=1):
-            yield number, [str(item[key]) for key in _JSON_KEYS if key in item] if isinstance(item, dict) else []
+            values = [item.get(key) for key in _JSON_KEYS] if isinstance(item, dict) else [None]
+            if None in values:
+                builder.reject(file, number, f"an item without {', '.join(_JSON_KEYS)}")
+            else:
+                yield number, list(map(str, values))
         return
     for number, line in builder.filled_lines(file):
         if delimiter:

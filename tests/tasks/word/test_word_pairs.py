@@ -118,6 +118,16 @@ def test_ehr_rel_has_quoted_labels_and_empty_cells(write: Write) -> None:
     assert rows(read("EHR-RelB", write({"EHR-RelB.tsv": header + row}))) == [('C/O - "tired"', "Breast lump", 2 / 3)]
 
 
+def test_items_of_json_without_a_word_or_a_score_are_rejected(write: Write) -> None:
+    """A null is no word of the letters None."""
+    broken = '{"term1": "a", "value": 1}, 3, {"term1": null, "term2": "b", "value": 2}'
+    items = f'[{{"term1": "a", "term2": "b", "value": 0}}, {broken}]'
+    dataset = read("MayoSRS", write({"mayoSRS/mean.part.json": items}))
+    assert rows(dataset) == [("a", "b", 0.0)]
+    reason = "an item without term1, term2, value"
+    assert [(rejected.line, rejected.reason) for rejected in dataset.rejected] == [(2, reason), (3, reason), (4, reason)]
+
+
 def test_options_of_reading(write: Write) -> None:
     folder = write({"Bio-SimLex.txt": "CO2\tgas\t0.65\nheart attack\tMI\t9.96\n"})
     assert rows(read("Bio-SimLex", folder, case="lower")) == [("co2", "gas", 0.65), ("heart attack", "mi", 9.96)]
