@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared import echo, names_in, say_cautions, settled
+from medsenteval.cli.shared import echo, level_of, names_in, say_cautions, settled
 from medsenteval.comparison.prediction import Cell, columns_of_results, correlate_columns, published_columns
 from medsenteval.errors import SettingsError
 from medsenteval.running.result_store import ResultStore
@@ -29,7 +29,8 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
 @click.option("--correct", "correction", default="none", show_default=True,
               type=click.Choice(["none", "bonferroni", "holm", "benjamini-hochberg"]),
               help="Correct p values for the number of tests before marking them.")  # fmt: skip
-@click.option("--level", type=float, default=0.05, show_default=True, help="p values below it are marked with *.")
+@click.option("--level", type=float, default=0.05, show_default=True, callback=level_of,
+              help="p values below it are marked with *.")  # fmt: skip
 def correlate(
     results: Path | None,
     published: str | None,

@@ -26,10 +26,18 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
 
+
+def level_of(context: click.Context, option: click.Parameter, level: float) -> float:
+    """Refuse what is no level of significance, as its option's callback: under 5 every difference would be significant."""
+    if not 0 < level < 1:
+        raise SettingsError(f"--level is {level:g}; it must lie between 0 and 1, as 0.05 does")
+    return level
+
+
 PATH = click.Path(path_type=Path)
 ONLY_TASKS = click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
 DATA = click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
-LEVEL = click.option("--level", default=0.05, metavar="P", help="Level of significance; default 0.05.")
+LEVEL = click.option("--level", default=0.05, metavar="P", callback=level_of, help="Level of significance; default 0.05.")
 FIGURE = click.option("--figure", type=PATH, metavar="FILE", help="Draw it: .svg, .png or .pdf")
 TO_FILE = click.option("-o", "--output", type=PATH, metavar="FILE", help="Write to a file instead.")
 SUBSETS_BY = click.option("--subsets-by", type=PATH, metavar="TABLE",
