@@ -35,9 +35,10 @@ class Fold:
 
 @dataclass(frozen=True)
 class FitReport:
-    """How well a set of fits converged: their number, how many fell short, and the largest relative gradient norm.
+    """How well a set of fits converged: their number, and how many fell short.
 
-    ``worst_gradient`` is None for back ends that do not minimise to a gradient tolerance (early stopping).
+    ``worst_gradient`` is the largest share by which the next step would change a fit's logits, and ``tolerance`` what it may be
+    (docs/solver.md, "Stopping rule"); both are None for back ends that do not stop by it.
     """
 
     n_fits: int

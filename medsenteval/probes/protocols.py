@@ -118,7 +118,8 @@ def _held_out(labels: bytes, groups: bytes | None, n_folds: int, seed: int) -> R
     with warnings.catch_warnings():
         # A class rarer than the folds is missing from some of them; the back ends handle that, so it needs no warning.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        splitter = (StratifiedKFold if groups is None else StratifiedGroupKFold)(n_folds, shuffle=True, random_state=seed)
+        kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+        splitter = kind(n_folds, shuffle=True, random_state=seed)
         for fold, (_, rows) in enumerate(splitter.split(np.zeros(len(classes)), classes, numbers)):
             held_out[rows] = fold
     held_out.flags.writeable = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -94,8 +94,10 @@ class GradientPass:
         chosen = slice(None) if np.array_equal(folds, np.arange(len(self.weights))) else folds
         # Runs of rows whose logits fit into the cache.
         length = min(max(_BLOCK_NUMBERS // absolute.size, _SHORTEST_BLOCK), _LONGEST_BLOCK)
-        n_blocks = -(-(stop - start) // length)
-        for columns in starmap(slice, pairwise(start + (stop - start) * block // n_blocks for block in range(n_blocks + 1))):
+        n_rows = stop - start
+        n_blocks = -(-n_rows // length)
+        for number in range(n_blocks):
+            columns = slice(start + n_rows * number // n_blocks, start + n_rows * (number + 1) // n_blocks)
             block = self._rows(columns)
             residuals = np.empty((*absolute.shape, len(block)), dtype=weights.dtype)
             # The reference's logits are zero.
@@ -126,7 +128,10 @@ class GradientPass:
 def turn_into_residuals(logits: Reals, share: Reals, own_class: Reals) -> None:
     """Replace logits (outputs x problems x rows) by weighted residuals p - y; a single output is that of a sigmoid."""
     with np.errstate(over="ignore"):
-        (_sigmoid_residuals if len(logits) == 1 else _softmax_residuals)(logits, share, own_class)
+        if len(logits) == 1:
+            _sigmoid_residuals(logits, share, own_class)
+        else:
+            _softmax_residuals(logits, share, own_class)
 
 
 def _sigmoid_residuals(logits: Reals, share: Reals, own_class: Reals) -> None:

@@ -140,8 +140,16 @@ class Batch:
         def finish_fit(place: Rows) -> None:
             fold, stage = place.tolist()
             start = points[fold, stage] if np.isfinite(points[fold, stage]).all() else self.start[fold]
-            given = start, self.outputs_present[fold], float(self.ridges[fold, stage]), self.coordinates.preconditioner
-            points[fold, stage], errors[fold, stage] = finish(self.gradient, fold, *given, tolerance, newton_passes)
+            points[fold, stage], errors[fold, stage] = finish(
+                self.gradient,
+                fold,
+                start,
+                self.outputs_present[fold],
+                float(self.ridges[fold, stage]),
+                self.coordinates.preconditioner,
+                tolerance,
+                newton_passes,
+            )
 
         if len(self.fitted):
             self._take_path(points, errors, pool, tolerance, max_passes - newton_passes)
@@ -163,8 +171,8 @@ class Batch:
             def loss_gradient(points: Reals, problems: Rows) -> tuple[Reals, Reals]:
                 return self.gradient(points, folds[problems], pool if shared else None)
 
-            given = self.outputs_present[folds], self.ridges[folds, stages], self.coordinates.preconditioner
-            return minimise(loss_gradient, start, *given, tolerance, max_passes)
+            present, ridges = self.outputs_present[folds], self.ridges[folds, stages]
+            return minimise(loss_gradient, start, present, ridges, self.coordinates.preconditioner, tolerance, max_passes)
 
         # From the strongest penalty (the smallest C) to the weakest.
         order = np.argsort(self.strength[fitted], axis=1, kind="stable")
@@ -173,17 +181,18 @@ class Batch:
             folds, stages = np.repeat(fitted, n_stages), np.tile(np.arange(n_stages), len(fitted))
             points[folds, stages], errors[folds, stages] = solve(folds, stages, np.repeat(start, n_stages, axis=0), tolerance)
             return
-        logs, path = np.log(np.take_along_axis(self.strength[fitted], order, axis=1)), [self.start[fitted]]
+        logs = np.log(np.take_along_axis(self.strength[fitted], order, axis=1))
+        start = before = self.start[fitted]
         for number, stages in enumerate(order.T):
-            start = path[-1]
-            if number > 1:
-                # Along the line through the last two solutions, which is nearly straight in the logarithm of the penalty.
-                gap, before = logs[:, number] - logs[:, number - 1], logs[:, number - 1] - logs[:, number - 2]
-                factor = np.clip(gap / np.maximum(before, 1e-12), 0, _LONGEST_EXTRAPOLATION)
-                start = start + per_problem(factor, start) * (start - path[-2])
             found, errors[fitted, stages] = solve(fitted, stages, start, tolerance)
             points[fitted, stages] = found
-            path.append(found)
+            start = found
+            if 1 <= number < n_stages - 1:
+                # Along the line through the last two solutions, as the path is nearly straight in the logarithm of C.
+                ahead, behind = logs[:, number + 1] - logs[:, number], logs[:, number] - logs[:, number - 1]
+                factor = np.clip(ahead / np.maximum(behind, 1e-12), 0, _LONGEST_EXTRAPOLATION)
+                start = found + per_problem(factor, found) * (found - before)
+            before = found
 
 
 def trained_rows(folds: Sequence[Fold], n_rows: int) -> Rows:
