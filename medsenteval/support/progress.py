@@ -29,7 +29,7 @@ class Progress:
         notebook = show is not False and _in_notebook()
         looked_at = notebook or (show is not False and sys.stderr is not None and sys.stderr.isatty())
         file = _Cell() if notebook else None
-        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not looked_at, file=file, ascii=False)
+        self._bar: Any = tqdm(total=0, unit=" texts", leave=False, disable=not looked_at, file=file)
         self._describe()
         if show and not looked_at:
             threading.Thread(target=self._write_lines, name="progress", daemon=True).start()
@@ -77,6 +77,9 @@ class Progress:
 
 class _Cell:
     """A notebook's output, to which a bar is written; empty in the end: what is saved with a notebook is its results."""
+
+    #: By this tqdm knows that a bar may be drawn with blocks; of a terminal it asks which letters that has.
+    encoding: Final = "utf-8"
 
     def __init__(self) -> None:
         from IPython.display import display

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -49,6 +49,20 @@ def test_a_bar_on_a_terminal(show: bool | None, monkeypatch: pytest.MonkeyPatch)
     drawn = terminal.getvalue()
     assert "1 of 2 jobs, encoding:  80%" in drawn
     assert "1200/1500" in drawn
+
+
+def test_a_bar_on_a_terminal_without_blocks_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = BytesIO()
+
+    class Ascii(TextIOWrapper):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stderr", terminal := Ascii(output, "ascii", errors="backslashreplace", write_through=True))
+    work(None).close()
+    assert b"80%|" in output.getvalue()
+    assert b"\\u" not in output.getvalue()
+    terminal.detach()
 
 
 class Cell:
