@@ -110,7 +110,7 @@ def decode_text(raw: bytes, path: Path) -> tuple[str, bool]:
             raise DataError(f"{path}:1: this is packed ({kind}), not text; {remedy}")
     for beginning, what in _NOT_TEXT:
         if raw.startswith(beginning):
-            raise DataError(f"{path}:1: this is {what}, not text; convert it to UTF-8")
+            raise DataError(f"{path}:1: this is {what}, not text; save it as text in UTF-8")
     if WEB_PAGE.match(raw):
         raise DataError(f"{path}:1: this is a web page, not data; was a log-in or an error page saved? Fetch it again")
     if b"\0" in raw:

@@ -123,7 +123,8 @@ def test_word_cells_join_runs_and_paragraphs(write: Write) -> None:
     ("content", "message"),
     [
         (b"\x1f\x8bx", r"this is packed \(gz\), not text; unpack it .*`medsenteval data prepare NAME --from FILE`"),
-        (b"\xff\xfea\0", "this is UTF-16, not text; convert it to UTF-8"),
+        (b"%PDF-1.7", "this is a PDF document, not text; save it as text in UTF-8"),
+        (b"\xff\xfea\0", "this is UTF-16, not text; save it as text in UTF-8"),
         (b" \n<!DOCTYPE HTML>", "this is a web page, not data"),
     ],
 )
