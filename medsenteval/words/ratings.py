@@ -128,7 +128,8 @@ def _rating(field: str) -> float | None:
     if not field or field.casefold() in _NOT_RATED:
         return np.nan
     try:
-        value = float(field)
+        # Python alone reads 1_000 as a number; in a file it is a slip.
+        value = np.nan if "_" in field else float(field)
     except ValueError:
         return None
     return value if np.isfinite(value) else None

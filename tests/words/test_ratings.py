@@ -157,6 +157,9 @@ def test_columns_are_found_by_their_names_and_by_their_places(tmp_path: Path) ->
     path.write_text("sun,moon,1,2\n\nsea,salt,inf,4\n", "utf-8")
     with pytest.raises(DataError, match=r"line 3: 'inf' in 'column 3' is no rating"):
         read_ratings(path)
+    path.write_text("sun,moon,1,2\nsea,salt,1_0,4\n", "utf-8")
+    with pytest.raises(DataError, match=r"line 2: '1_0' in 'column 3' is no rating"):
+        read_ratings(path)
     path.write_text("", "utf-8")
     with pytest.raises(DataError, match="expected two words and the ratings of at least two annotators"):
         read_ratings(path)

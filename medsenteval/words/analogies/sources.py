@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.errors import DataError
-from medsenteval.support.files import read_lines
+from medsenteval.support.files import clean_text, read_lines
 from medsenteval.support.tables import BLANK, read_table
 from medsenteval.words.analogies.generation import Concept, Fact
 from medsenteval.words.ontologies.obo import read_obo
@@ -30,7 +30,9 @@ def read_relation_table(path: Path) -> Source:
     for number, row in table.pick(_COLUMNS):
         if row == BLANK:
             continue
-        cells = [str(cell).strip() for cell in row if cell is not None] if isinstance(row, tuple) else []
+        texts = [cell for cell in row if isinstance(cell, (str, int, float))] if isinstance(row, tuple) else []
+        # Line ends would break the files that are written.
+        cells = [clean_text(str(text)) for text in texts]
         if len(cells) < len(_COLUMNS):
             raise DataError(f"{path}:{number}: expected subject, relation and object, got {row!r}")
         facts.append((cells[0], cells[1], cells[2]))
@@ -74,7 +76,8 @@ def read_frequencies(path: Path) -> dict[str, float]:
             continue
         term, _, count = line.partition("\t")
         try:
-            value = float(count)
+            # Python alone reads 1_000 as a number; in a file it is a slip.
+            value = nan if "_" in count else float(count)
         except ValueError:
             value = nan
         if not 0 <= value < inf:

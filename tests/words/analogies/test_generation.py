@@ -151,11 +151,16 @@ def test_tables(write: Write) -> None:
         "short.tsv": "subject\trelation\tobject\nvalve\tpart_of\t\n",
         "ragged.tsv": "subject\trelation\tobject\nvalve\tpart_of\n",
         "empty.tsv": "", "counts.tsv": "Heart\t20\n\nheart\t5\nlung\t0\n", "bad.tsv": "heart\t3\nheart\tmany\n",
-        "nan.tsv": "heart\tnan\n", "less.tsv": "heart\t-1\n", "most.tsv": "heart\tinf\n",
+        "nan.tsv": "heart\tnan\n", "less.tsv": "heart\t-1\n", "slip.tsv": "heart\t1_000\n", "most.tsv": "heart\tinf\n",
     })  # fmt: skip
     assert list(read_relation_table(root / "header.csv")[1]) == [("valve", "part_of", "heart, left")]
     terms, facts = read_relation_table(root / "named.tsv")
     assert (list(terms), list(facts)) == ([("valve", ("valve",)), ("heart", ("heart",))], [("valve", "part_of", "heart")])
+    (root / "lines.csv").write_text('subject,relation,object\nvalve,"part\nof",heart\n', "utf-8")
+    assert list(read_relation_table(root / "lines.csv")[1]) == [("valve", "part of", "heart")]
+    (root / "list.jsonl").write_text('{"subject": "valve", "relation": "part_of", "object": ["heart", "vein"]}\n', "utf-8")
+    with pytest.raises(DataError, match=r"list.jsonl:1: expected subject, relation and object, got"):
+        read_relation_table(root / "list.jsonl")
     for name in ("short", "ragged"):
         with pytest.raises(DataError, match=rf"{name}.tsv:2: expected subject, relation and object, got"):
             read_relation_table(root / f"{name}.tsv")
@@ -166,7 +171,7 @@ def test_tables(write: Write) -> None:
     with pytest.raises(DataMissingError, match="no such file"):
         read_relation_table(root / "absent.tsv")
     assert read_frequencies(root / "counts.tsv") == {"heart": 25.0, "lung": 0.0}
-    for name, line in (("bad", 2), ("nan", 1), ("less", 1), ("most", 1)):
+    for name, line in (("bad", 2), ("nan", 1), ("less", 1), ("slip", 1), ("most", 1)):
         with pytest.raises(DataError, match=rf"{name}.tsv:{line}: expected 'term TAB count', got 'heart"):
             read_frequencies(root / f"{name}.tsv")
     (root / "latin.tsv").write_bytes("fièvre\t3\n".encode("latin-1"))
