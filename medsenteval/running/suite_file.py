@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from medsenteval import registry
 from medsenteval.contracts import Task
-from medsenteval.errors import SettingsError
+from medsenteval.errors import SettingsError, UnknownNameError
 from medsenteval.running.executors import check_executor
 from medsenteval.settings import Settings
 from medsenteval.support.toml_files import parse_toml
@@ -64,7 +64,7 @@ def read_suite(path: Path) -> SuiteDescription:
                 raise SettingsError(f"{key} must be a text, not {content[key]!r}")
             described[key] = content[key] if key == "executor" else path.parent / Path(content[key]).expanduser()
         check_executor(described.get("executor", "in-process"))
-    except (SettingsError, RuntimeError) as error:  # the latter: ~user of nobody
+    except (SettingsError, UnknownNameError, RuntimeError) as error:  # the last: ~user of nobody
         raise SettingsError(f"{path}: {error}") from error
     return SuiteDescription(**described)
 

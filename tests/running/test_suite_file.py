@@ -163,6 +163,7 @@ def test_a_suite_file_is_read_whole(tmp_path: Path) -> None:
         ("[tasks]\ntask = 'MR'", r"tasks must be a list of str, not \{'task': 'MR'\}$"),
         ("[[encoders]]\nname = 'x'", r"needs the key encoder, a specification such as 'lexical', got None$"),
         ("[[encoders]]\nencoder = 'lexical'\nx = [1]", r"encoders\.x must be a text, a number or a table, not \[1\]$"),
+        ("[task_options.NOPE]\na = 'b'", r"no task is called 'NOPE'; did you mean "),
         ("seeds = [true]", r"seeds must be a list of int, not \[True\]$"),
         ("tasks = []", r"tasks must be a list of str, not \[\]$"),
         ("executor = 'dask:2'", r"the executor is 'dask:2'; it can be in-process, processes:N or dask://HOST:PORT$"),
