@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from medsenteval import registry
-from medsenteval.cli.shared import DATA, PATH, echo, one_source, settled
+from medsenteval.cli.shared import DATA, PATH, SEED, echo, one_source, settled
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import embed_texts
@@ -42,7 +42,7 @@ def analogies() -> None:
 @click.option("--frequency-floor", type=float, default=25, show_default=True, help="How often a term must occur.")
 @click.option("--one-to-one", type=int, default=50, show_default=True, help="1:1 instances that a relation needs.")
 @click.option("--pairs", type=int, default=50, show_default=True, help="Pairs sampled from each relation.")
-@click.option("--seed", type=int, default=1111, show_default=True)
+@click.option("--seed", type=SEED, default=1111, show_default=True)
 @click.option("-o", "--output", type=PATH, required=True, metavar="FOLDER",
               help="Where BMASS/ is written; name it as --data of a run.")  # fmt: skip
 def generate(

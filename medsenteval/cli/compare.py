@@ -50,7 +50,7 @@ REFERENCE = "reference"
 @shared.RESAMPLES
 @shared.LEVEL
 @shared.CORRECTION
-@click.option("--seed", default=1111, metavar="N", help="Seed of the resamples; default 1111.")
+@click.option("--seed", type=shared.SEED, default=1111, metavar="N", help="Seed of the resamples; default 1111.")
 def compare(
     what: tuple[str, ...],
     folder: Path,

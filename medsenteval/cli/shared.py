@@ -35,6 +35,7 @@ def level_of(context: click.Context, option: click.Parameter, level: float) -> f
 
 
 PATH = click.Path(path_type=Path)
+SEED = click.IntRange(min=0)
 ONLY_TASKS = click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
 DATA = click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
 LEVEL = click.option("--level", default=0.05, metavar="P", callback=level_of, help="Level of significance; default 0.05.")

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from medsenteval import registry
-from medsenteval.cli.shared import PATH, announcer, echo, names_in, one_source
+from medsenteval.cli.shared import PATH, SEED, announcer, echo, names_in, one_source
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
 from medsenteval.report import term_tables
@@ -222,7 +222,7 @@ def link(
     "--list", "lists", multiple=True, type=PATH, metavar="FILE", help="A category as a text file, a term a line; three times."
 )
 @click.option("--sample", type=int, metavar="N", help="At most N terms of each category.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample.")
 @click.option("--measure", "measures", multiple=True, metavar="NAME",
               help="A measure; repeat for several: each encoder is scored under those that fit it. paper: fuzzy_jaccard for "
                    "word vectors, avg_tau for others. Default avg_cos.")  # fmt: skip
@@ -256,7 +256,7 @@ def separate(
 @_SETS
 @click.option("-o", "--output", required=True, type=PATH, metavar="FILE", help="The sheet, .xlsx.")
 @click.option("--pairs", type=click.IntRange(min=1), default=30, show_default=True, help="Pairs of each label and set.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sample.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the sample.")
 def sheet(folder: Path, sets: str | None, output: Path, pairs: int, seed: int) -> None:
     """Sample pairs of the sets in FOLDER into a sheet for annotators."""
     key = write_sheet(read_sets(folder, _chosen_sets(sets)), output, per_label=pairs, seed=seed)

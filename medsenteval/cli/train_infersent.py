@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from medsenteval import registry
-from medsenteval.cli.shared import echo
+from medsenteval.cli.shared import SEED, echo
 from medsenteval.datasets.locate import data_root, locate
 from medsenteval.encoders.contextual import infersent_training
 from medsenteval.encoders.contextual.infersent import VERSIONS, Reading
@@ -24,7 +24,7 @@ from medsenteval.encoders.contextual.infersent_training import InferSentTraining
 @click.option("--hidden", default=2048, show_default=True, metavar="N", help="LSTM units per direction, half of a vector.")
 @click.option("--version", default="1", show_default=True, type=click.Choice(list(VERSIONS)),
               help="Boundary words of a sentence: 1 for <s> </s>, 2 for <p> </p>")  # fmt: skip
-@click.option("--seed", default=1234, show_default=True, metavar="N")
+@click.option("--seed", type=SEED, default=1234, show_default=True, metavar="N")
 @click.option("--batch-size", default=64, show_default=True, metavar="N")
 @click.option("--device", default="auto", show_default=True, metavar="NAME", help="auto, cpu or cuda")
 @click.option("--quiet", is_flag=True, help="Print the result only.")
