@@ -11,6 +11,7 @@ import pytest
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact import problems
 from medsenteval.probes.exact.coordinates import Coordinates
+from medsenteval.probes.exact.lbfgs import minimise
 from medsenteval.probes.exact.problems import Batch
 from medsenteval.probes.features import Features
 
@@ -25,11 +26,10 @@ def test_from_the_third_penalty_on_a_fit_starts_on_the_line_through_the_last_two
     folds = [Fold(rows[:40], rows[40:]), Fold(rows[20:], rows[:20])]
     penalties = [[8.0, 0.5, 1.0, 0.25], [0.1, 100.0, 1.0, 3.0]]
     starts: list[Any] = []
-    solve = problems.minimise
 
     def noted(loss_gradient: Any, start: Any, *given: Any) -> Any:
         starts.append(start.copy())
-        return solve(loss_gradient, start, *given)
+        return minimise(loss_gradient, start, *given)
 
     monkeypatch.setattr(problems, "minimise", noted)
     monkeypatch.setattr(problems, "_SIDE_BY_SIDE_COLUMNS", 0)
