@@ -151,7 +151,7 @@ def _fields(builder: DatasetBuilder, file: Path) -> Iterator[tuple[int, list[str
 def _columns(file: Path, number: int, header: list[str], scores: tuple[str, ...]) -> tuple[int, ...]:
     """Return the places of both words and of every column of which the score is the mean."""
     found = []
-    score_names = [(score,) for score in scores] or [_SCORE]
+    score_names: list[tuple[str, ...]] = [(score,) for score in scores] if scores else [_SCORE]
     for names in (_FIRST, _SECOND, *score_names):
         places = [header.index(name) for name in names if name in header]
         if not places:
