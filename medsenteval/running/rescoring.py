@@ -115,10 +115,15 @@ def _reopen(result: Result, again: tuple[Task, Dataset, Settings] | str, cache: 
     task, dataset, settings = again
     if task.family not in _FAMILIES:
         return f"tasks of the family {task.family!r} are not scored from one vector for each text"
+    texts = list(dataset.all_texts())
+    # Vectors under the whole identity are the encoder's own, though its name end as those of derived ones do ("mini-int8").
+    whole = cached_embeddings(cache, result.encoder_identity, texts)
     encoder = derived_from_cache(result.encoder, result.encoder_identity)
     if not result.signature.startswith(signature_of(task, dataset, encoder, settings).partition("|encoder=")[0] + "|"):
         return f"it was scored in a way that its file does not tell ({comparability(result)})"
-    stored = cached_embeddings(cache, encoder.source.identity, list(dataset.all_texts()))
+    if whole is not None:
+        return StoredJob(result, task, dataset, settings, whole)
+    stored = cached_embeddings(cache, encoder.source.identity, texts)
     if stored is None:
         return "not all of its vectors are in the cache (another cache folder, pruned, or a prompt for each role)"
     return StoredJob(result, task, dataset, settings, replace(stored, matrix=encoder.derive(stored.matrix)))

@@ -90,3 +90,23 @@ def test_what_cannot_be_scored_again_is_named_with_the_reason(tmp_path: Path) ->
         [],
         ["lexical, BIOSSES: not all of its vectors are in the cache (another cache folder, pruned, or a prompt for each role)"],
     )
+
+
+class Lengths:
+    """An encoder of one's own; its identity may end like that of vectors which were made of others."""
+
+    name = "lengths"
+
+    def __init__(self, identity: str, power: int) -> None:
+        self.identity, self._power = identity, power
+
+    def encode(self, texts: list[str]) -> np.ndarray[Any, Any]:
+        return np.array([[len(text) ** self._power, text.count("e"), 1] for text in texts], dtype=np.float32)
+
+
+def test_an_identity_that_ends_like_a_derived_one_has_its_own_vectors() -> None:
+    for identity, power in (("lengths", 1), ("lengths-int8", 3)):
+        [result] = medsenteval.evaluate(Lengths(identity, power), "BIOSSES", **SMALL).values()
+        jobs, left_out = reopen([result], sample_root(), EmbeddingCache())
+        assert not left_out
+        assert jobs[0].score(jobs[0].embeddings).metrics[0].value == result.metrics[0].value
