@@ -187,3 +187,8 @@ def numbers(context: click.Context, option: click.Parameter, text: str | None) -
         return tuple(float(part) for part in text.split(",")) if text is not None else ()
     except ValueError as error:
         raise SettingsError(f"{option.opts[-1]} is {text!r}; expected numbers separated by commas") from error
+
+
+LIMITS = click.option("--limits", metavar="A,B,...", callback=numbers,
+                      help="Where subsets end; default: groups of equally many words.")  # fmt: skip
+GROUPS = click.option("--groups", type=int, default=3, metavar="N", show_default=True, help="How many groups without --limits.")

@@ -1,4 +1,4 @@
-"""``medsenteval published`` and ``medsenteval reproduce``: the literature's numbers, and its tables as plans that run."""
+"""``medsenteval reproduce``: published tables as plans that run."""
 
 from __future__ import annotations
 
@@ -11,45 +11,11 @@ import click
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.shared import DATA, ONLY_TASKS, PATH, announcer, echo
-from medsenteval.comparison.published.numbers import select_numbers
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import SettingsError
 from medsenteval.report.answer_tables import render_plan, render_reproduction
 from medsenteval.running.result_store import ResultStore
-from medsenteval.support.grouping import grouped
-from medsenteval.support.text_table import text_table
-
-
-@click.command()
-@click.option("-t", "--task", default="", metavar="NAME", help="Only this task.")
-@click.option("-e", "--encoder", default="", metavar="NAME", help="Only encoders whose name holds this.")
-@click.option("--table", default="", metavar="NAME", help="Only this table (medsenteval-3) or paper (medisim).")
-@click.option("--suspect", is_flag=True, help="Only numbers that cannot or need not be right, with the reason.")
-def published(task: str, encoder: str, table: str, suspect: bool) -> None:
-    """Show published numbers; without options, list the tables."""
-    chosen = select_numbers(table=table, task=task, encoder=encoder, suspect=suspect)
-    if not (task or encoder or table or suspect):
-        rows = []
-        for name, inside in grouped((number.table, number) for number in chosen).items():
-            doubtful = sum(bool(number.suspect) for number in inside)
-            rows.append([name, str(len(inside)), str(doubtful or ""), inside[0].source])
-        echo(text_table(["Table", "Numbers", "Suspect", "Source"], rows, [False, True, True, False]))
-        return
-    if not chosen:
-        echo("No published number matches.")
-        return
-    suspects = dict.fromkeys(number.suspect for number in chosen if number.suspect)
-    marks = {reason: f"?{place}" for place, reason in enumerate(suspects, start=1)}
-    rows = [[n.table, n.encoder, n.task, n.setting, n.metric, n.printed, marks.get(n.suspect, ""), n.protocol] for n in chosen]
-    header = ["Table", "Encoder", "Task", "Setting", "Metric", "Printed", "", "Protocol"]
-    echo(text_table(header, rows, [False, False, False, False, False, True, False, False]))
-    for reason, mark in marks.items():
-        echo(f"{mark} suspect: {reason}")
-    for name, inside in grouped((number.table, number) for number in chosen).items():
-        echo(f"{name}: {inside[0].source}. {inside[0].how}.")
-    for difference, tasks in grouped((number.differs, number.task) for number in chosen if number.differs).items():
-        echo(f"Differs from a run of this toolkit, {', '.join(dict.fromkeys(tasks))}: {difference}.")
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""``medsenteval export`` and ``medsenteval results``: results handed to other tools, and in one file to other people."""
+"""``medsenteval results``: results in one file that others can check and compare with."""
 
 from __future__ import annotations
 
@@ -7,39 +7,11 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared import ONLY_TASKS, PATH, TO_FILE, echo, results_named, with_results, write_or_echo
+from medsenteval.cli.shared import ONLY_TASKS, PATH, echo, results_named
 from medsenteval.comparison.bundle_verification import conflicts, verify_bundle
-from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.interop.model_card import model_card_block
-from medsenteval.interop.mteb_results import export_results
 from medsenteval.running.result_bundle import SUFFIX, pack_results
 from medsenteval.running.result_store import ResultStore, load_results, of_tasks
-
-
-@click.group()
-def export() -> None:
-    """Hand results over: to mteb, or to the card of a model."""
-
-
-@export.command()
-@with_results
-@click.option("-o", "--output", required=True, type=PATH, metavar="FOLDER", help="Where to write MODEL/REVISION/TASK.json.")
-def mteb(results: list[Result], output: Path) -> None:
-    """Write results in the form and layout that mteb reads; `compare --with FOLDER` reads them back."""
-    written = export_results(results, output)
-    echo(f"{len(written)} result(s) written below {output}")
-
-
-@export.command("model-card")
-@with_results
-@TO_FILE
-def model_card(results: list[Result], output: Path | None) -> None:
-    """Write one encoder's results as the YAML block that opens a model's README.md on the hub.
-
-    Every metric has its interval and the signature that repeats it.
-    """
-    write_or_echo(model_card_block(results), output)
 
 
 @click.group()
