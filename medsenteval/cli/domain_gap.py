@@ -12,7 +12,7 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
 from medsenteval.report.answer_tables import render_gaps, render_paired_gaps
-from medsenteval.report.charts.row_charts import gap_panels
+from medsenteval.report.charts.domain_gap_chart import gap_panels
 
 
 @click.command()

@@ -12,7 +12,7 @@ from medsenteval.comparison.frontier import compression_frontier
 from medsenteval.contracts import Result
 from medsenteval.datasets.locate import data_root
 from medsenteval.report.answer_tables import render_frontier
-from medsenteval.report.charts.line_chart import frontier_panels
+from medsenteval.report.charts.frontier_chart import frontier_panels
 
 
 @click.command()

@@ -14,7 +14,7 @@ from medsenteval.cli import shared
 from medsenteval.cli.shared import echo
 from medsenteval.comparison.word_subsets import read_word_values, subset_scores
 from medsenteval.errors import DataError
-from medsenteval.report.charts.line_chart import subset_curves
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.running.result_store import ResultStore
 from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from medsenteval.errors import SettingsError
+from medsenteval.report.charts.analogy_chart import analogy_bars
+from medsenteval.report.charts.critical_difference import critical_difference_diagram
+from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import PAGE_WIDTH, Drawing
 from medsenteval.report.charts.figure_files import FIGURE_FORMATS, PIXELS_TO_THE_INCH, write_drawing
 from medsenteval.report.charts.heat_map import heat_map
-from medsenteval.report.charts.line_chart import subset_curves
-from medsenteval.report.charts.row_charts import analogy_bars, critical_difference_diagram, gap_panels, interval_plot
+from medsenteval.report.charts.interval_chart import interval_plot
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.page_content import Page
 from medsenteval.report.score_texts import number
 from medsenteval.statistics import FriedmanOutcome

@@ -13,7 +13,7 @@ from medsenteval.report.charts.drawing import Drawing, axis_title
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
 from medsenteval.report.comparison_table import render_table
 from medsenteval.report.score_texts import interval, number
-from medsenteval.running.job_results import what_differs
+from medsenteval.running.job_results import what_tells_apart
 from medsenteval.support.grouping import grouped
 
 _PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-shots)-(?P<size>[\d.e-]+?)-draws-(?P<draws>\d+)$")
@@ -35,12 +35,10 @@ def curve_points(results: Sequence[Result]) -> list[CurvePoint]:
     """Return the points of all curves in order of size, a result on all training rows as the last point of its curve."""
     points = []
     for others in grouped((result.task, result) for result in results).values():
-        several_seeds = len({other.seed for other in others}) > 1
         for result in others:
             match = _PART.match(result.protocol)
             whole, part = (match["whole"] or "mteb", f"{match['kind']} {match['size']}") if match else (result.protocol, "all")
-            ways = [way for way in what_differs(result, others) if way != result.protocol]
-            ways += [f"seed={result.seed}"] if several_seeds else []
+            ways = [way for way in what_tells_apart(result, others) if way != result.protocol]
             points.append(CurvePoint(result, ", ".join([whole, *ways]), part))
     curves = {point.curve for point in points if point.part != "all"}
     if not curves:

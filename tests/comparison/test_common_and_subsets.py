@@ -17,7 +17,7 @@ from medsenteval.comparison.common_pairs import common_pairs
 from medsenteval.comparison.word_subsets import pair_subsets, read_word_values, subset_scores
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
 from medsenteval.report.charts.figure_files import write_drawing
-from medsenteval.report.charts.line_chart import subset_curves
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result
@@ -126,6 +126,16 @@ def test_small_subsets_have_no_score() -> None:
     assert found.scores[0].n < 5
     assert math.isnan(found.scores[0].value)
     assert not math.isnan(found.scores[1].value)
+
+
+def test_results_of_one_encoder_are_told_apart_by_measure_and_seed() -> None:
+    """Rows under one name would look alike, and be one line of the figure."""
+    plain, again = (word_result("T", "one", ROWS, seed=seed) for seed in (1, 2))
+    averaged = replace(plain, signature=plain.signature.replace("|cosine|", "|avg_tau|"))
+    named = {"one, cosine, seed=1": plain, "one, avg_tau, seed=1": averaged, "one, cosine, seed=2": again}
+    found = subset_scores(list(named.values()), VALUES, resamples=100)
+    assert [score.encoder for score in found.scores] == [label for label in named for _ in range(3)]
+    assert {score.encoder for score in subset_scores([plain], VALUES, resamples=100).scores} == {"one"}
 
 
 def test_subsets_that_cannot_be_made() -> None:

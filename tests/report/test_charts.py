@@ -20,6 +20,9 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import MissingExtraError, SettingsError
+from medsenteval.report.charts.analogy_chart import analogy_bars
+from medsenteval.report.charts.critical_difference import cliques, critical_difference_diagram
+from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import (
     COLOURS,
     PAGE_WIDTH,
@@ -36,14 +39,8 @@ from medsenteval.report.charts.drawing import (
 )
 from medsenteval.report.charts.figure_files import inline_svg, painted, svg_file, write_drawing
 from medsenteval.report.charts.heat_map import HeatCell, heat_map, ramp_step
-from medsenteval.report.charts.line_chart import subset_curves
-from medsenteval.report.charts.row_charts import (
-    analogy_bars,
-    cliques,
-    critical_difference_diagram,
-    gap_panels,
-    interval_plot,
-)
+from medsenteval.report.charts.interval_chart import interval_plot
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.figures import check_formats, draw_heat_map, named_figures, write_figures
 from medsenteval.report.page_content import Page, PageOptions
 from medsenteval.report.sections.relations import compared_bars

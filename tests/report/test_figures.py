@@ -19,11 +19,15 @@ from medsenteval.comparison.domain_gap import domain_gaps
 from medsenteval.comparison.frontier import Frontier, FrontierPoint
 from medsenteval.comparison.word_subsets import Subsets, SubsetScore
 from medsenteval.contracts import Metric, Result
+from medsenteval.report.charts.analogy_chart import analogy_bars
+from medsenteval.report.charts.critical_difference import critical_difference_diagram
+from medsenteval.report.charts.domain_gap_chart import gap_panels
 from medsenteval.report.charts.drawing import PAGE_WIDTH, Drawing
 from medsenteval.report.charts.figure_files import svg_file
+from medsenteval.report.charts.frontier_chart import frontier_panels
 from medsenteval.report.charts.heat_map import heat_map
-from medsenteval.report.charts.line_chart import frontier_panels, subset_curves
-from medsenteval.report.charts.row_charts import analogy_bars, critical_difference_diagram, gap_panels, interval_plot
+from medsenteval.report.charts.interval_chart import interval_plot
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.statistics import FriedmanOutcome
 from tests.comparison.simulated import accuracy_result
 

@@ -13,7 +13,9 @@ from medsenteval.comparison.word_subsets import subset_scores
 from medsenteval.errors import DataError, SettingsError
 from medsenteval.report.charts.drawing import Circle, Line, Rectangle, Text
 from medsenteval.report.charts.figure_files import write_drawing
-from medsenteval.report.charts.line_chart import Panel, Point, frontier_panels, line_panels, subset_curves
+from medsenteval.report.charts.frontier_chart import frontier_panels
+from medsenteval.report.charts.line_chart import Panel, Point, line_panels
+from medsenteval.report.charts.word_subset_chart import subset_curves
 from medsenteval.report.learning_curve_table import curve_panels, curve_points
 from medsenteval.report.sections.relations import compared_bars, metric_bars
 from tests.fuzz.result_readers import RESULTS

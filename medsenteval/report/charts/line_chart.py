@@ -1,4 +1,4 @@
-"""Lines of scores with intervals, a panel for each task: by training rows, by subset of words, by bytes of a vector."""
+"""Lines of scores with intervals, a panel for each task."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from medsenteval.comparison.frontier import Frontier
-from medsenteval.comparison.word_subsets import Subsets
 from medsenteval.report.charts.drawing import (
     PAGE_WIDTH,
     Axis,
@@ -19,11 +17,9 @@ from medsenteval.report.charts.drawing import (
     Shape,
     Text,
     axis_over,
-    axis_title,
     labels_of,
     shorten,
 )
-from medsenteval.support.grouping import grouped
 
 _NARROWEST: Final = 300.0
 _HEIGHT: Final = 200.0
@@ -136,55 +132,3 @@ def _panel(panel: Panel, roles: Mapping[str, int], left: float, top: float, widt
                 shapes.append(Line(x, down.at(point.low), x, down.at(point.high), role))
                 shapes.append(Circle(x, down.at(point.y), 4, role, point.said, hollow=later or point.hollow))
     return shapes, foot + 14
-
-
-def subset_curves(found: Sequence[Subsets], values_are: str, width: float = PAGE_WIDTH) -> Drawing:
-    """Draw a line for each encoder over the subsets, as in Figures 1 to 4 of Chiu et al. 2018.
-
-    A subset with too few pairs has no point.
-    """
-    panels = []
-    for subsets in found:
-        ticks = {}
-        for subset in range(subsets.n_subsets):
-            # From fewest to most pairs where encoders know different ones.
-            sizes = sorted({score.n for score in subsets.scores if score.subset == subset})
-            n = f"{sizes[0]:,}" + (f" to {sizes[-1]:,}" if len(sizes) > 1 else "")
-            ticks[float(subset)] = f"{subsets.label(subset)}, n = {n}"
-        points = []
-        for score in subsets.scores:
-            where = f"{score.encoder}, {subsets.label(score.subset)}"
-            said = f"{where}: {score.value:.3f} [{score.low:.3f}, {score.high:.3f}]"
-            points.append((score.encoder, Point(score.subset, score.value, score.low, score.high, said)))
-        measured = axis_title(subsets.task, subsets.metric, "fraction")
-        panels.append(Panel(subsets.task, values_are, measured, ticks, grouped(points)))
-    described = (
-        f"{found[0].metric} of encoders on subsets of the pairs of {', '.join(subsets.task for subsets in found)} by "
-        f"{values_are}. The table holds the numbers."
-    )
-    return line_panels(panels, f"{found[0].task} by {values_are}", described, width)
-
-
-def frontier_panels(found: Sequence[Frontier]) -> Drawing:
-    """Draw scores over the logarithm of bytes, a line for each precision, with intervals of losses below the full score."""
-    panels = []
-    for frontier in found:
-        full = frontier.points[0].score
-        points = []
-        for point in frontier.points:
-            said = (
-                f"{point.dimension} dimensions, {point.precision}, {point.size:,} bytes: {point.score:.3f}, "
-                f"loss {point.loss:+.3f} [{point.low:+.3f}, {point.high:+.3f}]"
-            )
-            place = Point(math.log2(point.size), point.score, full - point.high, full - point.low, said, not point.kept)
-            points.append((point.precision, place))
-        sizes = [place.x for _, place in points]
-        powers = range(math.floor(min(sizes)), math.ceil(max(sizes)) + 1)
-        measured = axis_title(frontier.task, frontier.metric, frontier.unit)
-        ticks = {float(power): f"{2**power:,}" for power in powers}
-        panels.append(Panel(f"{frontier.task}, {frontier.encoder}", "bytes per vector", measured, ticks, grouped(points)))
-    described = (
-        f"Scores of {len(found)} pairs of encoder and task over the bytes of a vector, for fewer dimensions in float32, int8 "
-        "and one bit, with intervals of the loss against all dimensions in float32. The table holds the numbers."
-    )
-    return line_panels(panels, "Compression frontier", described, note="filled: no smaller vectors score as well")

@@ -7,9 +7,9 @@ from typing import Final
 
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError
+from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.drawing import Drawing
-from medsenteval.report.charts.row_charts import analogy_bars
-from medsenteval.running.job_results import what_differs
+from medsenteval.running.job_results import what_tells_apart
 from medsenteval.support.grouping import grouped
 
 _LABELS: Final = {"acc": "relaxed accuracy", "map": "MAP", "mrr": "MRR"}
@@ -24,13 +24,11 @@ def relation_scores(results: Sequence[Result], metric: str = "") -> list[tuple[s
     told = [result for result in results if {"setting", "score"} <= result.details.keys() and result.details.get("relations")]
     for task, group in grouped((result.task, result) for result in told).items():
         shown = metric or group[0].headline[0]
-        several_seeds = len({result.seed for result in group}) > 1
         series = {}
         for result in group:
-            told_by = [*what_differs(result, group), *([f"seed={result.seed}"] if several_seeds else [])]
             relations = result.details["relations"].items()
             values = {name: float(means[shown]) for name, means in relations if shown in means}
-            series[", ".join([result.encoder, *told_by])] = values
+            series[", ".join([result.encoder, *what_tells_apart(result, group)])] = values
         found.append((task, shown, series))
     return found
 
