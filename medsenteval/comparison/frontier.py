@@ -15,6 +15,7 @@ from medsenteval.contracts import Result
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.encoders.derived import PRECISIONS, CachedEncoder, DerivedEncoder
 from medsenteval.errors import DataMissingError, SettingsError
+from medsenteval.running.job_results import what_tells_apart
 from medsenteval.running.rescoring import StoredJob, reopen
 
 
@@ -34,7 +35,10 @@ class FrontierPoint:
 
 @dataclass(frozen=True)
 class Frontier:
-    """All sizes of one encoder's vectors on one task, the largest first."""
+    """All sizes of one encoder's vectors on one task, the largest first.
+
+    ``encoder`` is the encoder's name, with protocol, options and seed where results on the task differ in them.
+    """
 
     task: str
     encoder: str
@@ -59,10 +63,15 @@ def compression_frontier(
     left_out += [f"{each.encoder}, {each.task}: its vectors are rounded to {precision} already" for each, precision in already]
     if not jobs:
         raise DataMissingError(f"no result can be scored again from the cache: {'; '.join(left_out[:3])}")
-    return [_frontier(job, dimensions, resamples) for job in jobs], left_out
+    found = []
+    for job in jobs:
+        of_task = [other.result for other in jobs if other.result.task == job.result.task]
+        label = ", ".join([job.result.encoder, *what_tells_apart(job.result, of_task)])
+        found.append(_frontier(job, label, dimensions, resamples))
+    return found, left_out
 
 
-def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int) -> Frontier:
+def _frontier(job: StoredJob, label: str, dimensions: Sequence[int], resamples: int) -> Frontier:
     matrix, width = job.embeddings.matrix, int(job.embeddings.matrix.shape[1])
     if wrong := [each for each in dimensions if not 1 <= each <= width]:
         raise SettingsError(f"{job.result.encoder} has {width} dimensions; {wrong[0]} cannot be kept")
@@ -84,7 +93,7 @@ def _frontier(job: StoredJob, dimensions: Sequence[int], resamples: int) -> Fron
         points.append(FrontierPoint(*variant, column.scores[name].value, loss.estimate, loss.low, loss.high))
     points.sort(key=lambda point: (-point.size, -point.score))
     kept = tuple(replace(point, kept=not any(_beats(other, point) for other in points)) for point in points)
-    return Frontier(column.label, job.result.encoder, column.metric, column.unit, column.n_common, kept)
+    return Frontier(column.label, label, column.metric, column.unit, column.n_common, kept)
 
 
 def _beats(one: FrontierPoint, other: FrontierPoint) -> bool:

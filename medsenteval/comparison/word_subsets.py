@@ -12,6 +12,7 @@ import numpy as np
 
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
+from medsenteval.running.job_results import what_tells_apart
 from medsenteval.settings import CONFIDENCE
 from medsenteval.statistics import Correlation, correlation, correlation_interval
 from medsenteval.tasks.reading.row_acceptance import finite_number
@@ -22,7 +23,10 @@ _FEWEST_PAIRS = 5
 
 @dataclass(frozen=True)
 class SubsetScore:
-    """One encoder on one subset; ``value`` and its interval are NaN where the subset has fewer than five pairs."""
+    """One result on one subset; ``value`` and its interval are NaN where the subset has fewer than five pairs.
+
+    ``encoder`` is the encoder's name, with protocol, options and seed where results differ in them.
+    """
 
     encoder: str
     subset: int
@@ -115,6 +119,7 @@ def subset_scores(
     subset_of = dict(zip(pairs, found.subset_of, strict=True))
     scores = []
     for result in results:
+        label = ", ".join([result.encoder, *what_tells_apart(result, results)])
         subsets = np.array([subset_of[item] for item in result.items["id"]])
         gold, predicted = (np.array(result.items[name], dtype=np.float64) for name in ("gold", "predicted"))
         for subset in range(found.n_subsets):
@@ -125,7 +130,7 @@ def subset_scores(
                 value, _ = correlation(metric, *pairs_of)
                 rng = np.random.default_rng(seed)
                 low, high = correlation_interval(metric, *pairs_of, resamples=resamples, confidence=CONFIDENCE, rng=rng)
-            scores.append(SubsetScore(result.encoder, subset, int(rows.sum()), value, low, high))
+            scores.append(SubsetScore(label, subset, int(rows.sum()), value, low, high))
     return replace(found, metric=metric, scores=tuple(scores))
 
 

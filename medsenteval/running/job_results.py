@@ -35,6 +35,12 @@ def what_differs(result: Result, others: Sequence[Result]) -> list[str]:
     return [part for part in comparability(result).split("|") if part not in common]
 
 
+def what_tells_apart(result: Result, others: Sequence[Result]) -> list[str]:
+    """Return what a label must say beside the encoder among results of one task: ``what_differs``, and the seed if it does."""
+    several_seeds = len({other.seed for other in others}) > 1
+    return [*what_differs(result, others), *([f"seed={result.seed}"] if several_seeds else [])]
+
+
 def joined_marks(results: Sequence[Result]) -> str:
     """Return the marks that any of the results has."""
     return "".join(mark for mark in MARK_NOTES if any(mark in result.marks for result in results))

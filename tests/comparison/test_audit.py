@@ -262,6 +262,17 @@ def test_a_frontier_has_the_dimensions_asked_for_or_halves(
     assert sizes == sorted(sizes, reverse=True)
 
 
+def test_frontiers_of_one_encoder_and_task_are_told_apart(
+    audited: tuple[Path, list[FromTable]], results: list[Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("medsenteval.comparison.frontier.halved", lambda width: (width,))
+    first, other = results[:2]
+    again = replace(first, seed=2, signature=first.signature.replace("|seed=1111|", "|seed=2|"))
+    found, left_out = compression_frontier([first, again, other], audited[0], resamples=100)
+    names = [f"{first.encoder}, seed=1111", f"{first.encoder}, seed=2", f"{other.encoder}, seed=1111"]
+    assert ([each.encoder for each in found], left_out) == (names, [])
+
+
 @pytest.mark.parametrize(("gain", "dropped"), [(1e-8, True), (1e-5, False)])
 def test_larger_vectors_are_dropped_if_they_gain_by_rounding_only(gain: float, dropped: bool) -> None:
     large = FrontierPoint(64, "float32", 256, 0.8 + gain, 0.0, 0.0, 0.0)
