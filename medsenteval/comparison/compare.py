@@ -30,6 +30,7 @@ from medsenteval.statistics import (
     Significance,
     accuracy_difference_interval,
     bootstrap,
+    correct,
     correct_pairs,
     friedman,
     mcnemar_matrix,
@@ -62,6 +63,11 @@ def compare_results(
     """
     if not results:
         raise SettingsError("there is no result to compare")
+    if not 0 < level < 1:
+        raise SettingsError(f"level is {level}; it must lie between 0 and 1, as 0.05 does")
+    if intervals not in BOOTSTRAPS:
+        raise SettingsError(f"intervals is {intervals!r}; it can be {' or '.join(BOOTSTRAPS)}")
+    correct((), correction)  # refuses an unknown one where nothing is tested, too
     results, notes = one_for_each_job(results)
     test = partial(_test, resamples=resamples, correction=correction, seed=seed, intervals=intervals)
     columns: list[Column] = []

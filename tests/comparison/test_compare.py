@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -283,6 +284,20 @@ def test_ranks_over_tasks() -> None:
     assert isinstance(ranking(compare_results(results[:2], resamples=100)), str)
     with pytest.raises(SettingsError, match="no result"):
         compare_results([])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        *[({"level": level}, f"level is {level}; it must lie between 0 and 1") for level in (0, 1, 5, -0.05, float("nan"))],
+        *[({"intervals": name}, f"intervals is '{name}'; it can be percentile or bca") for name in ("bogus", "fisher")],
+        ({"correction": "bogus"}, "the correction is 'bogus'; it can be none, "),
+    ],
+)  # fmt: skip
+def test_a_wrong_option_is_refused_though_nothing_is_tested(option: dict[str, Any], message: str) -> None:
+    alone = [accuracy_result("RQE", "one", [0, 1] * 6, [0, 1] * 6)]
+    with pytest.raises(SettingsError, match=re.escape(message)):
+        compare_results(alone, resamples=100, **option)
 
 
 def test_percentages_and_fractions_are_ranked_on_one_scale() -> None:
