@@ -101,7 +101,8 @@ def main() -> None:
                 continue
             scores, seconds = scored(options.corpus, root, vectors, chosen)
             rows.append(row(name, chosen, scores, seconds))
-    print(f"{options.corpus}: {scores.details['tokens']} tokens, {scores.details['entities']} entities")
+    tokens = sum(len(split.all_tokens) for split in dataset.splits.values())
+    print(f"{options.corpus}: {tokens:,} tokens, {scores.n_train:,} sentences to train on and {scores.n_test:,} to test")
     rows.append(["dictionary", "most frequent tag", "", f"{scores.details['dictionary_f1']:.2f}", "", ""])
     rows.append(["all O", "majority tag", "", "0.00", "", ""])
     header = ["Vectors", "Preset", "Seconds, three runs", "F1", "95 % interval", "Runs"]

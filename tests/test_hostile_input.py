@@ -26,7 +26,7 @@ from medsenteval.encoders.contextual.elmo import read_options
 from medsenteval.encoders.contextual.model_folder import check_modules
 from medsenteval.encoders.static.vector_formats import FileOptions, read_vectors
 from medsenteval.errors import DataError, DataMissingError, EncoderError, SettingsError
-from medsenteval.registry import task
+from medsenteval.registry import load_encoder, task
 from medsenteval.running.suite_file import read_suite
 from medsenteval.support import files
 from medsenteval.support.files import read_json, read_lines, read_word_tables, read_xml
@@ -286,7 +286,7 @@ def test_glove_vocabularies_that_lie(write: Write) -> None:
         vectors(folder / "vectors.bin", layout="blocks")
     (folder / "vocab.txt").write_text("heart 3\n")
     with pytest.raises(EncoderError, match=r"absent\.bin: cannot be read"):  # 11
-        vectors(folder / "absent.bin", layout="blocks")
+        load_encoder(f"vectors:{folder / 'absent.bin'},layout=blocks")
 
 
 def test_elmo_options_beyond_all_numbers(write: Write) -> None:

@@ -59,15 +59,15 @@ def test_numbers_from_their_least_on() -> None:
 
 
 def test_a_variable_is_set_for_a_while_unless_the_user_did(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("MEDSENTEVAL_SOME", raising=False)
-    with suppress(ZeroDivisionError), environment("MEDSENTEVAL_SOME", "1"):
-        assert os.environ["MEDSENTEVAL_SOME"] == "1"
+    monkeypatch.delenv("SOME_SETTING", raising=False)
+    with suppress(ZeroDivisionError), environment("SOME_SETTING", "1"):
+        assert os.environ["SOME_SETTING"] == "1"
         raise ZeroDivisionError
-    assert "MEDSENTEVAL_SOME" not in os.environ
-    monkeypatch.setenv("MEDSENTEVAL_SOME", "mine")
-    with environment("MEDSENTEVAL_SOME", "1"):
-        assert os.environ["MEDSENTEVAL_SOME"] == "mine"
-    assert os.environ["MEDSENTEVAL_SOME"] == "mine"
+    assert "SOME_SETTING" not in os.environ
+    monkeypatch.setenv("SOME_SETTING", "mine")
+    with environment("SOME_SETTING", "1"):
+        assert os.environ["SOME_SETTING"] == "mine"
+    assert os.environ["SOME_SETTING"] == "mine"
 
 
 def test_json_is_read_as_what_is_expected(tmp_path: Path) -> None:
