@@ -18,7 +18,7 @@ from medsenteval.running.score_table import as_points
 from medsenteval.statistics import bootstrap, power
 from medsenteval.statistics.intervals import ROUNDING, left_out_difference_interval
 from medsenteval.statistics.outcomes import Interval
-from medsenteval.statistics.verdicts import MIRRORED, RankInterval, Verdict, rank_intervals, verdict
+from medsenteval.statistics.verdicts import MIRRORED, RankInterval, Verdict, check_rope, rank_intervals, verdict
 from medsenteval.statistics.weighted_scores import Correlations
 
 
@@ -63,6 +63,7 @@ def decide(comparison: Comparison, rope: float, *, power: bool = True) -> list[D
     Tests are corrected as the comparison's are; equivalence is judged at its level for each pair by itself. Without
     ``power`` decisions say neither what the items could show nor how many would decide.
     """
+    check_rope(rope)
     pairs = [(column, pair) for column in comparison.columns for pair in combinations(column.tested, 2)]
     return [_decide(column, pair, rope, comparison.level, power) for column, pair in pairs]
 

@@ -7,6 +7,7 @@ together by as much as the noise drove them apart (empirical Bayes: Laird and Lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -24,10 +25,15 @@ VERDICTS: Final[tuple[Verdict, ...]] = ("better", "worse", "equivalent", "undeci
 MIRRORED: Final = dict(zip(VERDICTS, ("worse", "better", *VERDICTS[2:]), strict=True))
 
 
+def check_rope(rope: float) -> None:
+    """Refuse what is no region of practical equivalence: no difference lies below NaN, and every one below infinity."""
+    if not 0 <= rope < math.inf:
+        raise SettingsError(f"the region of practical equivalence is {rope}; it must be finite and not negative")
+
+
 def verdict(p_value: float, narrow: Interval, rope: float, level: float = 0.05) -> Verdict:
     """Judge a difference by the p value of its test and by its interval at confidence 1 - 2 * level."""
-    if rope < 0:
-        raise SettingsError(f"the region of practical equivalence is {rope}; it cannot be negative")
+    check_rope(rope)
     if abs(narrow.confidence - (1 - 2 * level)) > 1e-9:
         raise SettingsError(f"equivalence at level {level} needs an interval of confidence {1 - 2 * level:g}")
     # One that is significant and yet surely smaller than the region does not matter.

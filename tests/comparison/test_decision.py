@@ -22,6 +22,7 @@ from medsenteval.comparison.decision import (
     smallest_shown,
 )
 from medsenteval.contracts import Result
+from medsenteval.errors import SettingsError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.statistics.power import mcnemar_power
 from tests.comparison.simulated import accuracy_result, correlation_result
@@ -51,6 +52,13 @@ def test_the_verdicts_are_what_is_known_of_the_encoders() -> None:
     clear = found["good", "plain"]
     assert clear.smallest is not None
     assert clear.items is None
+
+
+@pytest.mark.parametrize("rope", [-1.0, float("nan"), float("inf")])
+def test_a_margin_that_is_none_is_refused_though_no_pair_is_tested(rope: float) -> None:
+    alone = compare_results(three_encoders(30)[:1], resamples=100)
+    with pytest.raises(SettingsError, match=f"equivalence is {rope}; it must be finite and not negative"):
+        decide(alone, rope)
 
 
 def test_an_undecided_pair_says_how_many_items_would_decide() -> None:

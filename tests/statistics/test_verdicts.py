@@ -26,11 +26,15 @@ def test_the_four_verdicts(p: float, low: float, high: float, said: str) -> None
     assert verdict(p, Interval((low + high) / 2, low, high, 0.9, "percentile", 100), 1.0) == said
 
 
-def test_a_wrong_interval_or_a_negative_margin_is_refused() -> None:
+def test_a_wrong_interval_is_refused() -> None:
     with pytest.raises(SettingsError, match=r"confidence 0\.9"):
         verdict(0.5, Interval(0, -1, 1, 0.95, "percentile", 100), 1.0)
-    with pytest.raises(SettingsError, match="negative"):
-        verdict(0.5, Interval(0, -1, 1, 0.9, "percentile", 100), -1.0)
+
+
+@pytest.mark.parametrize("rope", [-1.0, np.nan, np.inf])
+def test_a_margin_that_is_none_is_refused(rope: float) -> None:
+    with pytest.raises(SettingsError, match=f"equivalence is {rope}; it must be finite and not negative"):
+        verdict(0.5, Interval(0, -1, 1, 0.9, "percentile", 100), rope)
 
 
 @pytest.mark.slow
