@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from medsenteval.cli.commands import COMMAND_GROUPS, COMMANDS
-from medsenteval.cli.main import main
 from medsenteval.cli.figures import _inches as figure_inches
+from medsenteval.cli.main import main
 from medsenteval.cli.shared import line_width
 from medsenteval.cli.terms import _statistics_table
 from medsenteval.datasets.locate import sample_root
