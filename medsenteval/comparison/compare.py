@@ -36,6 +36,7 @@ from medsenteval.statistics import (
     mcnemar_matrix,
     wilcoxon_over_tasks,
 )
+from medsenteval.statistics.paired_bootstrap import check_resamples
 from medsenteval.statistics.tests_over_tasks import smallest_wilcoxon_p
 from medsenteval.support.grouping import grouped
 from medsenteval.tasks.probe_rows import UNSEEN
@@ -67,7 +68,8 @@ def compare_results(
         raise SettingsError(f"level is {level}; it must lie between 0 and 1, as 0.05 does")
     if intervals not in BOOTSTRAPS:
         raise SettingsError(f"intervals is {intervals!r}; it can be {' or '.join(BOOTSTRAPS)}")
-    correct((), correction)  # refuses an unknown one where nothing is tested, too
+    check_resamples(resamples)
+    correct((), correction)  # refuses an unknown name even where nothing is tested
     results, notes = one_for_each_job(results)
     test = partial(_test, resamples=resamples, correction=correction, seed=seed, intervals=intervals)
     columns: list[Column] = []

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, islice
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from medsenteval.support.arrays import Counts, Floats, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
 
 Method = Literal["bca", "fisher", "percentile"]
+#: With the observed sample a hundred. Of one resample an interval has no width, of few it is too narrow.
+_FEWEST_RESAMPLES: Final = 99
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +162,14 @@ def bca_terms(estimate: float, values: Floats, jackknife: Floats) -> tuple[float
     return float(ndtri(share)), float(np.sum(deviations**3) / (6 * spread))
 
 
+def check_resamples(resamples: int) -> None:
+    if resamples < _FEWEST_RESAMPLES:
+        raise SettingsError(f"resamples is {resamples}; intervals and tests need at least {_FEWEST_RESAMPLES}")
+
+
 def bootstrap(score: WeightedScore, *, resamples: int, rng: np.random.Generator) -> Bootstrap:
     """Resample items with replacement, within their folds, and score every encoder on each resample."""
-    if resamples < 1:
-        raise SettingsError(f"resamples is {resamples}; it must be at least 1")
+    check_resamples(resamples)
     folds, n, cores = score.folds, score.n, available_cores()
     step = score.rows_at_once
     sizes = (min(step, resamples - start) for start in range(0, resamples, step))

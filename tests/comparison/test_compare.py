@@ -291,13 +291,14 @@ def test_ranks_over_tasks() -> None:
     [
         *[({"level": level}, f"level is {level}; it must lie between 0 and 1") for level in (0, 1, 5, -0.05, float("nan"))],
         *[({"intervals": name}, f"intervals is '{name}'; it can be percentile or bca") for name in ("bogus", "fisher")],
+        *[({"resamples": few}, f"resamples is {few}; intervals and tests need at least 99") for few in (1, 98)],
         ({"correction": "bogus"}, "the correction is 'bogus'; it can be none, "),
     ],
 )  # fmt: skip
 def test_a_wrong_option_is_refused_though_nothing_is_tested(option: dict[str, Any], message: str) -> None:
     alone = [accuracy_result("RQE", "one", [0, 1] * 6, [0, 1] * 6)]
     with pytest.raises(SettingsError, match=re.escape(message)):
-        compare_results(alone, resamples=100, **option)
+        compare_results(alone, **{"resamples": 99, **option})
 
 
 def test_percentages_and_fractions_are_ranked_on_one_scale() -> None:
@@ -497,22 +498,23 @@ def test_f1_is_that_of_the_positive_label_wherever_it_stands(labels: tuple[str, 
 
 
 @pytest.mark.parametrize(
-    ("correction", "encoders", "enough"), [("holm", 8, 560), ("bonferroni", 5, 200), ("none", 8, 20), ("bh", 8, 20)]
+    ("correction", "encoders", "level", "enough"),
+    [("holm", 8, 0.05, 560), ("bonferroni", 5, 0.05, 200), ("none", 8, 0.004, 250), ("bh", 8, 0.004, 250)],
 )
-def test_too_few_resamples_are_named(correction: str, encoders: int, enough: int) -> None:
+def test_too_few_resamples_are_named(correction: str, encoders: int, level: float, enough: int) -> None:
     """With R resamples p is at least 1 / (R + 1), times the number of pairs where a correction multiplies by it."""
     results = simulated_similarities(np.random.default_rng(8), 40, [1.0] * encoders)
     tests = encoders * (encoders - 1) // 2 if correction in ("holm", "bonferroni") else 1
-    assert tests / (enough + 1) < 0.05 <= tests / enough
+    assert tests / (enough + 1) < level <= tests / enough
 
-    def said(resamples: int, level: float = 0.05) -> list[str]:
+    def said(resamples: int, level: float = level) -> list[str]:
         comparison = compare_results(results, resamples=resamples, correction=correction, level=level)
         return [note for note in comparison.notes if "resamples" in note]
 
     assert said(enough) == []
     (note,) = said(enough - 1)
     assert note == f"{enough - 1} resamples cannot make any of {tests} test(s) significant ({correction}): use {enough}"
-    assert said(enough - 1, level=0.06) == []
+    assert said(enough - 1, level=1.2 * level) == []
     assert not any("resamples" in note for note in compare_results(simulated_encoders(
         np.random.default_rng(8), 40, [0.5] * 8), resamples=100).notes)  # fmt: skip
 
@@ -720,10 +722,10 @@ def test_analogies_are_tested_over_relations_as_they_are_scored() -> None:
 
 def test_a_column_says_how_its_scores_were_made() -> None:
     gold = [0, 1] * 6
-    (probed,) = compare_results([accuracy_result("RQE", name, gold, gold) for name in "ab"], resamples=9).columns
+    (probed,) = compare_results([accuracy_result("RQE", name, gold, gold) for name in "ab"], resamples=100).columns
     assert (probed.protocol, probed.label, probed.headline, probed.n_common) == ("split, exact", "RQE", True, 12)
     bare = [correlation_result("BIOSSES", name, range(6), [0, 2, 1, 3, 5, 4]) for name in "ab"]
-    assert [column.protocol for column in compare_results(bare, resamples=9).columns] == ["cosine"]
+    assert [column.protocol for column in compare_results(bare, resamples=100).columns] == ["cosine"]
 
 
 def test_encoders_have_letters_beyond_the_alphabet() -> None:

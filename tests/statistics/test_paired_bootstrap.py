@@ -125,8 +125,8 @@ def test_a_difference_of_spearmans_equals_scipys_on_the_same_resamples(method: s
 def test_resamples_and_jackknife_equal_literal_ones(
     score: WeightedScore, literal: Callable[[NDArray[np.int64]], float]
 ) -> None:
-    found = bootstrap(score, resamples=50, rng=np.random.default_rng(3))
-    drawn = np.random.default_rng(3).integers(0, 40, (50, 40))
+    found = bootstrap(score, resamples=100, rng=np.random.default_rng(3))
+    drawn = np.random.default_rng(3).integers(0, 40, (100, 40))
     assert found.values[:, 0] == pytest.approx([literal(rows) for rows in drawn], abs=1e-10)
     left_out = [literal(np.delete(np.arange(40), i)) for i in range(40)]
     assert found.jackknife[:, 0] == pytest.approx(left_out, abs=1e-10)
@@ -147,7 +147,7 @@ def test_bca_of_a_score_that_cannot_move_is_that_score() -> None:
 
 
 def test_one_item_folds_survive_the_jackknife() -> None:
-    found = bootstrap(Means.of(np.array([1.0, 3.0]), np.array([0, 1])), resamples=10, rng=np.random.default_rng(0))
+    found = bootstrap(Means.of(np.array([1.0, 3.0]), np.array([0, 1])), resamples=100, rng=np.random.default_rng(0))
     assert found.jackknife[:, 0].tolist() == [1.5, 0.5]
 
 
@@ -191,9 +191,10 @@ def test_what_cannot_be_resampled_is_refused() -> None:
         Means.of(np.array([1.0, np.nan]))
     with pytest.raises(SettingsError, match="2 fold numbers for 4 items"):
         Means.of(gold, np.array([0, 1]))
-    with pytest.raises(SettingsError, match="resamples is 0"):
-        bootstrap(Means.of(gold), resamples=0, rng=np.random.default_rng(0))
-    found = bootstrap(Means.of(gold), resamples=10, rng=np.random.default_rng(0))
+    for few in (0, 1, 98):  # of one resample the interval has no width
+        with pytest.raises(SettingsError, match=f"resamples is {few}; intervals and tests need at least 99"):
+            bootstrap(Means.of(gold), resamples=few, rng=np.random.default_rng(0))
+    found = bootstrap(Means.of(gold), resamples=99, rng=np.random.default_rng(0))
     with pytest.raises(SettingsError, match="confidence is 1"):
         found.interval(confidence=1.0)
     with pytest.raises(SettingsError, match="method is 'basic'"):
