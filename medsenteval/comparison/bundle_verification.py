@@ -60,7 +60,7 @@ def verify_bundle(path: Path) -> tuple[list[Result], list[str]]:
         value = recomputed_score(result, metric)
         if value is None:
             beyond.append(f"{result.encoder}, {result.task}, {metric.name}")
-        elif abs(value - metric.value) > _TOLERANCE * max(1.0, abs(metric.value)):
+        elif not abs(value - metric.value) <= _TOLERANCE * max(1.0, abs(metric.value)):  # NaN is near nothing
             raise DataError(
                 f"{path}: {result.encoder}, {result.task}: {metric.name} is {metric.value!r}, but the items give {value!r}; "
                 "do not trust this bundle"

@@ -82,6 +82,16 @@ def test_a_forged_score_is_found_though_every_hash_is_right(results: list[Result
         verify_bundle(forged)
 
 
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+def test_a_score_whose_items_give_no_number_is_not_taken_for_theirs(tmp_path: Path) -> None:
+    """Counts whose sums are infinite give an F1 of NaN, from which no score differs by more than anything."""
+    counts = {"id": ["s1", "s2"], "tp_1": [1e308, 1e308], "fp_1": [0, 0], "fn_1": [0, 0]}
+    forged = simulated_result("AnatEM", "mine", [Metric("f1", 99.0, 98, 100, 0, "percent", 2)], counts)
+    path = pack_results([forged], tmp_path / "forged.results.zip")
+    with pytest.raises(DataError, match=r"mine, AnatEM: f1 is 99\.0, but the items give nan"):
+        verify_bundle(path)
+
+
 def test_scores_that_items_do_not_give_are_named(tmp_path: Path) -> None:
     first = accuracy_result("RQE", "mine", [0, 1, 1], [0, 1, 0])
     spans = {"id": ["s1", "s2"], "gold": ["0-1:Gene 3-4:Gene", "0-1:Gene"], "predicted_1": ["0-1:Gene", "2-3:Gene"],
