@@ -25,7 +25,8 @@ from synthetic import CASES, SHAPES, Workload
 
 from medsenteval.probes.backend import Fold
 from medsenteval.probes.exact.certificate import certify
-from medsenteval.probes.exact.logistic import ExactBackend, default_tolerance
+from medsenteval.probes.exact.logistic import ExactBackend
+from medsenteval.probes.exact.stopping_rule import default_tolerance
 
 
 def compare(name: str, workload: Workload, penalty: float) -> None:

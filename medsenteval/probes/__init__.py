@@ -37,7 +37,7 @@ def describe_probe(settings: Settings, training: Mapping[str, Any], n_rows: int)
     if settings.probe == "sklearn":
         return "sklearn"
     if settings.probe == "exact":
-        from medsenteval.probes.exact.logistic import default_tolerance
+        from medsenteval.probes.exact.stopping_rule import default_tolerance
 
         tolerance = default_tolerance(n_rows) if settings.tolerance is None else settings.tolerance
         return f"exact(tol={tolerance:g})"

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from medsenteval.probes.exact.preconditioner import Preconditioner, dots, per_problem, relative_logit_sizes
+from medsenteval.probes.exact.preconditioner import Preconditioner, dots, per_problem
+from medsenteval.probes.exact.stopping_rule import relative_logit_sizes
 from medsenteval.support.arrays import Bools, Floats, Reals, Rows
 
 #: Curvature pairs kept for each problem; more did not save passes on real or synthetic features.

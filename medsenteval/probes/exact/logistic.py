@@ -22,6 +22,7 @@ from medsenteval.errors import ProbeError, SettingsError
 from medsenteval.probes.backend import C_GRIDS, FitReport, Fold, check_labels
 from medsenteval.probes.exact.coordinates import Coordinates
 from medsenteval.probes.exact.problems import Batch, Fits, trained_rows
+from medsenteval.probes.exact.stopping_rule import default_tolerance
 from medsenteval.probes.features import Features
 from medsenteval.support.arrays import Labels, Rows
 from medsenteval.support.cores import available_cores, one_thread_per_product
@@ -36,11 +37,6 @@ _MOST_PASSES: Final = 4_000
 #: Final fits are this much more precise than those of the search, down to a precision that changes nothing any more.
 _FINAL_PRECISION: Final = 3.0
 _FINEST_TOLERANCE: Final = 1e-7
-
-
-def default_tolerance(n_rows: int) -> float:
-    """Return the tolerance for a data set of this size; docs/solver.md says why."""
-    return 1e-4 if n_rows < 10_000 else 3e-4
 
 
 @dataclass(frozen=True, eq=False)

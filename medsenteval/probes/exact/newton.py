@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from medsenteval.probes.exact.gradient import GradientPass, turn_into_residuals
-from medsenteval.probes.exact.preconditioner import Preconditioner, relative_logit_sizes
+from medsenteval.probes.exact.preconditioner import Preconditioner
+from medsenteval.probes.exact.stopping_rule import relative_logit_sizes
 from medsenteval.support.arrays import Floats
 
 #: A step is shortened until the slope along it has not turned upward by more than this share of the initial slope.

@@ -182,20 +182,6 @@ def _inverse_of(gram: Reals, shift: Reals) -> Reals:
 Preconditioner = DiagonalPreconditioner | SampledPreconditioner
 
 
-def relative_logit_sizes(preconditioner: Preconditioner, points: Reals, tolerance: float, *steps: Reals) -> Floats:
-    """Return how large the logits of each problem's steps are, at most, relative to those that its weights give.
-
-    A fit is good enough when its next step would hardly change a logit (docs/solver.md, "Stopping rule").
-    """
-    weights = points.copy()
-    weights[..., -1] = 0
-    # Where features say next to nothing, an error within the intercept's own rounding is as good as none.
-    smallest = 4 * np.finfo(points.dtype).eps / tolerance
-    largest = np.max([preconditioner.logit_sizes(step) for step in steps], axis=0)
-    relative: Floats = largest / np.maximum(preconditioner.logit_sizes(weights), smallest)
-    return relative
-
-
 def _intercept_curvature(weight: Reals) -> Reals:
     """Return the curvature along each intercept, kept above zero: no penalty would bound the step there."""
     curvature: Reals = np.maximum(weight, _LEAST_WEIGHT * weight.max(axis=1, keepdims=True))
