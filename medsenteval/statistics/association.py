@@ -23,7 +23,8 @@ class Association:
     """A correlation over few points; ``low`` and ``high`` are Fisher's interval, NaN below five points.
 
     ``p_value`` is the usual two-sided one (Student's t for Pearson), ``permutation_p`` the share of orders of one column that
-    correlate at least as strongly, over all orders if ``complete``. ``leave_one_out`` has the correlation without each point.
+    correlate at least as strongly, over all orders if ``complete``. ``leave_one_out`` has the correlation without each point,
+    NaN where two points are left or a column is constant then.
     """
 
     kind: Correlation
@@ -38,7 +39,7 @@ class Association:
 
     @property
     def most_influential(self) -> int:
-        """The point without which the correlation changes most."""
+        """The point without which the correlation changes most; NaN, which is no correlation at all, is the largest change."""
         return int(np.argmax(np.abs(self.leave_one_out - self.coefficient)))
 
 
@@ -56,8 +57,11 @@ def associate(x: ArrayLike, y: ArrayLike, kind: Correlation = "pearson", *, resa
     low, high = _fisher_limits(coefficient, n, kind)
     complete = n <= _LARGEST_COMPLETE
     permutation_p = _permutation_p(first, second, kind, complete, resamples)
-    kept = ~np.eye(n, dtype=bool)
-    without = np.array([correlation(kind, first[rows], second[rows])[0] if n > 3 else np.nan for rows in kept])
+    without = np.full(n, np.nan)
+    for point in range(n):
+        some, others = np.delete(first, point), np.delete(second, point)
+        if n > 3 and np.ptp(some) > 0 and np.ptp(others) > 0:
+            without[point] = correlation(kind, some, others)[0]
     return Association(kind, coefficient, p_value, permutation_p, complete, low, high, n, without)
 
 

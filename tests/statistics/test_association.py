@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from medsenteval.errors import SettingsError
-from medsenteval.statistics import associate
+from medsenteval.statistics import Correlation, associate
 
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman"])
@@ -52,6 +52,14 @@ def test_one_point_can_carry_a_correlation() -> None:
     for i in range(5):
         rows = np.arange(5) != i
         assert found.leave_one_out[i] == pytest.approx(stats.pearsonr(x[rows], y[rows])[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman"])
+def test_without_the_one_point_that_varies_there_is_no_correlation(kind: Correlation) -> None:
+    rising, alone = [1.0, 2, 3, 4, 5], [7.0, 7, 7, 9, 7]
+    for found in (associate(rising, alone, kind), associate(alone, rising, kind)):
+        assert np.isnan(found.leave_one_out).tolist() == [False, False, False, True, False]
+        assert found.most_influential == 3
 
 
 def test_three_points_do_not_say_what_one_of_them_does() -> None:
