@@ -164,16 +164,20 @@ class Suite:
     def run(self, outcome: SuiteOutcome | None = None) -> SuiteOutcome:
         """Run what is left to do and add it to ``outcome``; each result is stored as soon as it exists.
 
+        What ``outcome`` holds of an earlier run, as another point of a learning curve, is not announced again.
         An interrupt ends it with a KeyboardInterrupt that says what is kept.
         """
         outcome = outcome if outcome is not None else SuiteOutcome()
         for own in (task for task in self.tasks if task.own_data):
             self._say(logging.INFO, f"{own.name}: {own.own_data}; {own.family}, {own.protocol_under(self.settings)}")
+        said = {*outcome.skipped, *outcome.failed}
         jobs = self.plan(outcome)
         for task, reason in outcome.skipped.items():
-            self._say(logging.WARNING, f"{task}: skipped: {reason}")
-        for (_, task), error in outcome.failed.items():
-            self._say(logging.ERROR, f"{task}: failed: {error}")
+            if task not in said:
+                self._say(logging.WARNING, f"{task}: skipped: {reason}")
+        for place, error in outcome.failed.items():
+            if place not in said:
+                self._say(logging.ERROR, f"{place[1]}: failed: {error}")
         self._say(logging.INFO, str(self.describe(jobs)))
         for job, (made, reused) in zip(jobs, self._run_all(jobs), strict=True):
             if isinstance(made, Result):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from medsenteval.registry import select_tasks
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore, ResultWarning, StoreError
-from medsenteval.running.suite import Suite
+from medsenteval.running.suite import Suite, SuiteOutcome
 from tests.conftest import CountingEncoder
 
 Write = Callable[..., Path]
@@ -121,6 +122,19 @@ def test_a_failing_task_does_not_take_the_others_with_it(tmp_path: Path) -> None
     with pytest.raises(EncoderError) as caught:
         medsenteval.evaluate(FailsOnQuestions(), tasks="BIOSSES,BioASQ", settings=QUICK)
     assert list(caught.value.results) == ["BIOSSES"]  # type: ignore[attr-defined]
+
+
+def test_what_failed_at_one_point_of_a_curve_is_not_announced_at_the_next(write: Write) -> None:
+    root = write({"RQE/RQE_Train_8588_AMIA2016.xml": "<broken"})
+    shutil.copytree(sample_root() / "BioASQ", root / "BioASQ")
+    outcome, said = SuiteOutcome(), list[str]()
+    for shots in (1, 2):
+        settings = SMALL.with_changes(shots=shots, draws=2)
+        Suite([FailsOnQuestions()], select_tasks("BioASQ,RQE,MR"), settings, data=root, announce=said.append).run(outcome)
+    assert (set(outcome.skipped), set(outcome.failed)) == ({"MR"}, {("", "RQE"), ("failing", "BioASQ")})
+    told = [line.partition(": ")[0] for line in said if "failed:" in line or "skipped:" in line]
+    # BioASQ fails at each point, once for each.
+    assert told == ["MR", "RQE", "BioASQ", "BioASQ"]
 
 
 def test_unreadable_data_fails_its_task_only(write: Write, counting: CountingEncoder) -> None:
