@@ -164,13 +164,14 @@ class Suite:
     def run(self, outcome: SuiteOutcome | None = None) -> SuiteOutcome:
         """Run what is left to do and add it to ``outcome``; each result is stored as soon as it exists.
 
-        What ``outcome`` holds of an earlier run, as another point of a learning curve, is not announced again.
+        What ``outcome`` holds of an earlier run, as of another point of a learning curve, is neither announced nor added again.
         An interrupt ends it with a KeyboardInterrupt that says what is kept.
         """
         outcome = outcome if outcome is not None else SuiteOutcome()
         for own in (task for task in self.tasks if task.own_data):
             self._say(logging.INFO, f"{own.name}: {own.own_data}; {own.family}, {own.protocol_under(self.settings)}")
         said = {*outcome.skipped, *outcome.failed}
+        held = {(result.encoder, result.signature) for result in outcome.results}
         jobs = self.plan(outcome)
         for task, reason in outcome.skipped.items():
             if task not in said:
@@ -181,8 +182,9 @@ class Suite:
         self._say(logging.INFO, str(self.describe(jobs)))
         for job, (made, reused) in zip(jobs, self._run_all(jobs), strict=True):
             if isinstance(made, Result):
-                outcome.results.append(made)
-                outcome.reused += reused
+                if (made.encoder, made.signature) not in held:
+                    outcome.results.append(made)
+                    outcome.reused += reused
             else:
                 outcome.failed[job.encoder.name, job.task.name] = made
         return outcome

@@ -137,6 +137,16 @@ def test_what_failed_at_one_point_of_a_curve_is_not_announced_at_the_next(write:
     assert told == ["MR", "RQE", "BioASQ", "BioASQ"]
 
 
+def test_a_point_given_twice_and_a_task_that_trains_nothing_count_once(tmp_path: Path) -> None:
+    outcome = SuiteOutcome()
+    for share in (0.5, 0.5, 1.0):
+        settings = QUICK.with_changes(train_fraction=share, draws=2)
+        Suite([CountingEncoder()], select_tasks("RQE,BIOSSES"), settings, store=ResultStore(tmp_path)).run(outcome)
+    drawn = [f"kfold-3-fraction-{share}-draws-2" for share in ("0.5", "1")]
+    assert [result.protocol for result in outcome.results] == [drawn[0], "cosine", drawn[1]]
+    assert outcome.reused == 0
+
+
 def test_unreadable_data_fails_its_task_only(write: Write, counting: CountingEncoder) -> None:
     files = {"CitationSA/train.txt": "neutral\ta\npositive\tb\n" * 6, "RQE/RQE_Train_8588_AMIA2016.xml": "<broken"}
     outcome = Suite([counting], select_tasks("RQE,CitationSA"), SMALL, data=write(files)).run()
