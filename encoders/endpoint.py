@@ -13,7 +13,10 @@ import os
 import random
 import ssl
 import threading
+import time
+from calendar import timegm
 from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -191,8 +194,7 @@ class EndpointEncoder:
         status, phrase = answer.status_code, _httpx().codes.get_reason_phrase(answer.status_code)
         reason = " ".join(f"the server answered {status} {phrase} {said.decode('utf-8', 'replace')}".split())[:300]
         if status in _RETRIED_STATUSES:
-            pause = answer.headers.get("Retry-After", "").strip()
-            return _PassingError(reason, float(pause) if pause.replace(".", "", 1).isdecimal() else 0.0)
+            return _PassingError(reason, _asked_pause(answer.headers.get("Retry-After", "").strip()))
         refused = f" (with the key of {self._key_variable})" if key else " (no key was sent; name its variable with key_env)"
         absent = " (not every server has /v1; an address that ends in /embeddings is taken as it is)"
         moved = " (redirects are not followed; give the final address)" if 300 <= status < 400 else ""
@@ -225,6 +227,16 @@ def _httpx() -> Any:
     for name in ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.proxy"):
         logging.getLogger(name).addFilter(lambda record: record.threadName != _THREAD)
     return httpx
+
+
+def _asked_pause(retry_after: str) -> float:
+    """Return the seconds that a server asks to wait, by a number or a date; 0 for a date that is past or cannot be read."""
+    if retry_after.replace(".", "", 1).isdecimal():
+        return float(retry_after)
+    try:
+        return max(0.0, timegm(parsedate_to_datetime(retry_after).utctimetuple()) - time.time())
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _embeddings_address(url: str) -> tuple[str, bool]:

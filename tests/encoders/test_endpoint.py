@@ -20,6 +20,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -382,11 +383,36 @@ def test_the_pause_that_the_server_names_is_kept(
     assert pauses == [pause]
 
 
+@pytest.mark.parametrize(
+    ("named", "pause"),
+    [
+        ("Tue, 14 Nov 2023 22:13:40 GMT", 20.0),
+        ("Tuesday, 14-Nov-23 22:13:40 GMT", 20.0),
+        ("Tue Nov 14 22:13:40 2023", 20.0),  # of asctime, which names no zone and means UTC
+        ("Tue, 14 Nov 2023 22:13:00 GMT", 0.0),
+        ("Tue, 99 Nov 2023 22:13:40 GMT", 0.0),
+        ("Mon, 01 Jan 0001 00:00:00 +2300", 0.0),
+        ("soon", 0.0),
+    ],
+)
+def test_the_pause_may_be_named_by_the_date_of_its_end(monkeypatch: pytest.MonkeyPatch, named: str, pause: float) -> None:
+    monkeypatch.setattr(endpoint, "time", SimpleNamespace(time=lambda: 1_700_000_000.0))
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert endpoint._asked_pause(named) == pause
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
 def test_a_pause_beyond_what_the_user_allows_is_an_error_at_once(server: Server) -> None:
-    server.answer = status(429, "quota", Retry_After="3600")
-    with pytest.raises(EncoderError, match="asks to wait 3600 s, more than timeout=60; given up after 1 request"):
-        server.load().encode(["a"])
-    assert len(server.requests) == 1
+    hour = r"asks to wait (3600|3599) s, more than timeout=60; given up after 1 request"
+    for n_requests, named in enumerate(("3600", formatdate(time.time() + 3600, usegmt=True)), start=1):
+        server.answer = status(429, "quota", Retry_After=named)
+        with pytest.raises(EncoderError, match=hour):
+            server.load().encode(["a"])
+        assert len(server.requests) == n_requests
 
 
 def test_after_one_failure_for_good_the_other_workers_stop(server: Server) -> None:
