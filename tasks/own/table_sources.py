@@ -83,7 +83,7 @@ def hub_parts(name: str, revision: str = "") -> tuple[list[tuple[str, Table]], s
     found = []
     for part, wanted in patterns.items():
         matching = [path for path in there if any(fnmatchcase(path.relative_to(folder).as_posix(), each) for each in wanted)]
-        found += [(part, path) for path in matching] if part else name_splits(f"hf:{name}", matching)
+        found += [(part, path) for path in matching] if part else name_splits(folder, matching, f"hf:{name}")
     wanted_part = split_of(split) or split
     kept = [(part, path) for part, path in found if not split or (split_of(part) or part) == wanted_part]
     if not kept or (not split and not all(split_of(part) for part, _ in found)):

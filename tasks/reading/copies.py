@@ -51,10 +51,10 @@ def split_of(name: str) -> str | None:
     return next((split for split, names in SPLITS.items() if name.strip().casefold() in names), None)
 
 
-def name_splits(place: Path | str, files: Iterable[Path]) -> list[tuple[str, Path]]:
+def name_splits(place: Path, files: Iterable[Path], called: str = "") -> list[tuple[str, Path]]:
     """Return files with the split that each name says; where none says so, those in a folder below ``place`` that is named so.
 
-    Several numbered parts make one split, other doubles are an error.
+    Several numbered parts make one split, other doubles are an error. ``called`` is what errors call the place.
     """
     by_file: dict[str, list[Path]] = {}
     by_folder: dict[str, list[Path]] = {}
@@ -69,9 +69,12 @@ def name_splits(place: Path | str, files: Iterable[Path]) -> list[tuple[str, Pat
     found = by_folder | by_file
     for split, several in found.items():
         if len(several) > 1 and not all(re.search(r"\d+-of-\d+|^\d{4,}\.", file.name) for file in several):
-            raise DataError(f"{place}: several files could be {split}: {', '.join(file.name for file in several)}; keep one")
+            listed = ", ".join(file.relative_to(place).as_posix() for file in several)
+            raise DataError(f"{called or place}: several files could be {split}: {listed}; keep one")
     if not found:
-        raise DataError(f"{place}: no file named train, dev or test, such as train.csv and test.csv; name one file instead")
+        raise DataError(
+            f"{called or place}: no file named train, dev or test, such as train.csv and test.csv; name one file instead"
+        )
     return [(split, file) for split in SPLITS for file in found.get(split, ())]
 
 

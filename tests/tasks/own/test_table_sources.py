@@ -123,6 +123,8 @@ def test_one_configuration_need_not_be_named_and_its_files_may_say_their_splits(
     hub("o/folders", {"en/train.csv": rows, "en/test.csv": rows, "en/notes.md": "x", "de/train.csv": rows + "e,1\nf,0\n"})
     assert {name: len(split) for name, split in _read(own_task("hf:o/folders:en")).splits.items()} == {"train": 4, "test": 4}
     assert len(_read(own_task("hf:o/folders:de:train"))) == 6
+    with pytest.raises(DataError, match=r"^hf:o/folders: several files could be train: de/train\.csv, en/train\.csv; keep one"):
+        own_task("hf:o/folders")
 
 
 def test_what_is_neither_cached_nor_to_be_had_says_so(hub: Hub) -> None:

@@ -94,7 +94,11 @@ def test_a_split_is_named_by_its_file_or_else_by_its_folder(files: list[str], sp
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        (["train/000.csv", "train/001.csv"], "several files could be train: 000.csv, 001.csv; keep one"),
+        (
+            ["train/000.csv", "train/001.csv"],
+            "/data/test: several files could be train: train/000.csv, train/001.csv; keep one",
+        ),
+        (["devel.csv", "a/devel.csv", "b/c/devel.csv"], "dev: devel.csv, a/devel.csv, b/c/devel.csv; keep one"),
         (["train-00000-of-00001.csv", "train.csv"], "several files could be train"),
         (["a.csv", "b.csv"], r"/data/test: no file named train, dev or test, such as train\.csv and test\.csv; name one file"),
     ],
