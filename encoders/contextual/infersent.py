@@ -19,10 +19,13 @@ from medsenteval.encoders.fingerprint import hash_state_dict
 from medsenteval.encoders.model_files import check_choices, torch_file_fault, two_files
 from medsenteval.encoders.static.converted_vectors import VectorTable, open_vectors
 from medsenteval.encoders.static.tokens import CASES, TOKENIZERS, TokenisedTexts, look_up, tokenise
+from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import EncoderError, import_extra
 
 #: The words that stand before and after every sentence, by version of InferSent.
 VERSIONS: Final = {"1": ("<s>", "</s>"), "2": ("<p>", "</p>")}
+#: Whether the vectors must know these words.
+BOUNDARIES: Final = ("required", "if-known")
 
 #: Words whose states are held at once: each takes 16 kB in the official models.
 _WORDS_AT_ONCE: Final = 8192
@@ -41,7 +44,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_choices("infersent", version=(self.version, VERSIONS), tokenizer=(self.tokenizer, TOKENIZERS))
-        check_choices("infersent", case=(self.case, CASES), boundaries=(self.boundaries, ("required", "if-known")))
+        check_choices("infersent", case=(self.case, CASES), boundaries=(self.boundaries, BOUNDARIES))
 
 
 class SentenceReader:
@@ -139,6 +142,10 @@ def load(
     boundaries: str = "required",
     padding: str = "ignored",
     device: str = "auto",
+    member: str = "",
+    layout: str = "",
+    vocab: str = "",
+    rows: str = "word",
 ) -> InferSentEncoder:
     """Load ``infersent:ENCODER.pkl+VECTORS``; docs/encoders.md explains the options.
 
@@ -153,7 +160,7 @@ def load(
     import_extra("torch", "infersent:", "torch")
     state = _read_state(weights_path)
     lstm = _lstm_of(state, weights_path)
-    table = open_vectors(vectors_path)
+    table = open_vectors(vectors_path, FileOptions(member, layout, vocab, rows))
     if table.matrix.shape[1] != lstm.input_size:
         held = f"{vectors_path} holds vectors of {table.matrix.shape[1]}"
         raise EncoderError(f"infersent: {weights_path} was trained on vectors of {lstm.input_size} numbers, {held}")

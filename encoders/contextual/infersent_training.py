@@ -20,6 +20,7 @@ from medsenteval.contracts import Split
 from medsenteval.encoders.contextual.checkpoint import choose_device
 from medsenteval.encoders.contextual.infersent import Reading, SentenceReader, sentence_vectors
 from medsenteval.encoders.static.converted_vectors import open_vectors
+from medsenteval.encoders.static.vector_formats import FileOptions
 from medsenteval.errors import DataError, EncoderError, SettingsError, import_extra
 from medsenteval.support.atomic_files import write_atomically
 
@@ -80,18 +81,20 @@ def train_infersent(
     output_path: str | Path,
     settings: InferSentTraining,
     *,
+    file_options: FileOptions | None = None,
     progress: bool = False,
 ) -> Iterator[Pass]:
     """Train on pairs with labels, write the best encoder to ``output_path`` and yield each pass over the data once it is made.
 
-    ``vectors`` names a file of word vectors. The written file is there after the first pass already and replaced by each better
-    one, so that an interrupted training leaves something to use. Torch's global random state is not changed.
+    ``vectors`` names a file of word vectors, and ``file_options`` says of it what it does not say itself. The written file is
+    there after the first pass already and replaced by each better one, so that an interrupted training leaves something to use.
+    Torch's global random state is not changed.
     """
     output = Path(output_path).expanduser()
     if not output.parent.is_dir():
         raise SettingsError(f"train-infersent: there is no folder {output.parent} to write {output.name} into")
     vectors = Path(vectors).expanduser()
-    reader = SentenceReader(open_vectors(vectors), vectors, settings.reading)
+    reader = SentenceReader(open_vectors(vectors, file_options), vectors, settings.reading)
     pairs, dev_pairs = _Pairs("train", train, reader), _Pairs("dev", dev, reader)
     classes, dev_classes = set(pairs.labels.tolist()), set(dev_pairs.labels.tolist())
     if len(classes) < 2 or not dev_classes <= classes:

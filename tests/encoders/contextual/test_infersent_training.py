@@ -224,6 +224,24 @@ def test_the_command_trains_writes_and_says_how_to_use_it(mednli: Dataset, tmp_p
     assert isinstance(wrong.exception, SettingsError)
 
 
+def test_the_command_reads_gloves_own_binary_without_boundary_words(mednli: Dataset, tmp_path: Path) -> None:
+    words = sorted({word for split in few(mednli) for text in split.texts for word in text.lower().split()})
+    counts = "".join(f"{word} {count}\n" for word, count in zip(words, range(2 * len(words), len(words), -1), strict=True))
+    (tmp_path / "counts.txt").write_text(counts, "utf-8")
+    np.random.default_rng(0).normal(size=(2, len(words), 5)).tofile(tmp_path / "glove.bin")
+    output, vectors = tmp_path / "encoder.pkl", tmp_path / "glove.bin"
+    options = ["--vectors", str(vectors), "--output", str(output), "--epochs", "1", "--hidden", "3", "--learning-rate", "0.05"]
+    reading = ["--boundaries", "if-known", "--case", "lower", "--tokenizer", "whitespace"]
+    file = ["--layout", "blocks", "--vocab", str(tmp_path / "counts.txt")]
+    outcome = CliRunner().invoke(train_infersent_command, [*options, *reading, *file])
+    assert outcome.exit_code == 0, outcome.output
+    assert "pass 1: learning rate 0.05" in outcome.output
+    said = f"tokenizer=whitespace,case=lower,boundaries=if-known,layout=blocks,vocab={tmp_path / 'counts.txt'}"
+    spec = f"infersent:{output}+{vectors},{said}"
+    assert f"use it as {spec}" in outcome.output
+    assert registry.load_encoder(spec).encode([words[0]]).shape == (1, 6)
+
+
 def test_a_loss_that_is_no_number_ends_training(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
     with pytest.raises(EncoderError, match=r"train-infersent: the loss became (nan|inf); lower the learning rate"):
         list(train_infersent(*few(mednli), vectors, tmp_path / "encoder.pkl", replace(TINY, learning_rate=1e30)))
