@@ -151,6 +151,7 @@ def page_folder(folder: Path) -> Path:
     ]
     lines = ["patient,note,severity", *(f'{patient},"{note}",{severity}' for patient, note, severity in notes)]
     (folder / "notes.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    (folder / "my_scores.csv").write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,4,3.5\nd,5,6\n", "utf-8")
     for name, findings in zip(("near", "close", "distant"), FINDINGS.values(), strict=True):
         (folder / f"{name}.txt").write_text("".join(f"{g} {what}\n" for g in GRADES for what in findings), "utf-8")
     (folder / "hp.obo").write_text(ONTOLOGY + "\n" + "\n".join(terms), "utf-8")

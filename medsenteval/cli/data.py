@@ -17,13 +17,13 @@ from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
 from medsenteval.cli.shared import DATA, PATH, announcer, echo, echo_facts, echo_json, for_machines, line_width
 from medsenteval.datasets.bundle import export_bundle, import_bundle
 from medsenteval.datasets.description import describe_dataset
-from medsenteval.datasets.download import fetch_data_set
+from medsenteval.datasets.download import Patience, fetch_data_set
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.datasets.manifest import Manifest, manifest, select
 from medsenteval.datasets.overlap import corpus_overlap, corpus_texts
 from medsenteval.datasets.prepare import Prepared
 from medsenteval.datasets.prepare import prepare as prepare_one
-from medsenteval.datasets.quality import NEAR
+from medsenteval.datasets.quality import NEAR, quality_lines
 from medsenteval.datasets.status import AS_IT_IS, INCOMPLETE, MISSING, UNREADABLE, SetStatus, examine, what_to_do, where_is
 from medsenteval.errors import DataError, DataMissingError, SettingsError
 from medsenteval.support.text_table import text_table
@@ -137,6 +137,18 @@ def show(names: tuple[str, ...], data: str | None, examples: int) -> None:
 
 
 @data.command()
+@_names
+@DATA
+def quality(names: tuple[str, ...], data: str | None) -> None:
+    """Report leaks and contradictions: duplicates, near ones too, across splits, opposite labels, what nobody can get right."""
+    root = data_root(data)
+    for task in (task for found in _chosen(names, root) for task in found.tasks):
+        for line in quality_lines(load_dataset(task, root, AS_IT_IS)):
+            echo(f"{task.name}: {line}")
+    echo(f"\nNear duplicates: word sets with a Jaccard similarity of {NEAR} or more, case ignored, both sides of a pair.")
+
+
+@data.command()
 @click.argument("source", metavar="FILE")
 @click.option("--examples", type=click.IntRange(0, 50), default=0, metavar="N", help="Show N texts of each split; default 0.")
 def describe(source: str, examples: int) -> None:
@@ -200,18 +212,20 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
 @click.option("--offline", is_flag=True, help="Use what was downloaded before and nothing else.")
 @click.option("--mirror", default="", metavar="URL", help="Ask this address first; it has files as URL/NAME/FILE.")
 @click.option("--accept-changed", is_flag=True, help="Trust a file that differs from the one fetched first.")
+@click.option("--attempts", type=click.IntRange(1, 100), default=4, help="Attempts at each address; default 4.")
+@click.option("--timeout", type=click.FloatRange(0.1), default=30.0, help="Seconds without a byte; default 30.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 @_replace
 @_rejected
 @_incomplete
-def fetch(names: tuple[str, ...], data: str | None, **accepted: Any) -> None:
+def fetch(names: tuple[str, ...], data: str | None, attempts: int, timeout: float, **accepted: Any) -> None:
     """Download open data sets from their official addresses, verify them and prepare them.
 
     Interrupted downloads of known hash go on where they stopped. Where none is published, the first download is remembered in
     data.lock.json and a later change is refused.
     """
-    root = _root(data)
-    _put_in_place(names, lambda found: fetch_data_set(found, root, announcer(quiet=False), **accepted))
+    root, patience = _root(data), Patience(attempts, timeout)
+    _put_in_place(names, lambda found: fetch_data_set(found, root, announcer(quiet=False), patience=patience, **accepted))
 
 
 @data.command()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from medsenteval.cli.shared import echo, level_of, names_in, say_cautions, settled
-from medsenteval.comparison.prediction import Cell, columns_of_results, correlate_columns, published_columns
+from medsenteval.cli.shared import PATH, echo, level_of, names_in, say_cautions, settled
+from medsenteval.comparison.prediction import Cell, columns_of_results, columns_of_table, correlate_columns, published_columns
 from medsenteval.errors import SettingsError
 from medsenteval.running.result_store import ResultStore
 from medsenteval.running.score_table import SYNTHETIC_WARNING
@@ -23,6 +23,7 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
 @click.command()
 @click.argument("results", required=False, type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--published", metavar="TABLE", help="A published table instead of RESULTS: biosim-5, medsenteval-3")
+@click.option("--table", metavar="FILE", type=PATH, help="Your own table: encoders by columns of scores.")
 @click.option("-x", "first", metavar="COLUMNS", help="Columns, separated by commas: Bio-SimLex,MayoSRS or Bio-SimLex.pearson")
 @click.option("-y", "second", metavar="COLUMNS", help="Columns to correlate them with: AnatEM,BC2GM")
 @click.option("--kind", type=click.Choice(["pearson", "spearman"]), default="pearson", show_default=True)
@@ -34,6 +35,7 @@ _EXTRINSIC = ("BC4CHEMD", "BC2GM", "AnatEM", "JNLPBA")
 def correlate(
     results: Path | None,
     published: str | None,
+    table: Path | None,
     first: str | None,
     second: str | None,
     kind: Correlation,
@@ -44,10 +46,13 @@ def correlate(
 
     Every correlation is shown with n, its exact p values, interval, and the one encoder without which it changes most.
     """
-    if (results is None) == (published is None):
-        raise SettingsError("name one source of scores: a folder of RESULTS or --published TABLE")
+    if sum(source is not None for source in (results, published, table)) != 1:
+        raise SettingsError("name one source of scores: a folder of RESULTS, --published TABLE or --table FILE")
     stored = [] if results is None else settled(ResultStore(results).results())
-    columns = columns_of_results(stored) if published is None else published_columns(published)
+    if published is not None:
+        columns = published_columns(published)
+    else:
+        columns = columns_of_results(stored) if table is None else columns_of_table(table)
     extrinsic = [name for name in columns.shown if name in _EXTRINSIC]
     left = names_in(first) or [name for name in columns.shown if name not in extrinsic]
     right = names_in(second) or extrinsic or list(columns.shown)

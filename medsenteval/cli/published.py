@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import sys
+from dataclasses import asdict, fields
+
 import click
 
 from medsenteval.cli.shared import echo
-from medsenteval.comparison.published.numbers import select_numbers
+from medsenteval.comparison.published.numbers import PublishedNumber, select_numbers
 from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table
 
@@ -15,9 +19,15 @@ from medsenteval.support.text_table import text_table
 @click.option("-e", "--encoder", default="", metavar="NAME", help="Only encoders whose name holds this.")
 @click.option("--table", default="", metavar="NAME", help="Only this table (medsenteval-3) or paper (medisim).")
 @click.option("--suspect", is_flag=True, help="Only numbers that cannot or need not be right, with the reason.")
-def published(task: str, encoder: str, table: str, suspect: bool) -> None:
+@click.option("--csv", "as_csv", is_flag=True, help="All columns, as comma-separated values.")
+def published(task: str, encoder: str, table: str, suspect: bool, as_csv: bool) -> None:
     """Show published numbers; without options, list the tables."""
     chosen = select_numbers(table=table, task=task, encoder=encoder, suspect=suspect)
+    if as_csv:
+        writer = csv.DictWriter(sys.stdout, [field.name for field in fields(PublishedNumber)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(map(asdict, chosen))
+        return
     if not (task or encoder or table or suspect):
         rows = []
         for name, inside in grouped((number.table, number) for number in chosen).items():

@@ -44,9 +44,10 @@ def terms() -> None:
 
 
 @terms.command()
-@click.option("--snomed", type=PATH, metavar="DIR", help="A SNOMED CT release in RF2, or its folder Full or Snapshot.")
+@click.option("--snomed", type=PATH, metavar="DIR", help="A SNOMED CT release in RF2, Full or Snapshot.")
 @click.option("--obo", type=PATH, metavar="FILE", help="An ontology in OBO format.")
 @click.option("--umls", type=PATH, metavar="DIR", help="A UMLS release, or its MRCONSO.RRF.")
+@click.option("--release", type=click.Choice(["Full", "Snapshot"]), help="Which form of a SNOMED CT release; default Full.")
 @click.option("--language", metavar="CODE", help="Language: en for SNOMED CT, ENG for UMLS by default.")
 @click.option("--sources", metavar="SAB,...", help="Only names of these UMLS sources.")
 @click.option("--legacy", is_flag=True, help="Reproduce the reference code's pairs, defects included.")
@@ -71,10 +72,12 @@ def build(
     echo(f"\nWritten to {output}. {notice}")
 
 
-def _positives(kind: str, place: Path, legacy: bool, language: str | None, sources: str | None) -> tuple[Positives, str]:
+def _positives(
+    kind: str, place: Path, legacy: bool, release: str | None, language: str | None, sources: str | None
+) -> tuple[Positives, str]:
     """Read the source and return its similar pairs with what its licence asks for."""
     if kind == "snomed":
-        read = read_release(place, language=language or "en")
+        read = read_release(place, form=release or "", language=language or "en")
         return positives_from_snomed(read, legacy=legacy), (
             "SNOMED CT content: for licence holders only. SNOMED International forbids publishing data derived from it; do not "
             "pass these files on."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from statistics import fmean
 
 from medsenteval.comparison.published.numbers import select_numbers
@@ -14,6 +15,8 @@ from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.registry import same_names
 from medsenteval.running.job_results import comparability, one_for_each_job
 from medsenteval.statistics import Association, Correlation, associate
+from medsenteval.support.tables import BLANK, read_table
+from medsenteval.tasks.reading.row_acceptance import finite_number
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,28 @@ def published_columns(table: str) -> Columns:
             # The first of several metrics is the column of the plain name.
             values.setdefault(column, {}).setdefault(number.encoder, number.value)
     return Columns(values, tuple(column for column in values if "." not in column))
+
+
+def columns_of_table(path: Path) -> Columns:
+    """Return the columns of a table: encoders in the first one, a column of scores under each other heading."""
+    table = read_table(path)
+    values: dict[str, dict[str, float]] = {name: {} for name in table.columns[1:]}
+    for number, cells in table.pick(table.columns):
+        if isinstance(cells, str):
+            if cells != BLANK:
+                raise DataError(f"{path}:{number}: {cells}")
+            continue
+        for name, cell in zip(table.columns[1:], cells[1:], strict=True):
+            encoder = str(cells[0])
+            if cell is None:
+                continue
+            if encoder in values[name]:
+                raise DataError(f"{path}:{number}: {encoder!r} is there twice")
+            if (value := finite_number(str(cell))) is None:
+                said = f"{cell!r} under {name!r} is no finite number; leave the cell empty if there is none"
+                raise DataError(f"{path}:{number}: {said}")
+            values[name][encoder] = value
+    return Columns(values, tuple(values))
 
 
 @dataclass(frozen=True, eq=False)

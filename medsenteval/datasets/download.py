@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from medsenteval.datasets.manifest import Download, Manifest
 from medsenteval.datasets.prepare import Prepared, prepare
@@ -40,14 +40,22 @@ LOCK_NAME: Final = "data.lock.json"
 _SCHEMA: Final = 1
 _BLOCK: Final = 1 << 16
 _LARGEST: Final = 8 << 30
-#: Attempts at each address, seconds of the first pause between them, and how long a server may send nothing.
-_ATTEMPTS: Final = 4
+#: Seconds of the first pause between attempts.
 _PAUSE: Final = 1.0
-_TIMEOUT: Final = 30.0
 #: Answers that may be another one a moment later.
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _USER_AGENT: Final = "medsenteval (data fetch)"
 _RANGE: Final = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+
+
+class Patience(NamedTuple):
+    """Attempts at each address, and the seconds that a server may send nothing."""
+
+    attempts: int = 4
+    timeout: float = 30.0
+
+
+_USUAL: Final = Patience()
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,7 @@ def fetch_data_set(
     root: Path,
     announce: Callable[[str], None],
     *,
+    patience: Patience = _USUAL,
     quiet: bool,
     mirror: str,
     offline: bool,
@@ -115,7 +124,7 @@ def fetch_data_set(
                 _check(manifest, folder / download.name, wanted.sha256)
                 continue
             try:
-                got = fetch(wanted, folder, announce, quiet)
+                got = fetch(wanted, folder, announce, quiet, patience)
             except DataError as error:
                 changed = " If the publisher changed the file on purpose: --accept-changed."
                 raise DataError(
@@ -167,19 +176,21 @@ def _remember(root: Path, key: str, got: Fetched) -> None:
     write_atomically(root / LOCK_NAME, json.dumps({"schema": _SCHEMA, "files": entries}, indent=1) + "\n")
 
 
-def fetch(download: Download, folder: Path, announce: Callable[[str], None], quiet: bool = True) -> Fetched:
+def fetch(
+    download: Download, folder: Path, announce: Callable[[str], None], quiet: bool = True, patience: Patience = _USUAL
+) -> Fetched:
     """Download a file into ``folder`` from the first address that gives the right one; one that is there already is kept."""
     target = folder / download.name
     if download.sha256 and target.is_file() and file_digest(target) == download.sha256:
         return Fetched(download.sha256, target.stat().st_size, download.urls[0])
     reasons: list[str] = []
     for url in download.urls:
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, patience.attempts + 1):
             try:
-                return _attempt(url, download, target, quiet)
+                return _attempt(url, download, target, quiet, patience.timeout)
             except _Failure as error:  # noqa: PERF203
-                announce(f"{url}: {error}" + (f" (attempt {attempt} of {_ATTEMPTS})" if error.again else ""))
-                if attempt == _ATTEMPTS or not error.again:
+                announce(f"{url}: {error}" + (f" (attempt {attempt} of {patience.attempts})" if error.again else ""))
+                if attempt == patience.attempts or not error.again:
                     reasons.append(f"{url}: {error}" + (f", {attempt} times" if error.again else ""))
                     break
                 if not error.useless:
@@ -187,12 +198,12 @@ def fetch(download: Download, folder: Path, announce: Callable[[str], None], qui
     raise DataError(f"{download.name} cannot be fetched: " + "; ".join(reasons))
 
 
-def _attempt(url: str, download: Download, target: Path, quiet: bool) -> Fetched:
+def _attempt(url: str, download: Download, target: Path, quiet: bool, timeout: float) -> Fetched:
     part = target.with_name(f".{target.name}.part")
     if not download.sha256:  # only a known hash can tell whether two ends belong together
         part.unlink(missing_ok=True)
     try:
-        resumed = _receive(url, part, download.size, quiet)
+        resumed = _receive(url, part, download.size, quiet, timeout)
         size, digest = part.stat().st_size, file_digest(part)
         if download.size not in (None, size) or download.sha256 not in ("", digest):
             served = f"{size:,} bytes with SHA-256 {digest[:12]}..."
@@ -209,7 +220,7 @@ def _attempt(url: str, download: Download, target: Path, quiet: bool) -> Fetched
     return Fetched(digest, size, url)
 
 
-def _receive(url: str, part: Path, expected: int | None, quiet: bool) -> bool:
+def _receive(url: str, part: Path, expected: int | None, quiet: bool, timeout: float) -> bool:
     """Bring the part file to its full length; return whether an earlier part of it was kept."""
     from tqdm import tqdm
 
@@ -218,7 +229,7 @@ def _receive(url: str, part: Path, expected: int | None, quiet: bool) -> bool:
     offset = part.stat().st_size if part.exists() else 0
     headers = {"User-Agent": _USER_AGENT, "Accept-Encoding": "identity", **({"Range": f"bytes={offset}-"} if offset else {})}
     request = urllib.request.Request(url, headers=headers)
-    opening = partial(urllib.request.build_opener(_Redirects()).open, request, timeout=_TIMEOUT)
+    opening = partial(urllib.request.build_opener(_Redirects()).open, request, timeout=timeout)
     with _connected("cannot be reached", opening) as response:
         if response.status == 206:
             bounds = _RANGE.fullmatch(response.headers.get("Content-Range", ""))

@@ -11,7 +11,13 @@ from click.testing import CliRunner
 from scipy import stats
 
 from medsenteval.cli.main import main
-from medsenteval.comparison.prediction import Columns, columns_of_results, correlate_columns, published_columns
+from medsenteval.comparison.prediction import (
+    Columns,
+    columns_of_results,
+    columns_of_table,
+    correlate_columns,
+    published_columns,
+)
 from medsenteval.comparison.published.numbers import read_table
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.running.result_store import ResultStore
@@ -110,6 +116,26 @@ def test_results_become_columns() -> None:
         columns_of_results([])
     with pytest.raises(DataError, match=r"1 encoder\(s\) in common \(x\)"):
         correlate_columns(columns, ["A"], ["B"])
+
+
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,3,5\nd,4,4\ne,5,\n", "utf-8")
+    (cell,) = correlate_columns(columns_of_table(path), ["intrinsic"], ["extrinsic"], "spearman")
+    assert cell.encoders == ("a", "b", "c", "d")
+    assert cell.association.coefficient == pytest.approx(stats.spearmanr([1, 2, 3, 4], [2, 3, 5, 4])[0])
+    outcome = CliRunner().invoke(main, ["correlate", "--table", str(path), "-x", "intrinsic", "-y", "extrinsic"])
+    assert outcome.exit_code == 0, outcome.output
+    assert f"{stats.pearsonr([1, 2, 3, 4], [2, 3, 5, 4])[0]:.2f}" in outcome.output
+    for text, message in {
+        "encoder,x\na,1,2\n": r"scores\.csv:2: ",
+        "encoder,x\na,high\n": r"scores\.csv:2: 'high' under 'x' is no finite number",
+        "encoder,x\na,0_9\n": r"scores\.csv:2: '0_9' under 'x' is no finite number",
+        "encoder,x\na,1\na,2\n": r"scores\.csv:3: 'a' is there twice",
+    }.items():
+        path.write_text(text, "utf-8")
+        with pytest.raises(DataError, match=message):
+            columns_of_table(path)
 
 
 def test_ranks_are_of_scores_that_differ_by_more_than_rounding() -> None:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from medsenteval.cli.main import main
 from medsenteval.datasets import download as module
-from medsenteval.datasets.download import DOWNLOADS, LOCK_NAME, fetch, read_lock
+from medsenteval.datasets.download import DOWNLOADS, LOCK_NAME, Patience, fetch, read_lock
 from medsenteval.datasets.manifest import Download
 from medsenteval.errors import DataError
 from tests.datasets.server import Page, Server, serving
@@ -37,16 +37,13 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Make pauses instead of waiting for them."""
     made: list[float] = []
     monkeypatch.setattr(module, "time", SimpleNamespace(sleep=made.append))
-    monkeypatch.setattr(module, "_TIMEOUT", 5.0)
     return made
 
 
-def fails_once(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def fails_once(url: str, folder: Path) -> str:
     """Fetch with a single attempt and return why it failed."""
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "_ATTEMPTS", 1)
-        with pytest.raises(DataError) as failure:
-            fetch(download(url), folder, ignored)
+    with pytest.raises(DataError) as failure:
+        fetch(download(url), folder, ignored, patience=Patience(attempts=1))
     return str(failure.value)
 
 
@@ -103,7 +100,7 @@ def test_a_cut_connection_is_resumed_to_the_same_bytes(server: Server, tmp_path:
 
 def test_a_download_resumes_in_a_later_run(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = server.serve("/file.bin", Page(CONTENT, cuts=1, cut_after=123_456))
-    assert fails_once(url, tmp_path, monkeypatch).endswith("cut at 123,456 of 300,000 bytes, 1 times")
+    assert fails_once(url, tmp_path).endswith("cut at 123,456 of 300,000 bytes, 1 times")
     assert not (tmp_path / "file.bin").exists()
     assert fetched(tmp_path, url) == CONTENT
     assert server.requests[-1][1] == "bytes=123456-"
@@ -127,7 +124,7 @@ def test_halves_of_two_files_are_noticed_by_their_hash(
 ) -> None:
     old = random.Random(9).randbytes(300_000)
     url = server.serve("/file.bin", Page(old, cuts=1, cut_after=90_000))
-    assert "cut at 90,000" in fails_once(url, tmp_path, monkeypatch)
+    assert "cut at 90,000" in fails_once(url, tmp_path)
     server.serve("/file.bin", Page(CONTENT))
     said: list[str] = []
     assert fetched(tmp_path, url, announce=said.append) == CONTENT
@@ -140,7 +137,7 @@ def test_a_part_longer_than_the_file_and_a_wrong_range_start_anew(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     url = server.serve("/file.bin", Page(CONTENT + b"x" * 1000, cuts=1, cut_after=300_500))
-    assert "cut at 300,500" in fails_once(url, tmp_path, monkeypatch)
+    assert "cut at 300,500" in fails_once(url, tmp_path)
     server.serve("/file.bin", Page(CONTENT))
     assert fetched(tmp_path, url) == CONTENT
     (tmp_path / "file.bin").unlink()
@@ -175,15 +172,11 @@ def test_mirrors_are_tried_in_order(server: Server, tmp_path: Path) -> None:
     assert "serves another file" in said[1]
 
 
-def test_a_mirror_that_lacks_the_file_leaves_what_another_one_gave(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mirror_that_lacks_the_file_leaves_what_another_one_gave(server: Server, tmp_path: Path) -> None:
     first = server.serve("/first", Page(CONTENT, cuts=1, cut_after=80_000))
     addresses = (f"{server.address}/absent", first, f"{server.address}/absent")
-    with monkeypatch.context() as patched:
-        patched.setattr(module, "_ATTEMPTS", 1)
-        with pytest.raises(DataError, match=r"cut at 80,000 of 300,000 bytes, 1 times; .*/absent: answers 404"):
-            fetch(download(*addresses), tmp_path, ignored)
+    with pytest.raises(DataError, match=r"cut at 80,000 of 300,000 bytes, 1 times; .*/absent: answers 404"):
+        fetch(download(*addresses), tmp_path, ignored, patience=Patience(attempts=1))
     assert fetched(tmp_path, *addresses) == CONTENT
     assert server.requests[-1] == ("/first", "bytes=80000-")
 
@@ -365,7 +358,7 @@ def test_a_part_file_of_something_else_is_found_out(server: Server, tmp_path: Pa
 
 
 def test_a_file_of_just_the_largest_size_is_stored(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (module._ATTEMPTS, module._PAUSE, module._LARGEST) == (4, 1.0, 8 * 1024**3)
+    assert (Patience(), module._PAUSE, module._LARGEST) == ((4, 30.0), 1.0, 8 * 1024**3)
     for length in (True, False):
         url = server.serve(f"/{length}", Page(CONTENT, length=length))
         monkeypatch.setattr(module, "_LARGEST", len(CONTENT))

@@ -95,11 +95,11 @@ class Release:
         return below
 
 
-def read_release(folder: Path, *, language: str = "en") -> Release:
-    """Read a release in its Full form where that is there, else the Snapshot."""
+def read_release(folder: Path, *, form: str = "", language: str = "en") -> Release:
+    """Read a release; ``form`` is Full or Snapshot, by default Full where it is there."""
     if not folder.is_dir():
         raise DataMissingError(f"{folder}: there is no such folder; name the folder of a SNOMED CT release (licence needed)")
-    form = "Full" if _candidates(folder, "concepts", "Full") else "Snapshot"
+    form = form or ("Full" if _candidates(folder, "concepts", "Full") else "Snapshot")
     files = {
         "concepts": _find(folder, "concepts", form),
         "descriptions": _find(folder, "descriptions", form, language),

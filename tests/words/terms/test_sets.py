@@ -219,6 +219,7 @@ def test_the_command_builds_snomed_sets_with_a_notice(tmp_path: Path) -> None:
     out = tmp_path / "out"
     build_them = ["terms", "build", "--snomed", str(release), "-o", str(out)]
     assert "no Full file of descriptions in language 'de'" in CliRunner().invoke(main, [*build_them, "--language", "de"]).output
+    assert "no Snapshot file of concepts" in CliRunner().invoke(main, [*build_them, "--release", "Snapshot"]).output
     run = CliRunner().invoke(main, build_them)
     assert run.exit_code == 0, run.output
     assert "do not pass these files on" in run.output.replace("\n", " ")
