@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from medsenteval.errors import DataError
-from medsenteval.support.files import DAMAGED, PACKED, read_bytes
+from medsenteval.support.files import DAMAGED, packed_kind, read_bytes
 
 _BLOCK: Final = 1 << 20
 _LONGEST_NAME: Final = 240
@@ -50,7 +50,7 @@ class Limits:
 def archive_kind(path: Path) -> str:
     """Return zip, rar, gz, bz2, xz, tar or 7z by what the file holds, "" for anything else; a Word document is no archive."""
     head = read_bytes(path, 512)
-    kind = next((kind for magic, kind in PACKED if head.startswith(magic)), "")
+    kind = packed_kind(head)
     if kind == "zip":
         with suppress(*DAMAGED), zipfile.ZipFile(path) as archive:
             if archive.NameToInfo.keys() & {"[Content_Types].xml", "word/document.xml"}:

@@ -37,13 +37,13 @@ _LARGEST_WORD_PART: Final = 64 * 1024 * 1024
 #: Far above every data set here; a larger file is something else and would only fill the memory.
 LARGEST_FILE: Final = 4 * 1024**3
 _LONGEST_LINE: Final = 10_000_000
-#: How archives and compressed files begin.
-PACKED: Final = (
+#: Patterns of how archives and compressed files begin; a text may begin with BZh, so bzip2's block or end mark must follow.
+_PACKED: Final = (
     (b"PK\3\4", "zip"),
     (b"PK\5\6", "zip"),
     (b"Rar!\x1a\x07", "rar"),
     (b"\x1f\x8b", "gz"),
-    (b"BZh", "bz2"),
+    (rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)", "bz2"),
     (b"\xfd7zXZ\0", "xz"),
     (b"7z\xbc\xaf\x27\x1c", "7z"),
 )
@@ -97,6 +97,11 @@ def read_bytes(path: Path, size: int = -1) -> bytes:
         raise DataError(f"{path}: cannot be read: {error.strerror}; check the path and its permissions") from error
 
 
+def packed_kind(content: bytes) -> str:
+    """Return zip, rar, gz, bz2, xz or 7z where a file begins as such a one does, else ""."""
+    return next((kind for pattern, kind in _PACKED if re.match(pattern, content)), "")
+
+
 def read_text(path: Path) -> tuple[str, bool]:
     """Return a file's text and whether it had to be read as Latin-1 because it is not UTF-8."""
     return decode_text(read_bytes(path), path)
@@ -104,10 +109,9 @@ def read_text(path: Path) -> tuple[str, bool]:
 
 def decode_text(raw: bytes, path: Path) -> tuple[str, bool]:
     """Return the text in a file's content, and whether that is Latin-1, or say why it is no text."""
-    for beginning, kind in PACKED:
-        if raw.startswith(beginning):
-            remedy = "unpack it (for data sets `medsenteval data prepare NAME --from FILE` does)"
-            raise DataError(f"{path}:1: this is packed ({kind}), not text; {remedy}")
+    if kind := packed_kind(raw):
+        remedy = "unpack it (for data sets `medsenteval data prepare NAME --from FILE` does)"
+        raise DataError(f"{path}:1: this is packed ({kind}), not text; {remedy}")
     for beginning, what in _NOT_TEXT:
         if raw.startswith(beginning):
             raise DataError(f"{path}:1: this is {what}, not text; save it as text in UTF-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import io
 import zipfile
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from medsenteval.datasets.archives import archive_kind
 from medsenteval.errors import DataError
 from medsenteval.support import files
 from medsenteval.support.files import (
@@ -123,6 +125,8 @@ def test_word_cells_join_runs_and_paragraphs(write: Write) -> None:
     ("content", "message"),
     [
         (b"\x1f\x8bx", r"this is packed \(gz\), not text; unpack it .*`medsenteval data prepare NAME --from FILE`"),
+        (bz2.compress(b"x"), r"this is packed \(bz2\), not text"),
+        (bz2.compress(b""), r"this is packed \(bz2\), not text"),
         (b"%PDF-1.7", "this is a PDF document, not text; save it as text in UTF-8"),
         (b"\xff\xfea\0", "this is UTF-16, not text; save it as text in UTF-8"),
         (b" \n<!DOCTYPE HTML>", "this is a web page, not data"),
@@ -131,6 +135,15 @@ def test_word_cells_join_runs_and_paragraphs(write: Write) -> None:
 def test_what_is_no_text_is_called_by_its_name(write: Write, content: bytes, message: str) -> None:
     with pytest.raises(DataError, match=f"f.txt:1: {message}"):
         read_lines(write({"f.txt": content}) / "f.txt")
+
+
+@pytest.mark.parametrize(
+    "content", [b"BZh is a gene.", b"BZh9 is one, too.", b"BZh01AY&SY", b"PK is a kinase.", b"Rar! it says"]
+)
+def test_a_text_may_begin_with_the_letters_of_a_packed_file(write: Write, content: bytes) -> None:
+    path = write({"f.txt": content}) / "f.txt"
+    assert read_lines(path) == ([content.decode()], False)
+    assert archive_kind(path) == ""
 
 
 def test_files_and_lines_beyond_any_data_set_are_refused(write: Write) -> None:
