@@ -3,31 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import inf, nan
 from pathlib import Path
 from typing import Final
 
 from medsenteval.errors import DataError
 from medsenteval.support.files import clean_text, read_lines
-from medsenteval.support.tables import BLANK, read_table
+from medsenteval.support.tables import BLANK, ending_of, read_table
 from medsenteval.words.analogies.generation import Concept, Fact
 from medsenteval.words.ontologies.obo import read_obo
 from medsenteval.words.ontologies.umls import find_umls_file, read_mrconso, umls_rows
 
 Source = tuple[Iterable[Concept], Iterable[Fact]]
 
-_COLUMNS: Final = ("subject", "relation", "object")
+#: What the columns of a table may be called, without case.
+_COLUMNS: Final = (("subject",), ("relation", "predicate"), ("object",))
+#: How columns without a name are called.
+_UNNAMED: Final = frozenset(f"column {place}" for place in range(1, len(_COLUMNS) + 1))
 
 
 def read_relation_table(path: Path) -> Source:
-    """Read a table with the columns subject, relation and object; a term is its own concept."""
+    """Read a table of subjects, relations and objects, named by a header or in this order; a term is its own concept."""
     table = read_table(path)
-    if missing := [name for name in _COLUMNS if name not in table.columns]:
-        raise DataError(f"{path}: no column {', '.join(missing)}; the first row must name {', '.join(_COLUMNS)}")
+    found = [[column for column in table.columns if column.casefold() in names] for names in _COLUMNS]
+    if all(len(columns) == 1 for columns in found):
+        rows = table.pick([column for [column] in found])
+    elif (
+        len(table.columns) == len(_COLUMNS)
+        and not any(found)
+        and not _UNNAMED & set(table.columns)
+        and ending_of(path) in ("csv", "tsv", "xlsx")
+    ):
+        rows = chain([(1, table.columns)], table.pick(table.columns))
+    else:
+        raise DataError(
+            f"{path}: the columns are {', '.join(table.columns)}; name one of each subject, relation (or predicate) and object "
+            "in the first row, or leave only these three, in this order and without a header"
+        )
     if any("Latin-1" in note for note in table.notes):
         raise DataError(f"{path}: not UTF-8; save it as UTF-8")
     facts = []
-    for number, row in table.pick(_COLUMNS):
+    for number, row in rows:
         if row == BLANK:
             continue
         texts = [cell for cell in row if isinstance(cell, (str, int, float))] if isinstance(row, tuple) else []
