@@ -160,6 +160,8 @@ def _mean_of_draws(name: str, values: Floats, trials: float, baseline: float, n:
     """
     from scipy.special import ndtri, stdtrit
 
+    if name not in ("acc", "f1"):
+        raise SettingsError(f"the metric is {name!r}; intervals of a mean over draws are known for acc and f1")
     mean, level = float(values.mean()), (1 + CONFIDENCE) / 2
     # The variance of a mean over draws, larger where few draws estimate it, as Student's quantiles are.
     variance = float(values.var(ddof=1) / len(values) * (stdtrit(len(values) - 1, level) / ndtri(level)) ** 2)
