@@ -28,6 +28,8 @@ def without_surrogates(texts: Sequence[str]) -> list[str]:
 
 def count_tokens(tokenizer: Any, texts: list[str]) -> list[int]:
     """Return how many tokens each text has, special ones included, without any cutting."""
+    if not texts:
+        return []  # some tokenisers look at the first text to see what they were given
     with tokenizer_turn:
         return [len(ids) for ids in _copied(tokenizer)(texts, truncation=False, verbose=False)["input_ids"]]
 

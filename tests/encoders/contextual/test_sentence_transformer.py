@@ -354,6 +354,7 @@ def test_cut_texts_are_counted_as_an_independent_tokeniser_counts_them(tmp_path:
         encoder = cached(folder, f",max_length=6{options}")
         expected = [2 + len(word_pieces(prompt + text, vocabulary)) for text in TEXTS]
         assert encoder.token_counts(TEXTS) == expected
+        assert encoder.token_counts([]) == []
         assert encoder.sees["max_length"] == 6
         assert any(count > 6 for count in expected)
 

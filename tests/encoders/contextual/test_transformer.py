@@ -350,6 +350,7 @@ def test_prompts_stand_before_texts_and_tokens_are_counted_before_they_are_cut(b
     ):
         assert np.array_equal(used.encode(TEXTS), plain.encode([prompt + text for text in TEXTS]))
         assert used.token_counts(TEXTS) == [2 + len(word_pieces(prompt + text, vocabulary)) for text in TEXTS]
+        assert used.token_counts([]) == []
     assert len({encoder.identity, plain.identity, encoder.for_use("T", "").identity}) == 3
     assert plain.for_use("T", "query").identity == plain.identity
     assert plain.sees == {"max_length": 8, "dtype": "float32", "pooling": "mean", "prompt": ""}
