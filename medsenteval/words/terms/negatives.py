@@ -100,9 +100,8 @@ class _Neighbourhood:
         moved: dict[str, tuple[int, int]] = {}
         if not self.legacy:
             return barred, moved
-        gone = {row for term in beyond for row in self.rows_of[term]} | {
-            row for row in self.rows_of[source] if self.positives[row][0] == source
-        }
+        # The source's own rows hold barred terms only.
+        gone = {row for term in beyond for row in self.rows_of[term]}
         for term in {term for row in gone for term in self.positives[row]} - barred:
             left = [row for row in self.rows_of[term] if row not in gone]
             if left:
