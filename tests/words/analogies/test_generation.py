@@ -81,6 +81,8 @@ def test_frequent_terms_stand_for_their_concepts() -> None:
     made = generate(known, [("C1", "r", "C3"), ("C1", "r", "C2")], counts, **SMALL)
     assert made.term_of == {"C1": "Common", "C3": "other term"}
     assert made.candidates == ("Common", "usual", "other term")
+    # Without counts only preferred names are candidates.
+    assert generate(known, [("C1", "r", "C3")], None, **SMALL).candidates == ("rare", "seldom", "other term")
     assert made.summaries[0].facts == 1
     with pytest.raises(DataError, match="no relation has enough 1:1 instances"):
         write_bmass(made, Path("unused"))
