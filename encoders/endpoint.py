@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from medsenteval.encoders.contextual.checkpoint import without_surrogates
 from medsenteval.encoders.model_files import number, whole_number
 from medsenteval.encoders.token_budget import TokenBudget
-from medsenteval.errors import EncoderError, import_extra
+from medsenteval.errors import EncoderError, caused_by, import_extra
 
 if TYPE_CHECKING:
     import httpx
@@ -182,6 +182,9 @@ class EndpointEncoder:
             raise _PassingError(f"no answer within timeout={self._timeout:g} s", 0.0) from None
         except httpx.TransportError as error:
             charged = not isinstance(error, httpx.ConnectError)
+            if caused_by(error, ssl.SSLCertVerificationError):
+                remedy = "mend the certificate, or name the file of the authority that signed it in SSL_CERT_FILE"
+                raise self._wrong(f"the server's certificate is not trusted ({error}); {remedy}") from None
             # What a broken answer held is not shown: it may repeat the key.
             raise _PassingError(
                 f"the connection failed ({type(error).__name__}{'' if charged else f': {error}'})", 0.0
