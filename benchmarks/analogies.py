@@ -24,6 +24,7 @@ import argparse
 import resource
 import sys
 import time
+from unittest.mock import patch
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -127,13 +128,18 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--without-numba", action="store_true", help="count with NumPy")
     parser.add_argument("--no-naive", action="store_true", help="leave the slow way out")
     options = parser.parse_args(arguments)
+    with patch.object(ranks, "_WORTH_COMPILING", sys.maxsize if options.without_numba else 0):
+        measure(options)
+
+
+def measure(options: argparse.Namespace) -> None:
+    """Measure what the module's docstring names and print it."""
     size = (8_000, 50, 20, 3) if options.small else (230_000, 200, 50, 25)
     vectors, questions = make(*size, RANDOM if options.random else EASY if options.easy else PUBLISHED)
     print(f"{len(questions):,} questions, {len(questions.answers.values):,} answers, {size[0]:,} candidates of {size[1]}-d, "
           f"{available_cores()} cores, counting with {'NumPy' if options.without_numba else 'numba'}")  # fmt: skip
     few = make(2_000, 8, 5, 1, EASY)
     started = time.perf_counter()
-    vars(ranks)["_WORTH_COMPILING"] = sys.maxsize if options.without_numba else 0
     for method in ("3cosadd", "3cosmul", "pairwise-distance"):
         solve(method, few[1], Candidates.of(few[0]), few[0])
     print(f"kernels compiled in {time.perf_counter() - started:.1f} s")

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.analogies import main as benchmark
 from medsenteval.errors import SettingsError
 from medsenteval.support.arrays import Ragged
 from medsenteval.words.analogies import ranks
@@ -309,6 +310,12 @@ def test_the_benchmark_runs_and_agrees_with_the_naive_way(extra: list[str]) -> N
     difference = re.search(r"largest difference of its metrics to ours (\S+)", shown)
     assert difference is not None
     assert float(difference[1]) < 1e-3
+
+
+def test_the_benchmark_leaves_the_module_that_it_measures_as_it_was() -> None:
+    before = dict(vars(ranks))
+    benchmark(["--small", "--without-numba", "--no-naive"])
+    assert vars(ranks) == before
 
 
 def test_no_answers_have_no_ranks() -> None:
