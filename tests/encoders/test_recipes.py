@@ -20,7 +20,15 @@ from click.testing import CliRunner
 from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.published.numbers import read_table
-from medsenteval.encoders.recipes import PublishedRow, Recipe, describe, models_folder, recipes
+from medsenteval.encoders.recipes import (
+    PublishedRow,
+    Recipe,
+    declared_tasks,
+    describe,
+    models_folder,
+    read_declaration,
+    recipes,
+)
 from medsenteval.errors import EncoderError, UnknownNameError
 
 RECIPES = list(recipes().values())
@@ -403,3 +411,42 @@ def test_kinds_resolve_without_reading_the_recipes() -> None:
         "assert 'medsenteval.encoders.recipes' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_file_says_yes_and_no_of_tasks_data_sets_and_groups(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('yes = ["rqe", "SICK"]\nno = ["MedNLI", "mteb:NFCorpus"]\n', "utf-8")
+    found = read_declaration(str(tmp_path / "mine.toml"))
+    assert {name for name, said in found.items() if said == "yes"} >= {"RQE", "SICKEntailment", "SICKRelatedness"}
+    assert (found["MedNLI"], found["mteb:NFCorpus"]) == ("no", "no")
+    encoder = registry.load_encoder(f"lexical,trained_on={tmp_path / 'mine.toml'}")
+    assert encoder.trained_on == found  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ({"maybe": ["RQE"]}, "yes and no, and nothing else"),
+        ({"yes": "RQE"}, "expected a list"),
+        ({"yes": ["RQE"], "no": ["sentence"]}, "both yes and no of RQE"),
+        (["RQE"], "yes and no, and nothing else"),
+    ],
+)
+def test_a_declaration_that_can_be_misread_is_refused(table: object, said: str) -> None:
+    with pytest.raises(EncoderError, match=said):
+        declared_tasks(table, "mine.toml")
+
+
+def test_unknown_tasks_and_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="RQEE"):
+        declared_tasks({"yes": ["RQEE"]}, "mine.toml")
+    with pytest.raises(EncoderError, match="cannot be read"):
+        read_declaration(str(tmp_path / "absent.toml"))
+    (tmp_path / "broken.toml").write_text("yes = [", "utf-8")
+    with pytest.raises(EncoderError, match=r"broken\.toml"):
+        read_declaration(str(tmp_path / "broken.toml"))
+
+
+def test_recipes_declare_what_their_authors_trained_on() -> None:
+    assert recipes()["infersent-1-mednli"].trained_on == {"MedNLI": "yes"}
+    assert recipes()["biobert"].trained_on == {}
+    assert "Trained on: MedNLI: yes" in describe(recipes()["infersent-1-mednli"])

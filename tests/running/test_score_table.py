@@ -1,4 +1,4 @@
-"""Scores of an encoder that knows less than half of a task's words carry a mark and a note in every table."""
+"""Scores to be read with care, as those of an encoder that knows few of a task's words, have a mark and a note everywhere."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from medsenteval.comparison.compare import compare_results
-from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, Result
+from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, TRAINED_NOTE, Result
 from medsenteval.report.comparison_table import render_comparison
 from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
@@ -168,3 +168,28 @@ def test_results_show_themselves_as_tables_with_what_is_left_out() -> None:
     assert results["rqe", "two"].metrics[0].value == 50.0
     with pytest.raises(KeyError, match="no result of the task 'MR'; MR: no folder"):
         results["MR"]
+
+
+def declared(name: str, said: str | None) -> Result:
+    told = {} if said is None else {"input": {"trained_on": said}}
+    return accuracy_result("RQE", name, [0, 1] * 50, [0, 1] * 45 + [1, 0] * 5, **told)
+
+
+def test_scores_on_declared_data_are_marked_everywhere_and_unknown_is_told() -> None:
+    results = [declared("seen", "yes"), declared("unseen", "no"), declared("silent", None), declared("odd", "perhaps")]
+    assert [result.trained_on for result in results] == ["yes", "no", "unknown", "unknown"]
+    told = "1 score(s) yes, 1 no, 2 unknown, which does not mean no"
+    comparison = compare_results(results, resamples=100)
+    texts = [detail_table(results), score_table(results), render_comparison(comparison)]
+    for text in texts:
+        assert text.count("¶") >= 2
+        assert f"{TRAINED_NOTE}." in text
+        assert told in text
+    assert r"90.00\P{}" in render_comparison(comparison, "latex")
+    assert TRAINED_NOTE in render_comparison(comparison, "csv")
+    page = render_page(Page(results))
+    assert told in page
+    assert "90.00¶" in page
+    nobody = score_table([declared("silent", None)])
+    assert "¶" not in nobody
+    assert "0 no, 1 unknown, which does not mean no" in nobody

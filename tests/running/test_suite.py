@@ -20,7 +20,7 @@ from medsenteval.errors import DataMissingError, EncoderError, MedSentEvalError,
 from medsenteval.registry import select_tasks
 from medsenteval.running.job_results import comparability
 from medsenteval.running.result_schema import Failure
-from medsenteval.running.result_store import ResultStore, ResultWarning, StoreError
+from medsenteval.running.result_store import ResultStore, ResultWarning, StoreError, load_results
 from medsenteval.running.suite import Suite, SuiteOutcome
 from tests.conftest import CountingEncoder
 
@@ -380,3 +380,17 @@ def test_a_budget_needs_an_encoder_that_counts_tokens() -> None:
     suite = Suite(["lexical"], select_tasks("BIOSSES"), QUICK, budget=TokenBudget(5))
     with pytest.raises(SettingsError, match=r"^max_tokens is given, but no encoder of this run is an endpoint:"):
         suite.plan()
+
+
+def test_a_stored_result_learns_of_a_later_declaration_without_being_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDSENTEVAL_CACHE", str(tmp_path / "cache"))
+    first = medsenteval.evaluate("lexical,dimension=16", "BIOSSES", output=tmp_path / "results")["BIOSSES"]
+    assert first.trained_on == "no"  # it is trained on nothing
+    (tmp_path / "mine.toml").write_text('yes = ["BIOSSES"]\n', "utf-8")
+    spec = f"lexical,dimension=16,trained_on={tmp_path / 'mine.toml'}"
+    again = medsenteval.evaluate(spec, "BIOSSES", output=tmp_path / "results")["BIOSSES"]
+    assert (again.trained_on, again.made) == ("yes", first.made)
+    (stored,) = load_results([str(tmp_path / "results")], tmp_path)
+    assert stored.trained_on == "yes"
