@@ -77,7 +77,7 @@ class WordPairs(Dataset):
 
 
 def read_pairs(builder: DatasetBuilder, files: Sequence[Mapping[str, tuple[str, ...]]]) -> WordPairs:
-    """Read the first of the files that is there, under the options ``case`` and ``multiword``.
+    """Read the first of the files that is there, under the options ``case``, ``multiword`` and ``scores``.
 
     Each has ``names``, and ``scores``, the columns whose mean is the score, where it is not the usual one.
     """
@@ -96,7 +96,9 @@ def read_pairs(builder: DatasetBuilder, files: Sequence[Mapping[str, tuple[str, 
         elif options["multiword"] == "skip" and (" " in first or " " in second):
             left_out += 1
         else:
-            split.add(found, line, first, second, score=score)
+            value = finite_number(score) if options.get("scores") == "thirds" else None
+            # The nearest third is the level of a mean of ratings; what is no number stays as it is.
+            split.add(found, line, first, second, score=score if value is None else round(3 * value) / 3)
     if left_out:
         builder.notes.append(f"{left_out} pair(s) with a term of several words left out (multiword=skip)")
     return as_word_pairs(builder.build())
@@ -257,6 +259,7 @@ def _word_task(name: str) -> Task:
     files, choice = facts.pop("files"), facts.pop("choice", "")
     lists = files if choice else {"": ({"names": files},)}
     choices = {choice: tuple(lists)} if choice else {}
+    own = facts.get("options", {})
 
     def read(builder: DatasetBuilder) -> Dataset:
         if builder.options["measure"] == COSINE:
@@ -269,7 +272,7 @@ def _word_task(name: str) -> Task:
         read,
         evaluate_word_pairs,
         folders=(*facts["folders"], *_SHARED_FOLDERS),
-        options={"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **choices, "measure": MEASURE},
+        options={"oov": OOV, "multiword": MULTIWORD, "case": ("exact", "lower"), **own, **choices, "measure": MEASURE},
         protocol_options=("measure",),
         row_options=("multiword", *choices),
     )

@@ -112,6 +112,16 @@ def test_short_and_wordy_rows_of_tables_are_rejected(write: Write) -> None:
     ]
 
 
+def test_scores_move_to_the_nearest_third_where_asked(write: Write) -> None:
+    folder = write({"Bio-SimLex.txt": "a\tb\t0.65\nc\td\t0.3\ne\tf\tmany\ng\th\tinf\n"})
+    dataset = read("Bio-SimLex", folder, scores="thirds")
+    assert rows(dataset) == [("a", "b", 2 / 3), ("c", "d", 1 / 3)]
+    assert [row.reason for row in dataset.rejected] == [
+        "the score 'many' is not a finite number",
+        "the score 'inf' is not a finite number",
+    ]
+
+
 def test_ehr_rel_has_quoted_labels_and_empty_cells(write: Write) -> None:
     header = "snomed_id_1\tsnomed_label_1\tsnomed_id_2\tsnomed_label_2\trater_A\trater_B\tmean_rating\tCUI_1\tCUI_2\n"
     row = '1\t"C/O - ""tired"""\t2\tBreast lump\t\t1.0\t0.6666666666666666\t\tC1\n'
