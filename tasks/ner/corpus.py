@@ -43,6 +43,7 @@ OPTIONS: Final = {
     "preset": ("paper", "repo"),
     "vectors": ("preset", "frozen", "tuned"),
     "scale": ("raw", "unit"),
+    "training": ("train", "train+devel"),
     "scheme": (AUTO, *SCHEMES),
 }
 

@@ -19,6 +19,7 @@ from medsenteval.support.arrays import Counts
 from medsenteval.support.cores import available_cores, one_thread_per_product
 from medsenteval.tasks.ner.corpus import OPTIONS, TaggedDataset, TaggedSentences, digits_as_zero, read_corpus
 from medsenteval.tasks.reading.task_facts import file_task, group_facts
+from medsenteval.tasks.similarity import concatenate_splits
 from medsenteval.words.tagging.entity_spans import RATES, Entities, count_matches, find_entities, rate_interval, rate_of
 from medsenteval.words.tagging.tag_schemes import Tags, allowed_transitions, as_iob, seen_transitions
 from medsenteval.words.tagging.viterbi import decode
@@ -93,7 +94,8 @@ def evaluate_tagging(task: Task, dataset: Dataset, embeddings: Embeddings, setti
     table = WordTable.of(
         (token for split in splits.values() for token in split.all_tokens), embeddings, scale=options.get("scale", "raw")
     )
-    training, test = splits["train"], splits["test"]
+    trained_on = options.get("training", "train").split("+")
+    training, test = concatenate_splits([splits[name] for name in trained_on]), splits["test"]
     seen, unseen = (_windows(part, table, tagger_settings) for part in (training, test))
     transitions = (
         allowed_transitions(len(types))

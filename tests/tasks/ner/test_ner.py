@@ -386,18 +386,22 @@ def _tags_of(spans: str, length: int) -> list[str]:
 
 def test_options_change_the_tagger_and_the_signature(counting: CountingEncoder) -> None:
     results = {}
-    for preset, vectors, scale in (
-        ("paper", "preset", "raw"), ("paper", "tuned", "raw"), ("repo", "preset", "unit"), ("repo", "frozen", "unit"),
-    ):  # fmt: skip
-        options = {"preset": preset, "vectors": vectors, "scale": scale}
+    for preset, vectors, training, scale in (
+        ("paper", "preset", "train", "raw"),
+        ("paper", "tuned", "train", "raw"),
+        ("repo", "preset", "train", "unit"),
+        ("repo", "frozen", "train+devel", "unit"),
+    ):
+        options = {"preset": preset, "vectors": vectors, "training": training, "scale": scale}
         settings = Settings(limit=40, task_options={"AnatEM": options})
         results[preset, vectors] = evaluate(counting, "AnatEM", settings=settings, cache=False)["AnatEM"]
     assert len({result.signature for result in results.values()}) == 4
     taggers = {key: result.details["tagger"] for key, result in results.items()}
     assert [tagger["tuned"] for tagger in taggers.values()] == [False, True, True, False]
     assert [tagger["activation"] for tagger in taggers.values()] == ["hard-tanh", "hard-tanh", "relu", "relu"]
-    assert (results["repo", "frozen"].n_train, results["repo", "frozen"].n_test) == (40, 40)
-    assert "preset=repo|scale=unit" in results["repo", "preset"].signature
+    assert (results["repo", "preset"].n_train, results["repo", "preset"].n_test) == (40, 40)
+    assert (results["repo", "frozen"].n_train, results["repo", "frozen"].n_test) == (80, 40)
+    assert "preset=repo|scale=unit|scheme=auto|training=train|" in results["repo", "preset"].signature
     again = Settings(limit=40, task_options={"AnatEM": {"vectors": "tuned"}})
     repeated = evaluate(counting, "AnatEM", settings=again, cache=False)["AnatEM"]
     assert repeated.items == results["paper", "tuned"].items
