@@ -9,24 +9,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
 
 from medsenteval.contracts import MARK_NOTES, Result
 from medsenteval.support.grouping import grouped
 
-#: What signatures may say of a reading option that has this one value: the same score with or without it.
-_ALWAYS_SO: Final = ("scores=given", "training=train")
-
-
-def scored_how(signature: str) -> str:
-    """Return the part of a signature that says how a score was made, whatever the encoder and the versions."""
-    parts = signature.partition("|encoder=")[0].split("|")
-    return "|".join(part for part in parts if part not in _ALWAYS_SO)
-
 
 def comparability(result: Result) -> str:
     """Return the part of a signature that must be equal for two scores to be comparable: all but encoder, seed and versions."""
-    return re.sub(r"\|seed=\d+", "", scored_how(result.signature))
+    before = result.signature.partition("|encoder=")[0]
+    return re.sub(r"\|seed=\d+", "", before)
 
 
 def what_differs(result: Result, others: Sequence[Result]) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.contracts import Result
-from medsenteval.running.job_results import comparability, scored_how
+from medsenteval.running.job_results import comparability
 from medsenteval.running.result_bundle import read_bundle
 
 RECORD: Final = Path(__file__).parent / "reference.results.zip"
@@ -46,7 +46,7 @@ def differences_to_the_record(beside: Sequence[Result]) -> list[str]:
     found = {}
     for result in beside:
         if result.task in first and _compared_by(result) not in comparable:
-            own, other = (scored_how(each.signature).split("|") for each in (result, first[result.task]))
+            own, other = (each.signature.partition("|encoder=")[0].split("|") for each in (result, first[result.task]))
             here, there = (" ".join(part for part in a if part not in b) or "-" for a, b in ((own, other), (other, own)))
             found[result.task] = f"{result.task}: {here} here, {there} there"
     return list(found.values())
