@@ -33,12 +33,12 @@ from medsenteval.words.terms.sets import set_names
 #: Table -> (CSV file of its recipes' rows, how the paper trained probes).
 TABLES: Final[dict[str, tuple[str, Settings]]] = {
     "medsenteval-3": ("medsenteval_table3", Settings(probe="senteval")),
-    **{f"biosim-{number}": ("biosim_tables", Settings()) for number in (5, 6, 7, 8)},
+    **{f"biosim-{number}": ("biosim_tables", Settings()) for number in (5, 6, 7, 8, 9)},
     **{f"bmass-{number}": ("bmass_tables", Settings()) for number in (3, 4, 5)},
     **{table: ("medisim_tables", Settings()) for table in medisim.TABLES},
 }
-#: Tables of correlations between two kinds of column of another table, over its models.
-DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7"}
+#: Tables of correlations between two kinds of column of another table, over its models; that under Table 9 was not printed.
+DERIVED: Final = {"biosim-6": "biosim-5", "biosim-8": "biosim-7", "biosim-9": "biosim-9-scores"}
 #: Columns of BMASS's Table 3 -> the terms and candidates that make them; Uni_M ranks phrases where Uni ranks words.
 _UNIGRAMS: Final = {"Uni": ("unigrams", "vocabulary"), "Uni_M": ("unigrams", "file"), "MWE": ("all", "file")}
 
@@ -51,7 +51,7 @@ def plan_table(
     if name not in TABLES:
         raise UnknownNameError(f"no plan for the table {table!r}; there are {', '.join(TABLES)}")
     source = DERIVED.get(name, name)
-    numbers = [number for number in published_numbers() if number.table == source]
+    numbers = _source_numbers(source)
     rows = dict.fromkeys(number.encoder for number in numbers)
     for row in stand_ins or {}:
         if row not in rows:
@@ -111,6 +111,20 @@ def run_plan(
     return replace(done, cells=tuple(_correlations(plan.table, done.cells))) if plan.table in DERIVED else done
 
 
+def _source_numbers(table: str) -> list[PublishedNumber]:
+    """Return the numbers that a plan makes anew; of the scores behind Bio-SimVerb's Table 9 only the names are known."""
+    if table != DERIVED["biosim-9"]:
+        return [number for number in published_numbers() if number.table == table]
+    printed = [number for number in published_numbers() if number.table == "biosim-9"]
+    unknown = replace(printed[0], table=table, value=np.nan, printed="nan")
+    intrinsic = replace(unknown, metric="spearman", unit="fraction", protocol="cosine")
+    extrinsic = replace(unknown, metric="f1", unit="percent", protocol="ner")
+    columns = {number.encoder: intrinsic for number in printed} | {number.task: extrinsic for number in printed}
+    entries = [entry for recipe in recipes().values() for entry in recipe.rows]
+    rows = [entry.row for entry in entries if (entry.file, entry.table) == ("biosim_tables", "9")]
+    return [replace(column, encoder=row, task=task) for row in rows for task, column in columns.items()]
+
+
 def _weights(file: str, table: str, row: str, stand_ins: Mapping[str, str]) -> tuple[str, tuple[str, ...], str]:
     """Return the encoder for a printed row, what is missing, and how it may differ."""
     if row in stand_ins:
@@ -140,6 +154,7 @@ def _cell(number: PublishedNumber) -> Cell:
         return medisim.medisim_cell(number)
     task, metric, options, relation, remark = number.task, number.metric, {}, "", ""
     if paper == "biosim":
+        task = {"SimLex": "SimLex-999", "SimVerb": "SimVerb-3500"}.get(task, task)
         options = {"multiword": "skip"} if metric == "spearman" else {"preset": "paper"} if metric == "f1" else {}
     elif paper == "bmass":
         task, metric = "BMASS", {"Acc_R": "acc", "MAP": "map", "MRR": "mrr"}.get(metric, metric)

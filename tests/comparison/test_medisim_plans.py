@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,18 +20,14 @@ from sklearn.metrics import roc_auc_score
 pytest.importorskip("numba")
 pytest.importorskip("rapidfuzz")
 
-from medsenteval import registry
 from medsenteval.cli.main import main
 from medsenteval.comparison.medisim_plans import CATEGORY_TABLES, SET_TABLES, WORD_TABLES
 from medsenteval.comparison.published.differences import Cell, Reproduction
 from medsenteval.comparison.published.numbers import published_numbers
 from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.report.answer_tables import render_reproduction
-from medsenteval.running.term_evaluation import evaluate_sets
-from medsenteval.settings import Settings
 from medsenteval.similarity import MEASURES
-from medsenteval.words.terms.encoded_terms import PAPER_MEASURE
-from medsenteval.words.terms.sets import SetName, read_set
+from medsenteval.words.terms.sets import SetName
 from tests.similarity.test_measures import pair_by_pair
 from tests.words.terms.snomed_categories import NAMES, write_categories
 
@@ -103,6 +100,7 @@ def known_to_both(terms: tuple[str, ...]) -> bool:
 
 def test_every_table_has_a_plan() -> None:
     assert {*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES} <= set(TABLES)
+    assert [*WORD_TABLES[::5], *SET_TABLES[::8]] == ["medisim-4", "medisim-b.5", "medisim-5", "medisim-c.8"]
 
 
 def test_measures_are_the_papers() -> None:
@@ -196,14 +194,54 @@ def test_term_sets_are_scored_as_terms_evaluate_does(data: Path, table: str, str
     assert all("terms build" in cell.missing[0] for cell in absent)
 
 
+def measure_of(cell: Cell) -> str:
+    printed = cell.number.setting.rpartition(", ")[2]
+    return {"fJ": "fuzzy_jaccard", "mJ": "max_jaccard"}.get(printed, printed)
+
+
+def check_counts(outcome: Reproduction, better: dict[str, int], worse: dict[str, int], n: int) -> None:
+    assert not outcome.failures
+    assert {cell.metric for cell in outcome.cells} == {"better", "worse"}
+    assert sum(better.values()) > 0
+    for cell in outcome.cells:
+        assert cell.ours == (better if cell.metric == "better" else worse)[measure_of(cell)], cell.number
+        assert (cell.made, cell.n, cell.within) == (f"{n} of {n} pairs", n, None)
+        assert "ours on those that all rows run here know" in cell.remark
+
+
+def test_measures_of_one_row_are_counted_on_word_sets(data: Path) -> None:
+    """Table B.4: the BCa interval of each difference, by scipy, excludes 0 at 0.05 / 45 or does not."""
+    plan = plan_table("medisim-b.4", data, {"Fastt Wiki": encoders(data)["MeSH intr"]})
+    cells = [cell for cell in plan.cells if cell.number.encoder == "Fastt Wiki" and cell.task == "MayoSRS"]
+    outcome = run_plan(replace(plan, cells=tuple(cells)), data)
+    rows = word_rows(data)
+    gold = np.array([score for *_, score in rows])
+    values = [np.array([similarity(measure, a, b) for a, b, _ in rows]) for measure in MEASURES]
+
+    def differences(*columns: Any, axis: int = -1) -> Any:
+        *ranks, golden = (stats.zscore(stats.rankdata(column, axis=axis), axis=axis) for column in columns)
+        correlations = [np.mean(each * golden, axis=axis) for each in ranks]
+        return np.array([first - second for first, second in combinations(correlations, 2)])
+
+    drawn = stats.bootstrap(
+        (*values, gold), differences, n_resamples=10_000, paired=True, vectorized=True, method="BCa",
+        confidence_level=1 - 0.05 / 45, rng=np.random.default_rng(1111),
+    )  # fmt: skip
+    better, worse = dict.fromkeys(MEASURES, 0), dict.fromkeys(MEASURES, 0)
+    for (one, two), low, high in zip(combinations(MEASURES, 2), *np.array(drawn.confidence_interval), strict=True):
+        if low > 0 or high < 0:
+            winner, loser = (one, two) if low > 0 else (two, one)
+            better[winner] += 1
+            worse[loser] += 1
+    check_counts(outcome, better, worse, len(rows))
+
+
 def test_measures_of_one_row_are_counted_on_term_sets(data: Path) -> None:
-    """Tables C.4 to C.8, ``terms evaluate --all-measures``: McNemar's test by scipy, exact or by chi-square, 45 tests."""
-    name = SetName("same_as", "hard", "levenshtein")
-    term_set = read_set(data / "terms", name)
-    assert term_set is not None
-    encoder = registry.load_encoder(encoders(data)["MeSH intr"])
-    [results] = evaluate_sets([term_set], [encoder], Settings(), measure=PAPER_MEASURE, all_measures=True)
-    lines = (data / "terms" / name.file).read_text("utf-8").splitlines()
+    """Table C.4: McNemar's test by scipy, exact or by chi-square, 45 tests."""
+    plan = plan_table("medisim-c.4", data, {"BioNLP PM": encoders(data)["MeSH intr"]})
+    kept = [cell for cell in plan.cells if cell.number.encoder == "BioNLP PM" and cell.task == "terms-same_as-hard-levenshtein"]
+    outcome = run_plan(replace(plan, cells=tuple(kept)), data)
+    lines = (data / "terms" / SetName("same_as", "hard", "levenshtein").file).read_text("utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
     similar = np.array([label == "1" for *_, label in rows])
     right = {}
@@ -223,11 +261,18 @@ def test_measures_of_one_row_are_counted_on_term_sets(data: Path) -> None:
             winner, loser = (one, two) if only[0] > only[1] else (two, one)
             better[winner] += 1
             worse[loser] += 1
-    assert sum(better.values()) > 0
-    found = results[0].details["measures"]
-    assert {measure: (found[measure]["better"], found[measure]["worse"]) for measure in MEASURES} == {
-        measure: (better[measure], worse[measure]) for measure in MEASURES
-    }
+    check_counts(outcome, better, worse, len(rows))
+
+
+@pytest.mark.parametrize(("table", "task"), [("medisim-b.4", "MayoSRS"), ("medisim-c.4", "terms-same_as-hard-levenshtein")])
+def test_a_measure_that_an_encoder_does_not_have_is_missing(data: Path, table: str, task: str) -> None:
+    row = {"medisim-b.4": "Fastt Wiki", "medisim-c.4": "BioNLP PM"}[table]
+    plan = plan_table(table, data, {row: "lexical,dimension=16"})
+    kept = [cell for cell in plan.cells if cell.number.encoder == row and cell.task == task]
+    for cell in run_plan(replace(plan, cells=tuple(kept)), data).cells:
+        measure = measure_of(cell)
+        reason = f"lexical,dimension=16 has no measure {measure}; it has avg_cos, avg_r, avg_rho, avg_tau"
+        assert (cell.ours is None, cell.missing) == ((False, ()) if measure.startswith("avg_") else (True, (reason,)))
 
 
 def overlap(measure: str, known: Callable[[str], bool]) -> float:
