@@ -63,7 +63,8 @@ class SentenceReader:
             absent = " and ".join(repr(word) for word, row in zip(words, rows, strict=True) if row < 0)
             raise EncoderError(
                 f"infersent: {where} has no vector for {absent}, which version {reading.version} puts around every sentence; "
-                "GloVe 840B belongs to version 1, fastText crawl-300d-2M to version 2; boundaries=if-known leaves them out"
+                "GloVe 840B belongs to version 1, fastText crawl-300d-2M to version 2; boundaries=if-known (train-infersent: "
+                "--boundaries if-known) leaves them out"
             )
         self._before, self._after = (row[row >= 0] for row in np.split(rows, 2))
 

@@ -100,7 +100,8 @@ def train_infersent(
     if len(classes) < 2 or not dev_classes <= classes:
         raise DataError(f"train has the labels {sorted(classes)}, dev {sorted(dev_classes)}; every class must be in train")
     if not reader.coverage(train.all_texts())["tokens"]:
-        raise EncoderError(f"train-infersent: {vectors} knows no word to train on; are they of this language and case?")
+        remedy = "are they of this language? Vectors of lower-case words need --case lower"
+        raise EncoderError(f"train-infersent: {vectors} knows no word to train on; {remedy}")
     torch = import_extra("torch", "train-infersent", "torch")
     rng = np.random.default_rng(settings.seed)
     with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
@@ -158,7 +159,7 @@ def _pass_over(
             logits = _logits(network, *(pairs.reader.word_vectors(side, batch, device) for side in pairs.sides))
             loss = torch.nn.functional.cross_entropy(logits, labels)
         if not torch.isfinite(loss):
-            raise EncoderError(f"train-infersent: the loss became {loss.item()}; lower the learning rate")
+            raise EncoderError(f"train-infersent: the loss became {loss.item()}; lower the learning rate (--learning-rate)")
         if learns:
             optimiser.zero_grad()
             torch.autograd.backward(loss)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -240,6 +241,18 @@ def test_the_command_reads_gloves_own_binary_without_boundary_words(mednli: Data
     spec = f"infersent:{output}+{vectors},{said}"
     assert f"use it as {spec}" in outcome.output
     assert registry.load_encoder(spec).encode([words[0]]).shape == (1, 6)
+
+
+def test_errors_advise_options_that_the_command_has(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
+    plain = write_vectors(tmp_path / "plain.txt", mednli, boundaries=())
+    (tmp_path / "foreign.txt").write_text("<s> 1 2\n</s> 3 4\nслово 5 6\n", "utf-8")
+    advised = []
+    for path, settings in ((plain, TINY), (tmp_path / "foreign.txt", TINY), (vectors, replace(TINY, learning_rate=1e30))):
+        with pytest.raises(EncoderError) as caught:
+            list(train_infersent(*few(mednli), path, tmp_path / "encoder.pkl", settings))
+        advised += re.findall("--[a-z-]+", str(caught.value))
+    assert advised == ["--boundaries", "--case", "--learning-rate"]
+    assert set(advised) <= {name for option in train_infersent_command.params for name in option.opts}
 
 
 def test_a_loss_that_is_no_number_ends_training(mednli: Dataset, vectors: Path, tmp_path: Path) -> None:
