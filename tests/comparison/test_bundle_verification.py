@@ -82,6 +82,20 @@ def test_a_forged_score_is_found_though_every_hash_is_right(results: list[Result
         verify_bundle(forged)
 
 
+@pytest.mark.parametrize(("share", "noticed"), [(0.9, False), (1.1, True)])
+def test_a_score_may_differ_by_a_billionth_of_itself(
+    results: list[Result], tmp_path: Path, share: float, noticed: bool
+) -> None:
+    (result,) = [each for each in results if each.task == "BIOSSES" and each.encoder == results[0].encoder]
+    other = replace(result.metrics[0], value=result.metrics[0].value + share * 1e-9)
+    forged = pack_results([replace(result, metrics=(other, *result.metrics[1:]))], tmp_path / "forged.results.zip")
+    if noticed:
+        with pytest.raises(DataError, match="but the items give"):
+            verify_bundle(forged)
+    else:
+        verify_bundle(forged)
+
+
 @pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
 def test_a_score_whose_items_give_no_number_is_not_taken_for_theirs(tmp_path: Path) -> None:
     """Counts whose sums are infinite give an F1 of NaN, from which no score differs by more than anything."""

@@ -137,6 +137,9 @@ def test_other_protocols_are_never_compared_without_saying_so() -> None:
     assert "[2] b: sklearn data=abc" in note
     assert "[3] c: exact data=def" in note
     assert "not one protocol" in render_comparison(comparison)
+    two = compare_results([first, other_probe], resamples=100)
+    assert [column.label for column in two.columns] == ["RQE [1]", "RQE [2]"]
+    assert "RQE: not one protocol, so not compared across: [1] a: exact; [2] b: sklearn" in two.notes
 
 
 def test_only_common_items_are_tested() -> None:
