@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from medsenteval.contracts import Encoder
 from medsenteval.embedding.embed import for_use
+from medsenteval.encoders.endpoint_budget import TokenBudget
 from medsenteval.encoders.model_files import check_choices
-from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError
 from medsenteval.registry import load_encoder
 

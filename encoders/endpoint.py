@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medsenteval.encoders.contextual.checkpoint import without_surrogates
+from medsenteval.encoders.endpoint_budget import TokenBudget
 from medsenteval.encoders.model_files import number, whole_number
-from medsenteval.encoders.token_budget import TokenBudget
 from medsenteval.errors import EncoderError, caused_by, import_extra
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import RemoteEncoding, embed_texts, texts_in_roles
 from medsenteval.encoders.adapt import BatcherEncoder
-from medsenteval.encoders.token_budget import TokenBudget
+from medsenteval.encoders.endpoint_budget import TokenBudget
 from medsenteval.errors import EncoderError, SettingsError
 from medsenteval.probes import describe_probe
 from medsenteval.settings import SentEvalParams, Settings

@@ -90,7 +90,7 @@ def run(
     """
     from medsenteval import registry
     from medsenteval.embedding.cache import EmbeddingCache
-    from medsenteval.encoders.token_budget import TokenBudget
+    from medsenteval.encoders.endpoint_budget import TokenBudget
     from medsenteval.running.result_store import ResultStore
     from medsenteval.running.suite import Suite, SuiteOutcome
     from medsenteval.running.suite_file import SuiteDescription, read_suite, what_needs_trust

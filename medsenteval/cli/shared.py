@@ -111,7 +111,7 @@ def with_results(command: Callable[..., None]) -> Callable[..., None]:
 
 def settled(results: Sequence[Result]) -> list[Result]:
     """Return the newest result of each job, two encoders of one name under two, and say what was left out."""
-    from medsenteval.running.job_results import one_for_each_job
+    from medsenteval.running.job_identity import one_for_each_job
 
     kept, notes = one_for_each_job(results)
     for note in notes:

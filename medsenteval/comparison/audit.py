@@ -20,7 +20,7 @@ from medsenteval.comparison.significance import Column
 from medsenteval.contracts import Result, Scores
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.errors import DataMissingError, SettingsError
-from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.running.job_identity import comparability, one_for_each_job
 from medsenteval.running.rescoring import StoredJob, reopen
 from medsenteval.support.arrays import Floats, Singles
 from medsenteval.tasks.classification import evaluate_neighbours

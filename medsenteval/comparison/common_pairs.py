@@ -11,7 +11,7 @@ import numpy as np
 
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.settings import Settings
 from medsenteval.statistics import Correlation, correlation
 from medsenteval.support.grouping import grouped

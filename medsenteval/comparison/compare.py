@@ -21,7 +21,7 @@ from medsenteval.comparison.published.numbers import PublishedNumber
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Metric, Result
 from medsenteval.errors import SettingsError
-from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job, what_differs
+from medsenteval.running.job_identity import comparability, joined_marks, one_for_each_job, what_differs
 from medsenteval.statistics import (
     FriedmanOutcome,
     Interval,

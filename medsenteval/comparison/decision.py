@@ -13,7 +13,7 @@ from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.published.numbers import published_numbers
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Result, Task
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.running.score_table import as_points
 from medsenteval.statistics import bootstrap, power
 from medsenteval.statistics.intervals import ROUNDING, left_out_difference_interval

@@ -15,7 +15,7 @@ from typing import Final
 
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
-from medsenteval.running.job_results import one_for_each_job
+from medsenteval.running.job_identity import one_for_each_job
 from medsenteval.support.grouping import grouped
 
 #: Biomedical task -> its general counterparts: the same kind of question under the same kind of protocol.

@@ -15,7 +15,7 @@ from medsenteval.contracts import Result
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.encoders.derived import PRECISIONS, CachedEncoder, DerivedEncoder
 from medsenteval.errors import DataMissingError, SettingsError
-from medsenteval.running.job_results import what_tells_apart
+from medsenteval.running.job_identity import what_tells_apart
 from medsenteval.running.rescoring import StoredJob, reopen
 
 

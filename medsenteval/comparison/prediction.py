@@ -13,7 +13,7 @@ from medsenteval.comparison.significance import NOISE_DECIMALS
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, UnknownNameError
 from medsenteval.registry import same_names
-from medsenteval.running.job_results import comparability, one_for_each_job
+from medsenteval.running.job_identity import comparability, one_for_each_job
 from medsenteval.statistics import Association, Correlation, associate
 from medsenteval.support.tables import BLANK, read_table
 from medsenteval.tasks.reading.row_acceptance import finite_number

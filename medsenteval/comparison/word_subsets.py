@@ -12,7 +12,7 @@ import numpy as np
 
 from medsenteval.contracts import Result
 from medsenteval.errors import DataError, SettingsError
-from medsenteval.running.job_results import what_tells_apart
+from medsenteval.running.job_identity import what_tells_apart
 from medsenteval.settings import CONFIDENCE
 from medsenteval.statistics import Correlation, correlation, correlation_interval
 from medsenteval.tasks.reading.row_acceptance import finite_number

@@ -18,7 +18,7 @@ from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import MARK_NOTES
 from medsenteval.errors import SettingsError
 from medsenteval.report.score_texts import difference, number
-from medsenteval.running.job_results import training_note
+from medsenteval.running.job_identity import training_note
 from medsenteval.running.score_table import SYNTHETIC_WARNING
 from medsenteval.statistics import FriedmanOutcome
 from medsenteval.support.escaping import for_csv, for_latex, for_markdown, for_terminal

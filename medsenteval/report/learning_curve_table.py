@@ -13,7 +13,7 @@ from medsenteval.report.charts.drawing import Drawing, axis_title
 from medsenteval.report.charts.line_chart import Panel, Point, line_panels
 from medsenteval.report.comparison_table import render_table
 from medsenteval.report.score_texts import interval, number
-from medsenteval.running.job_results import what_tells_apart
+from medsenteval.running.job_identity import what_tells_apart
 from medsenteval.support.grouping import grouped
 
 _PART: Final = re.compile(r"^(?:(?P<whole>.+)-)?(?P<kind>fraction|shots|mteb-shots)-(?P<size>[\d.e-]+?)-draws-(?P<draws>\d+)$")

@@ -29,7 +29,7 @@ from medsenteval.report.sections.disagreement import Disagreement, confusion_mat
 from medsenteval.report.sections.headline import headline
 from medsenteval.report.sections.missing import missing_scores
 from medsenteval.report.sections.relations import relation_scores
-from medsenteval.running.job_results import comparability, one_for_each_job, training_note
+from medsenteval.running.job_identity import comparability, one_for_each_job, training_note
 from medsenteval.running.result_schema import Failure
 from medsenteval.statistics.verdicts import VERDICTS
 from medsenteval.support.grouping import grouped

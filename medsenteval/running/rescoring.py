@@ -16,7 +16,7 @@ from medsenteval.embedding.embed import cached_embeddings
 from medsenteval.encoders.derived import derived_from_cache
 from medsenteval.engine import signature_of
 from medsenteval.errors import MedSentEvalError, SettingsError, UnknownNameError
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.settings import PROBES, Settings
 from medsenteval.tasks.reading.column_roles import COLUMN_ROLES
 

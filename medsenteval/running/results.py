@@ -10,7 +10,7 @@ from medsenteval import registry
 from medsenteval.contracts import Result
 from medsenteval.errors import SettingsError
 from medsenteval.running import result_store
-from medsenteval.running.job_results import comparability, told_apart
+from medsenteval.running.job_identity import comparability, told_apart
 from medsenteval.running.score_table import detail_table, score_rows, score_table
 from medsenteval.support.text_table import data_frame, html_table
 

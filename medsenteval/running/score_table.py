@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from medsenteval.contracts import MARK_NOTES, Metric, Result
-from medsenteval.running.job_results import comparability, joined_marks, one_for_each_job, training_note, what_differs
+from medsenteval.running.job_identity import comparability, joined_marks, one_for_each_job, training_note, what_differs
 from medsenteval.statistics.power import smallest_expected
 from medsenteval.support.grouping import grouped
 from medsenteval.support.text_table import text_table, without_empty

@@ -23,7 +23,7 @@ from medsenteval.contracts import OWN_SIMILARITY, Dataset, Encoder, Result, Task
 from medsenteval.datasets.locate import data_root, load_dataset
 from medsenteval.embedding.cache import EmbeddingCache
 from medsenteval.embedding.embed import in_order, store_for, texts_in_roles
-from medsenteval.encoders.token_budget import TokenBudget
+from medsenteval.encoders.endpoint_budget import TokenBudget
 from medsenteval.engine import declared_training, evaluate_task, signature_of
 from medsenteval.errors import BudgetError, DataMissingError, MedSentEvalError, SettingsError, caused_by
 from medsenteval.running.executors import check_executor, open_executor, worker_count

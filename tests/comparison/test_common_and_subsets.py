@@ -18,7 +18,7 @@ from medsenteval.comparison.word_subsets import pair_subsets, read_word_values, 
 from medsenteval.errors import DataError, MissingExtraError, SettingsError
 from medsenteval.report.charts.figure_files import write_drawing
 from medsenteval.report.charts.word_subset_chart import subset_curves
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.running.result_store import ResultStore
 from tests.comparison.results_of import word_result
 from tests.statistics.test_paired_bootstrap import spearman_difference

@@ -15,7 +15,7 @@ from medsenteval.contracts import Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
 from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.running.score_table import detail_table
 from medsenteval.support.arrays import Counts
 from tests.comparison.simulated import accuracy_result, correlation_result

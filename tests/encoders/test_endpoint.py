@@ -40,7 +40,7 @@ from medsenteval.embedding.embed import encode_batches
 from medsenteval.encoders import endpoint
 from medsenteval.encoders.derived import DerivedEncoder, DualEncoder
 from medsenteval.encoders.endpoint import EndpointEncoder
-from medsenteval.encoders.token_budget import TokenBudget
+from medsenteval.encoders.endpoint_budget import TokenBudget
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import BudgetError, EncoderError, MissingExtraError
 from medsenteval.registry import load_encoder, task

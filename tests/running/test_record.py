@@ -18,7 +18,7 @@ from medsenteval.comparison.bundle_verification import verify_bundle
 from medsenteval.comparison.compare import compare_results, ranking
 from medsenteval.contracts import Result
 from medsenteval.report.comparison_table import TableOptions, render_comparison
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.running.record import RECORD, differences_to_the_record, reference_results
 from medsenteval.running.result_store import ResultStore, ResultWarning, load_results
 from medsenteval.running.results import Results

@@ -13,7 +13,7 @@ from medsenteval.contracts import CUT_NOTE, LITTLE_KNOWN_NOTE, TRAINED_NOTE, Res
 from medsenteval.report.comparison_table import render_comparison
 from medsenteval.report.page_content import Page
 from medsenteval.report.page_html import render_page
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.running.results import Results
 from medsenteval.running.score_table import as_points, detail_table, score_table
 from tests.comparison.simulated import accuracy_result, correlation_result

@@ -15,10 +15,10 @@ from sklearn.metrics import accuracy_score, f1_score
 import medsenteval
 from medsenteval import Settings
 from medsenteval.datasets.locate import load_dataset, sample_root
-from medsenteval.encoders.token_budget import TokenBudget
+from medsenteval.encoders.endpoint_budget import TokenBudget
 from medsenteval.errors import DataMissingError, EncoderError, MedSentEvalError, SettingsError
 from medsenteval.registry import select_tasks
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.running.result_schema import Failure
 from medsenteval.running.result_store import ResultStore, ResultWarning, StoreError, load_results
 from medsenteval.running.suite import Suite, SuiteOutcome

@@ -9,7 +9,7 @@ from medsenteval.contracts import Result
 from medsenteval.errors import DataError
 from medsenteval.report.charts.analogy_chart import analogy_bars
 from medsenteval.report.charts.drawing import Drawing
-from medsenteval.running.job_results import what_tells_apart
+from medsenteval.running.job_identity import what_tells_apart
 from medsenteval.support.grouping import grouped
 
 _LABELS: Final = {"acc": "relaxed accuracy", "map": "MAP", "mrr": "MRR"}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from medsenteval.contracts import Result
-from medsenteval.running.job_results import comparability
+from medsenteval.running.job_identity import comparability
 from medsenteval.running.result_bundle import read_bundle
 
 RECORD: Final = Path(__file__).parent / "reference.results.zip"

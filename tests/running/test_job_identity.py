@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from medsenteval.cli.main import main
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Result
-from medsenteval.running.job_results import one_for_each_job, training_note
+from medsenteval.running.job_identity import one_for_each_job, training_note
 from medsenteval.running.result_store import ResultStore, load_results
 from medsenteval.running.score_table import score_table
 from tests.comparison.simulated import accuracy_result
