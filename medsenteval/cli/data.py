@@ -14,7 +14,7 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared import DATA, PATH, announcer, echo, echo_facts, echo_json, for_machines, line_width
+from medsenteval.cli.shared import DATA, PATH, announcer, echo, echo_facts, echo_json, for_machines, line_width, task_names
 from medsenteval.datasets.bundle import export_bundle, import_bundle
 from medsenteval.datasets.description import describe_dataset
 from medsenteval.datasets.download import Patience, fetch_data_set
@@ -168,7 +168,7 @@ def describe(source: str, examples: int) -> None:
 
 @data.command()
 @click.argument("corpus", type=PATH)
-@click.option("-t", "--tasks", default="sentence", metavar="NAMES", help="Tasks or groups of tasks; default sentence.")
+@task_names("Tasks or groups of tasks; default sentence.", "sentence")
 @DATA
 @click.option("--column", default="", metavar="NAME", help="The column of a table that holds the texts; default text.")
 @click.option("--examples", type=click.IntRange(0), default=3, metavar="N", help="Show N places of each task; default 3.")

@@ -8,7 +8,7 @@ import click
 
 from medsenteval import registry
 from medsenteval.cli.commands import BAD_INPUT
-from medsenteval.cli.shared import DATA, echo
+from medsenteval.cli.shared import DATA, echo, task_names
 from medsenteval.datasets.locate import data_root
 from medsenteval.doctor.encoder import examine_encoder
 from medsenteval.doctor.findings import Finding, describe
@@ -19,7 +19,7 @@ from medsenteval.errors import MedSentEvalError
 @click.command()
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC", help="Examine this encoder too; can be repeated.")
 @DATA
-@click.option("-t", "--tasks", default="sentence", show_default=True, metavar="NAMES", help="Tasks whose data is looked at.")
+@task_names("Tasks whose data is looked at; default sentence.", "sentence")
 def doctor(encoders: tuple[str, ...], data: str | None, tasks: str) -> None:
     """Check the installation, the data and an encoder, and say what to fix; exit code 2 if there is a problem."""
     sections = [("Installation", examine_installation())]

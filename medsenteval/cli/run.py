@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from medsenteval.cli.commands import BAD_INPUT, DATA_ABSENT
-from medsenteval.cli.shared import DATA, PATH, announcer, echo, numbers, whole_numbers
+from medsenteval.cli.shared import DATA, PATH, announcer, echo, numbers, task_names, whole_numbers
 from medsenteval.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 @click.option("-e", "--encoder", "encoders", multiple=True, metavar="SPEC",
               help="KIND:ARGUMENT,OPTION=VALUE,... or a published encoder's name; repeat for several; default lexical. "
                    "`medsenteval encoders` lists both.")  # fmt: skip
-@click.option("-t", "--tasks", metavar="NAMES",
-              help="Tasks or groups of tasks, separated by commas: sentence,RQE; your own data: file:notes.csv,label=severity; "
-                   "default sentence")  # fmt: skip
+@task_names(
+    "Tasks or groups of tasks, separated by commas: sentence,RQE; your own data: file:notes.csv,label=severity; "
+    "default sentence"
+)
 @DATA
 @click.option("-o", "--output", metavar="FOLDER", type=PATH, help="Where results go, a JSON file each; default results.")
 @click.option("--probe", metavar="NAME", help="exact (default), sklearn, senteval (SentEval's torch loop) or mlp")

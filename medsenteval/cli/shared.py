@@ -34,9 +34,18 @@ def level_of(context: click.Context, option: click.Parameter, level: float) -> f
     return level
 
 
+def task_names(said: str, default: str | None = None) -> Callable[[F], F]:
+    """Give a command the option --tasks; names after one --tasks and after several count alike."""
+
+    def joined(context: click.Context, option: click.Parameter, texts: tuple[str, ...]) -> str | None:
+        return ",".join(texts) if texts else default
+
+    return click.option("-t", "--tasks", multiple=True, metavar="NAMES", callback=joined, help=said)
+
+
 PATH = click.Path(path_type=Path)
 SEED = click.IntRange(min=0)
-ONLY_TASKS = click.option("-t", "--tasks", metavar="NAMES", help="Only these tasks or groups of tasks.")
+ONLY_TASKS = task_names("Only these tasks or groups of tasks.")
 DATA = click.option("-d", "--data", metavar="FOLDER", help="Data folder; default MEDSENTEVAL_DATA, then the bundled sample.")
 LEVEL = click.option("--level", default=0.05, metavar="P", callback=level_of, help="Level of significance; default 0.05.")
 FIGURE = click.option("--figure", type=PATH, metavar="FILE", help="Draw it: .svg, .png or .pdf")

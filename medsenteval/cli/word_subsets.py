@@ -24,7 +24,7 @@ from medsenteval.support.text_table import text_table
 @click.argument("results", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option("--by", "table", required=True, metavar="TABLE", type=shared.PATH,
               help="Words and their values (frequency, number of subjects, ...), separated by a tab or comma.")  # fmt: skip
-@click.option("-t", "--tasks", metavar="NAMES", help="Word similarity tasks, separated by commas; default all in RESULTS.")
+@shared.task_names("Word similarity tasks, separated by commas; default all in RESULTS.")
 @shared.LIMITS
 @shared.GROUPS
 @click.option("--metric", type=click.Choice(["spearman", "pearson", "kendall"]), default="spearman", show_default=True)

@@ -329,6 +329,14 @@ def test_the_plan_is_a_table_and_stops_there(tmp_path: Path) -> None:
     assert re.search(r"estimated time: (under )?\d", medsenteval(*arguments, "--plan", "--force").stdout)
 
 
+def test_tasks_named_one_by_one_all_count(tmp_path: Path) -> None:
+    command = ["run", "-e", "lexical,dimension=16", "--plan", "-o", str(tmp_path)]
+    together = CliRunner().invoke(main, [*command, "-t", "BIOSSES,RQE,ClinicalSTS"])
+    apart = CliRunner().invoke(main, [*command, "-t", "BIOSSES", "--tasks", "RQE,ClinicalSTS"])
+    assert "3 job(s)" in together.output
+    assert apart.output == together.output
+
+
 def test_the_plan_names_tasks_whose_data_is_absent(tmp_path: Path) -> None:
     shutil.copytree(sample_root() / "BIOSSES", tmp_path / "data" / "BIOSSES")
     planned = medsenteval("run", "-t", "BIOSSES,TREC", "-d", str(tmp_path / "data"), "-o", str(tmp_path / "o"), "--plan")
