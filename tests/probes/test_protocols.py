@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -16,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold
 from medsenteval.errors import ProbeError
 from medsenteval.probes.backend import FitReport
 from medsenteval.probes.features import Features
-from medsenteval.probes.protocols import Outcome, _held_out, run_kfold, run_nested, run_split, stratified_folds
+from medsenteval.probes.protocols import Outcome, _grouped_assignment, run_kfold, run_nested, run_split, stratified_folds
 from medsenteval.probes.scikit import ScikitBackend
 
 Matrix = NDArray[np.float32]
@@ -150,6 +152,18 @@ def test_stratified_folds_are_scikit_learns(seed: int, n: int, n_classes: int, n
             np.testing.assert_array_equal(rows, wanted)
 
 
+def test_scikit_learn_is_imported_only_by_what_needs_it() -> None:
+    code = (
+        "import sys, numpy, medsenteval\n"
+        "rows = lambda texts: numpy.array([[len(text), text.count(' ')] for text in texts], numpy.float32)\n"
+        "settings = medsenteval.Settings(resamples=100, allow_incomplete=True)\n"
+        "found = medsenteval.evaluate(rows, ['RQE', 'BIOSSES'], settings=settings, cache=False)\n"
+        "print(*found, 'sklearn' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "RQE BIOSSES False\n", done.stderr
+
+
 def test_reports_of_fits_add_up() -> None:
     first, second, third = FitReport(10, 1, 0.5, None), FitReport(5, 3, 0.25, 1e-3), FitReport(2, 0, None, 1e-5)
     assert first + second + third == FitReport(17, 4, 0.5, 1e-3)
@@ -168,7 +182,7 @@ def test_impossible_folds_are_explained() -> None:
 
 def test_an_assignment_that_is_kept_cannot_be_changed() -> None:
     labels, groups = np.arange(24) % 2, np.arange(24) // 2
-    kept = _held_out(labels.astype(np.int64).tobytes(), groups.astype(np.intp).tobytes(), 3, 1)
+    kept = _grouped_assignment(labels.astype(np.int64).tobytes(), groups.astype(np.intp).tobytes(), 3, 1)
     assert kept.flags.writeable is False
     folds = stratified_folds(labels, 3, 1, groups)
     assert [np.flatnonzero(kept == fold).tolist() for fold in range(3)] == [rows.tolist() for _, rows in folds]
