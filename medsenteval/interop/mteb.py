@@ -1,8 +1,8 @@
 """mteb 2, both ways: our encoders and tasks there, and its tasks here, run by its own code with our encoders.
 
 ``mteb.evaluate(as_mteb_model("biobert"), [as_mteb_task("BIOSSES")])``; ``run -t mteb:NFCorpus``. Retrieval and reranking keep
-the score of every query, so that intervals and paired tests are those of our own tasks. Of other kinds mteb gives no answers
-item by item: their score stands alone.
+the score of every query, and similarity tasks of one part the cosine of every pair, so that intervals and paired tests are
+those of our own tasks. Of other kinds mteb gives no answers item by item: their score stands alone.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
@@ -30,7 +31,7 @@ from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, DataMissingError, EncoderError, UnknownNameError
 from medsenteval.interop.mteb_results import metric_in_mteb, mteb_scores, name_in_mteb
 from medsenteval.settings import CONFIDENCE, Settings
-from medsenteval.statistics import Means, mean_share_interval, share_interval
+from medsenteval.statistics import Means, WeightedScore, bootstrap, correlations, mean_share_interval, share_interval
 from medsenteval.tasks.similarity import concatenate_splits
 
 #: mteb's name of a score of a whole task -> pytrec_eval's name of it for one query.
@@ -220,14 +221,17 @@ def _evaluate(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Se
     if original is not None:
         inner.task_specific_scores = noticing
     try:
-        options = {"cache": None, "show_progress_bar": False}
-        (found,) = mteb.evaluate(as_mteb_model(dataset.encoder), [inner], **options).task_results
+        with TemporaryDirectory() as folder:
+            kept = folder if inner.metadata.type == "STS" else None
+            options = {"cache": None, "prediction_folder": kept, "show_progress_bar": False}
+            (found,) = mteb.evaluate(as_mteb_model(dataset.encoder), [inner], **options).task_results
+            pairs = _pairs(inner, Path(folder))
     finally:
         if original is not None:
             del inner.task_specific_scores
     main, name = inner.metadata.main_score, task.metrics[0]
     value = float(np.mean([scores["main_score"] for split in found.scores.values() for scores in split]))
-    items, score = _items(main, name, by_query)
+    items, score = _items(main, name, by_query, pairs)
     notes: tuple[str, ...] = ()
     # Nothing is known of how far the score could move, so all that it could be is the interval.
     low, high = -1.0 if name in ("pearson", "spearman") else 0.0, 1.0
@@ -238,7 +242,7 @@ def _evaluate(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Se
         # mteb rounds to five digits; a larger difference would mean that these are not the answers behind its score.
         if abs(estimate - value) > 2e-5:
             raise DataError(f"{task.name}: mteb says {main} {value}, and the answers that it keeps give {estimate}")
-        value, (low, high) = estimate, _interval(score, estimate)
+        value, (low, high) = estimate, _interval(score, estimate, settings)
     n = len(items.get("id", ())) or len(embeddings.matrix)
     return Scores(
         metrics=(Metric(name, value, low, high, _best_constant(inner), "fraction", n),),
@@ -251,8 +255,12 @@ def _evaluate(task: Task, dataset: Dataset, embeddings: Embeddings, settings: Se
     )
 
 
-def _interval(score: Means, value: float) -> tuple[float, float]:
-    """Return the interval of a mean over parts as our own tasks have it: one that holds with few items, too."""
+def _interval(score: WeightedScore, value: float, settings: Settings) -> tuple[float, float]:
+    """Return the interval of a score as our own tasks have it: one that holds with few items, too."""
+    if not isinstance(score, Means):
+        drawn = bootstrap(score, resamples=settings.resamples, rng=np.random.default_rng(settings.seed))
+        interval = drawn.interval(confidence=CONFIDENCE, method="fisher")
+        return interval.low, interval.high
     parts = [score.values[0][fold] for fold in score.folds]
     if len(parts) == 1:
         return mean_share_interval(parts[0], confidence=CONFIDENCE)
@@ -275,7 +283,17 @@ def _best_constant(inner: Any) -> float:
     return float(np.mean(shares)) if shares else 0.0
 
 
-def _items(main: str, name: str, by_query: Mapping[str, Mapping[str, float]]) -> tuple[dict[str, list[Any]], Means | None]:
+def _pairs(inner: Any, folder: Path) -> list[tuple[list[float], list[float]]]:
+    """Return the cosines of pairs that mteb wrote into the folder and their gold scores, for each part of a similarity task."""
+    stored = [json.loads(file.read_text("utf-8")) for file in folder.rglob("*.json")]
+    return [
+        (file[subset][split]["cosine_scores"], list(data["score"])) for file in stored for subset, split, data in _parts(inner)
+    ]
+
+
+def _items(
+    main: str, name: str, by_query: Mapping[str, Mapping[str, float]], pairs: Sequence[tuple[list[float], list[float]]] = ()
+) -> tuple[dict[str, list[Any]], WeightedScore | None]:
     """Return the items and the score as a function of their weights, or none where mteb keeps no answers."""
     named = re.fullmatch(r"(\w+)_at_(\d+)", main)
     key = f"{_PER_QUERY[named[1]]}_{named[2]}" if named and named[1] in _PER_QUERY else ""
@@ -285,4 +303,9 @@ def _items(main: str, name: str, by_query: Mapping[str, Mapping[str, float]]) ->
         parts = [query.rsplit("/", 1)[0] for query in by_query]
         folds = list(map(list(dict.fromkeys(parts)).index, parts))
         return {"id": list(by_query), name: values, "fold": folds}, Means.of(np.array([values]), np.array(folds, dtype=np.intp))
+    # A mean of the correlations of several parts is not the correlation of their pairs.
+    if len(pairs) == 1 and name in ("pearson", "spearman"):
+        ((predicted, gold),) = pairs
+        score = correlations(name, np.array(predicted), np.array(gold))  # type: ignore[arg-type]
+        return {"id": list(map(str, range(score.n))), "gold": gold, "predicted": predicted}, score
     return {}, None

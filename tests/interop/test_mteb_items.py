@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from medsenteval.contracts import Dataset, Embeddings, Split
 from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.errors import DataError, DataMissingError
-from medsenteval.interop.mteb import MtebDataset, _best_constant, _items, _parts, as_task
+from medsenteval.interop.mteb import MtebDataset, _best_constant, _items, _pairs, _parts, as_task
 from medsenteval.settings import Settings
 
 
@@ -118,3 +119,22 @@ def test_the_answers_to_queries_are_items_by_part(main: str, key: str) -> None:
         assert _items(main, main, other) == ({}, None)
     for unknown in ("accuracy", "mrr_at_10", "v_measure"):
         assert _items(unknown, unknown, by_query) == ({}, None)
+
+
+def test_the_cosines_of_pairs_are_items_where_there_is_one_part(tmp_path: Path) -> None:
+    cosines, gold = [0.5, 0.25, 1.0], [2.0, 1.0, 0.0]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    task = inner({"en": {"test": Rows(score=gold)}}, "cosine_spearman", type="STS")
+    assert _pairs(task, folder) == []
+    stored = {part: {"test": {"cosine_scores": cosines, "euclidean_distances": [1, 2, 3]}} for part in ("en", "de")}
+    (folder / "Mine_predictions.json").write_text(json.dumps({"mteb_model_meta": {}, **stored}), "utf-8")
+    pairs = _pairs(task, folder)
+    assert pairs == [(cosines, gold)]
+    items, score = _items("cosine_spearman", "spearman", {}, pairs)
+    assert items == {"id": ["0", "1", "2"], "gold": gold, "predicted": cosines}
+    assert score is not None
+    assert float(score(np.ones((1, 3)))[0, 0]) == pytest.approx(-0.5)
+    assert _items("manhattan_spearman", "manhattan_spearman", {}, pairs) == ({}, None)
+    task.dataset["de"] = task.dataset["en"]
+    assert _items("cosine_spearman", "spearman", {}, _pairs(task, folder)) == ({}, None)

@@ -12,9 +12,10 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from medsenteval import registry
+from medsenteval.comparison.bundle_verification import recomputed_score
 from medsenteval.comparison.compare import compare_results
 from medsenteval.contracts import Result
-from medsenteval.datasets.locate import load_dataset
+from medsenteval.datasets.locate import load_dataset, sample_root
 from medsenteval.encoders.lexical import LexicalEncoder
 from medsenteval.engine import evaluate_task
 from medsenteval.errors import DataError, UnknownNameError
@@ -104,7 +105,7 @@ def test_the_interval_of_a_mean_over_parts_has_the_error_of_each() -> None:
 
     # Two queries in a part, ten in the next, one in the last: the sample variances are 0.5 and 0.24 * 10 / 9.
     values, parts = np.array([[0.0, 1, *[0, 1, 1, 0, 1, 1, 0, 1, 0, 1], 1]]), np.repeat([0, 1, 2], [2, 10, 1])
-    found = _interval(Means.of(values, parts), 0.7)
+    found = _interval(Means.of(values, parts), 0.7, Settings())
     expected = share_interval(0.7, 13, confidence=0.95, variance=(0.5 / 2 + 0.24 / 9) / 9)
     assert found == pytest.approx(expected)
     assert found[0] < share_interval(0.7, 13, confidence=0.95)[0]
@@ -119,7 +120,24 @@ def test_paired_tests_take_mteb_tasks(retrieval: Any) -> None:
     assert found.interval.estimate == pytest.approx(one.metrics[0].value - other.metrics[0].value)
 
 
-MOCKS = (("MockRetrievalTask", 4), ("MockSTSTask", 0), ("MockClassificationTask", 0), ("MockPairClassificationTask", 0))
+def test_a_similarity_task_keeps_every_pair_as_ours_does() -> None:
+    from medsenteval.interop.mteb import as_mteb_task
+
+    settings = Settings(resamples=200, allow_incomplete=True)
+    task = registry.task("BIOSSES")
+    ours = evaluate_task(task, load_dataset(task, sample_root(), settings), LexicalEncoder(), settings)
+    theirs, narrow = (scored(as_mteb_task("BIOSSES", settings=settings), dimension) for dimension in (512, 8))
+    assert theirs.items["gold"] == ours.items["gold"]
+    assert theirs.items["predicted"] == pytest.approx(ours.items["predicted"], abs=1e-6)
+    metric, same = theirs.metric("spearman"), ours.metric("spearman")
+    assert (metric.value, metric.low, metric.high) == pytest.approx((same.value, same.low, same.high), abs=1e-3)
+    assert metric.low > -1
+    assert recomputed_score(theirs, metric) == pytest.approx(metric.value, abs=1e-12)
+    (column,) = compare_results([theirs, replace(narrow, encoder="narrow")], resamples=200).columns
+    assert (column.test, column.n_common) == ("paired bootstrap", len(ours.items["id"]))
+
+
+MOCKS = (("MockRetrievalTask", 4), ("MockSTSTask", 2), ("MockClassificationTask", 0), ("MockPairClassificationTask", 0))
 
 
 @pytest.mark.parametrize(("name", "kept"), MOCKS)
@@ -141,7 +159,7 @@ def test_mock_tasks_score_as_mteb_does(name: str, kept: int) -> None:
         constant = average_precision_score(labels, np.zeros(len(labels)))
         assert metric.baseline == pytest.approx(constant)
     if name == "MockSTSTask":
-        assert (metric.low, metric.high) == (-1.0, 1.0)
+        assert (metric.low, metric.high) == (-1.0, 1.0)  # two pairs
     if name == "MockClassificationTask":
         assert (metric.low, metric.high) == (0.0, 1.0)  # nothing is known item by item
         labels = [label for _, _, data in _parts(inner) for label in data["label"]]
@@ -172,7 +190,7 @@ def test_answers_that_are_not_those_behind_mtebs_score_are_refused(
 
     def moved(*arguments: Any) -> Any:
         items, score = read(*arguments)
-        assert score is not None
+        assert isinstance(score, Means)
         return items, Means.of(score.values + beside)
 
     monkeypatch.setattr(bridge, "_items", moved)
@@ -189,4 +207,4 @@ def test_the_interval_over_several_parts_is_that_of_the_mean_of_their_means() ->
     variance = (parts[0].var(ddof=1) / 2 + parts[1].var(ddof=1) / 8) / 9
     assert 0.24 / variance < 9
     expected = share_interval(0.6, 11, confidence=0.95, variance=variance)
-    assert _interval(score, 0.6) == pytest.approx(expected)
+    assert _interval(score, 0.6, Settings()) == pytest.approx(expected)
