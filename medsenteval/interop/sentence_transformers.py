@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ class MedSentEvaluator(BaseEvaluator):  # type: ignore[misc]
 
     ``tasks``, ``data`` and ``settings`` are those of ``medsenteval.evaluate``. The primary metric is the mean of each task's
     first headline metric, percentages as fractions, so that tasks count alike. Nothing is cached, because weights change from
-    call to call.
+    call to call. With an ``output_path`` a line of metrics is added to ``NAME_results.jsonl`` there.
     """
 
     def __init__(
@@ -59,4 +60,9 @@ class MedSentEvaluator(BaseEvaluator):  # type: ignore[misc]
         metrics["mean"] = sum(headlines) / len(headlines)
         named: dict[str, float] = self.prefix_name_to_metrics(metrics, self.name)
         self.store_metrics_in_model_card_data(model, named, epoch, steps)
+        if output_path is not None:
+            folder = Path(output_path)
+            folder.mkdir(parents=True, exist_ok=True)
+            with open(folder / f"{self.name}_results.jsonl", "a", encoding="utf-8") as stream:
+                stream.write(json.dumps({"epoch": epoch, "steps": steps, **named}) + "\n")
         return named

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +25,22 @@ def model(tmp_path: Path) -> Any:
 
 
 @pytest.mark.slow  # importing the library takes several seconds
-def test_metrics_are_those_of_evaluate_under_stable_names(model: Any) -> None:
+def test_metrics_are_those_of_evaluate_under_stable_names(model: Any, tmp_path: Path) -> None:
     from medsenteval.interop.sentence_transformers import MedSentEvaluator
 
     evaluator = MedSentEvaluator(["BIOSSES", "C-STS"], settings=QUICK)
     model.train()
-    found = model.evaluate(evaluator)
+    found = evaluator(model, str(tmp_path / "new" / "out"), epoch=1, steps=20)
     assert model.training
     expected = medsenteval.evaluate(model.eval(), ["BIOSSES", "C-STS"], settings=QUICK, cache=False)
     metrics = {f"medsenteval_{result.task}_{m.name}": m.value for result in expected.values() for m in result.metrics}
     pearson = [result.metric("pearson").value for result in expected.values()]
     assert found == pytest.approx({**metrics, "medsenteval_mean": sum(pearson) / 2}, abs=1e-9)
     assert evaluator.primary_metric in found
+    evaluator.tasks = ["BIOSSES"]
+    again = model.evaluate(evaluator, str(tmp_path / "new" / "out"))
+    lines = (tmp_path / "new" / "out" / "medsenteval_results.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [{"epoch": 1, "steps": 20, **found}, {"epoch": -1, "steps": -1, **again}]
 
 
 @pytest.mark.slow
