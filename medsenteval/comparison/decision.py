@@ -13,6 +13,7 @@ from medsenteval.comparison.compare import compare_results
 from medsenteval.comparison.published.numbers import published_numbers
 from medsenteval.comparison.significance import Column, Comparison
 from medsenteval.contracts import Result, Task
+from medsenteval.errors import SettingsError
 from medsenteval.running.job_identity import comparability
 from medsenteval.running.score_table import as_points
 from medsenteval.statistics import bootstrap, power
@@ -64,6 +65,9 @@ def decide(comparison: Comparison, rope: float, *, power: bool = True) -> list[D
     ``power`` decisions say neither what the items could show nor how many would decide.
     """
     check_rope(rope)
+    if comparison.level >= 0.5:
+        reason = "equivalence is judged by intervals of confidence 1 - 2 * level, which must be above 0"
+        raise SettingsError(f"the comparison's level is {comparison.level:g}; {reason}: compare at one below 0.5, as 0.05 is")
     pairs = [(column, pair) for column in comparison.columns for pair in combinations(column.tested, 2)]
     return [_decide(column, pair, rope, comparison.level, power) for column, pair in pairs]
 

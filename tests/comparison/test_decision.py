@@ -61,6 +61,14 @@ def test_a_margin_that_is_none_is_refused_though_no_pair_is_tested(rope: float) 
         decide(alone, rope)
 
 
+@pytest.mark.parametrize("level", [0.5, 0.9])
+def test_a_level_that_leaves_no_confidence_is_refused_though_no_pair_is_tested(level: float) -> None:
+    alone = three_encoders(30)[:1]
+    decide(compare_results(alone, resamples=100, level=0.49), 1.0)
+    with pytest.raises(SettingsError, match=rf"level is {level}; equivalence .* must be above 0: compare at one below 0\.5"):
+        decide(compare_results(alone, resamples=100, level=level), 1.0)
+
+
 def test_an_undecided_pair_says_how_many_items_would_decide() -> None:
     results = [result for result in three_encoders(30) if result.encoder != "twin"]
     (found,) = decide(compare_results(results, resamples=1_000), rope=0.5)
