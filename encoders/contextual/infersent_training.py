@@ -47,7 +47,7 @@ class InferSentTraining:
 
     def __post_init__(self) -> None:
         for name in ("hidden", "epochs", "batch_size", "learning_rate"):
-            if getattr(self, name) <= 0:
+            if not getattr(self, name) > 0:  # NaN is not
                 raise SettingsError(f"train-infersent: {name} is {getattr(self, name)}; it must be above 0")
 
 

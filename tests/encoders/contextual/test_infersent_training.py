@@ -69,6 +69,8 @@ def test_by_default_it_is_trained_as_conneau_et_al_did() -> None:
         assert getattr(replace(chosen, **one), name) == 1
         with pytest.raises(SettingsError, match=f"{name} is 0; it must be above 0"):
             replace(chosen, **{**one, name: 0})
+    with pytest.raises(SettingsError, match="learning_rate is nan; it must be above 0"):
+        replace(chosen, learning_rate=float("nan"))
     fixed = infersent_training
     assert (fixed._CLASSIFIER_HIDDEN, fixed._DECAY, fixed._SHRINK) == (512, 0.99, 5.0)
     assert (fixed._LEAST_LEARNING_RATE, fixed._MOST_GRADIENT) == (1e-5, 5.0)
