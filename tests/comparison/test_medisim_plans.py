@@ -28,6 +28,7 @@ from medsenteval.comparison.reproduce import TABLES, plan_table, run_plan
 from medsenteval.report.answer_tables import render_reproduction
 from medsenteval.similarity import MEASURES
 from medsenteval.words.terms.sets import SetName
+from tests.conftest import REPOSITORY
 from tests.similarity.test_measures import pair_by_pair
 from tests.words.terms.snomed_categories import NAMES, write_categories
 
@@ -101,6 +102,13 @@ def known_to_both(terms: tuple[str, ...]) -> bool:
 def test_every_table_has_a_plan() -> None:
     assert {*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES} <= set(TABLES)
     assert [*WORD_TABLES[::5], *SET_TABLES[::8]] == ["medisim-4", "medisim-b.5", "medisim-5", "medisim-c.8"]
+
+
+def test_the_page_on_terms_names_every_table_that_has_a_plan() -> None:
+    page = (REPOSITORY / "docs/terms.md").read_text("utf-8").partition("## The paper's tables")[2]
+    rows = [line.split("|")[1] for line in page.partition("Behind each number")[0].splitlines() if line.startswith("| ")][1:]
+    named = [f"medisim-{table.strip().casefold()}" for row in rows for table in row.split(",")]
+    assert sorted(named) == sorted([*WORD_TABLES, *SET_TABLES, *CATEGORY_TABLES])
 
 
 def test_measures_are_the_papers() -> None:
