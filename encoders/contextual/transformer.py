@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -321,7 +322,13 @@ def _apply_case(tokenizer: Any, case: str, where: str) -> bool:
         normalizer.lowercase = case == "lower"
         backend.normalizer = normalizer
         return False
-    if case == "exact" and (backend is None or '"Lowercase"' in backend.to_str()):
+    if case == "exact" and (backend is None or _lower_cases(backend)):
         kind = type(tokenizer).__name__
         raise EncoderError(f"{where}: case is 'exact', but the letter case of a {kind} cannot be kept; use case=checkpoint")
     return case == "lower"
+
+
+def _lower_cases(backend: Any) -> bool:
+    """Return whether any of a fast tokeniser's normalisers lower-cases; its vocabulary may hold these words as well."""
+    normalizers = json.dumps(json.loads(backend.to_str()).get("normalizer"))
+    return '"Lowercase"' in normalizers or '"lowercase": true' in normalizers

@@ -730,9 +730,9 @@ def test_auto_is_the_first_device_that_can_be_used(monkeypatch: pytest.MonkeyPat
         (None, "checkpoint", False),
         (None, "lower", True),
         (None, "exact", None),
-        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "Lowercase"}'), "exact", None),
-        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "NFC"}'), "exact", False),
-        (SimpleNamespace(normalizer=None, to_str=lambda: '{"type": "NFC"}'), "lower", True),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"normalizer": {"type": "Lowercase"}}'), "exact", None),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"normalizer": {"type": "NFC"}}'), "exact", False),
+        (SimpleNamespace(normalizer=None, to_str=lambda: '{"normalizer": {"type": "NFC"}}'), "lower", True),
         (SimpleNamespace(normalizer=SimpleNamespace(lowercase=None)), "lower", False),
         (SimpleNamespace(normalizer=SimpleNamespace(lowercase=None)), "exact", False),
     ],
@@ -746,6 +746,29 @@ def test_the_case_is_the_tokenisers_affair_where_it_can_be_told(backend: Any, ca
     assert _apply_case(tokenizer, case, "here") is lowered
     if backend is not None and backend.normalizer is not None:
         assert backend.normalizer.lowercase is (case == "lower")
+
+
+def test_letters_are_kept_where_no_normaliser_lower_cases() -> None:
+    """A normaliser can stand in a sequence, and a vocabulary hold the words by which normalisers are called."""
+    tokenizers = pytest.importorskip("tokenizers")
+    normalizers = tokenizers.normalizers
+    words = tokenizers.models.WordLevel({"Lowercase": 0, '"lowercase": true': 1, "[UNK]": 2}, unk_token="[UNK]")
+    for each, kept in (
+        (None, True),
+        (normalizers.NFC(), True),
+        (normalizers.Sequence([normalizers.BertNormalizer(lowercase=False)]), True),
+        (normalizers.Sequence([normalizers.NFC(), normalizers.BertNormalizer(lowercase=True)]), False),
+        (normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()]), False),
+    ):
+        backend = tokenizers.Tokenizer(words)
+        if each is not None:
+            backend.normalizer = each
+        tokenizer = SimpleNamespace(backend_tokenizer=backend)
+        if kept:
+            assert _apply_case(tokenizer, "exact", "here") is False
+        else:
+            with pytest.raises(EncoderError, match="here: case is 'exact', but the letter case"):
+                _apply_case(tokenizer, "exact", "here")
 
 
 def test_texts_are_lower_cased_where_the_tokeniser_cannot_be_told_to(gpt2: Path) -> None:
