@@ -85,6 +85,8 @@ def columns_of_table(path: Path) -> Columns:
             encoder = str(cells[0])
             if cell is None:
                 continue
+            if cells[0] is None:
+                raise DataError(f"{path}:{number}: a score under {name!r} without the name of its encoder")
             if encoder in values[name]:
                 raise DataError(f"{path}:{number}: {encoder!r} is there twice")
             if (value := finite_number(str(cell))) is None:

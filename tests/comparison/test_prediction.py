@@ -120,7 +120,7 @@ def test_results_become_columns() -> None:
 
 def test_a_table_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
-    path.write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,3,5\nd,4,4\ne,5,\n", "utf-8")
+    path.write_text("encoder,intrinsic,extrinsic\na,1,2\nb,2,3\nc,3,5\nd,4,4\ne,5,\n,,\n", "utf-8")
     (cell,) = correlate_columns(columns_of_table(path), ["intrinsic"], ["extrinsic"], "spearman")
     assert cell.encoders == ("a", "b", "c", "d")
     assert cell.association.coefficient == pytest.approx(stats.spearmanr([1, 2, 3, 4], [2, 3, 5, 4])[0])
@@ -132,6 +132,7 @@ def test_a_table_of_ones_own(tmp_path: Path) -> None:
         "encoder,x\na,high\n": r"scores\.csv:2: 'high' under 'x' is no finite number",
         "encoder,x\na,0_9\n": r"scores\.csv:2: '0_9' under 'x' is no finite number",
         "encoder,x\na,1\na,2\n": r"scores\.csv:3: 'a' is there twice",
+        "encoder,x\na,1\n,2\n": r"scores\.csv:3: a score under 'x' without the name of its encoder",
     }.items():
         path.write_text(text, "utf-8")
         with pytest.raises(DataError, match=message):
