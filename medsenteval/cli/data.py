@@ -213,7 +213,7 @@ def overlap(corpus: Path, tasks: str, data: str | None, column: str, examples: i
 @click.option("--mirror", default="", metavar="URL", help="Ask this address first; it has files as URL/NAME/FILE.")
 @click.option("--accept-changed", is_flag=True, help="Trust a file that differs from the one fetched first.")
 @click.option("--attempts", type=click.IntRange(1, 100), default=4, help="Attempts at each address; default 4.")
-@click.option("--timeout", type=click.FloatRange(0.1), default=30.0, help="Seconds without a byte; default 30.")
+@click.option("--timeout", type=click.FloatRange(0.1, 86_400), default=30.0, help="Seconds without a byte; default 30.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 @_replace
 @_rejected

@@ -142,6 +142,7 @@ def test_unreadable_data_ends_in_2_with_the_rest_scored(tmp_path: Path, write: W
      (["terms", "sheet", "sets", "-o", "x.xlsx", "--seed", "-1"], "-1 is not in the range x>=0"),
      (["analogies", "generate", "--seed", "-1"], "-1 is not in the range x>=0"),
      (["train-infersent", "--vectors", "x", "--seed", "-1"], "-1 is not in the range x>=0"),
+     (["data", "fetch", "RQE", "--timeout", "inf"], "inf is not in the range 0.1<=x<=86400"),
      (["jump"], "No such command 'jump'. `medsenteval --help` lists them."),
      (["comparee"], "Did you mean compare or"),
      (["pub"], "Did you mean published?")],
