@@ -201,7 +201,7 @@ class Suite:
         # No worker is started where nothing is left for it.
         where = self.executor if any(job.stored is None for job in jobs) else "in-process"
         progress = Progress(len(jobs), self.progress)
-        order, encoded = tuple(waiting), [threading.Event() for _ in jobs]
+        order, encoded, objects = tuple(waiting), [threading.Event() for _ in jobs], threading.Lock()
 
         @contextmanager
         def turn(number: int) -> Iterator[None]:
@@ -214,7 +214,9 @@ class Suite:
             for earlier in order[: order.index(number)]:
                 if jobs[earlier].encoder is job.encoder or not (jobs[earlier].spec or job.spec):
                     encoded[earlier].wait()
-            yield
+            # Jobs that another run was busy with have lost their place in the order.
+            with nullcontext() if job.spec else objects:
+                yield
             encoded[number].set()
 
         try:

@@ -6,8 +6,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from logging import CRITICAL
@@ -304,6 +304,32 @@ def test_objects_take_turns_in_the_coordinator(processes: Executor) -> None:
         return [(result.encoder, result.task, result.items["predicted"]) for result in found.values()]
 
     assert predicted(processes) == predicted("in-process")
+
+
+def test_objects_take_turns_though_another_run_had_their_jobs_at_first(processes: Executor, tmp_path: Path) -> None:
+    counted, now, most = threading.Lock(), 0, 0
+
+    class Busy(ResultStore):
+        @contextmanager
+        def locked(self, encoder: str, task: str, signature: str, wait: bool = True) -> Iterator[bool]:
+            yield wait
+
+    class Noted(CountingEncoder):
+        def encode(self, texts: Sequence[str]) -> Any:
+            nonlocal now, most
+            with counted:
+                now += 1
+                most = max(most, now)
+            time.sleep(0.05)
+            with counted:
+                now -= 1
+            return super().encode(texts)
+
+    encoders = [Noted(), Noted()]
+    encoders[1].name = encoders[1].identity = "other"
+    suite = Suite(encoders, select_tasks("BIOSSES,ClinicalSTS"), QUICK, store=Busy(tmp_path), cache=None, executor=processes)
+    assert len(suite.run().results) == 4
+    assert most == 1
 
 
 def test_an_encoder_that_learns_from_the_texts_learns_in_the_coordinator(processes: Executor) -> None:
