@@ -64,6 +64,9 @@ def build(
 ) -> None:
     """Build the 20 data sets; run again after an interruption to go on."""
     kind, place = one_source(snomed=snomed, obo=obo, umls=umls)
+    for name in {"snomed": ("sources",), "obo": ("release", "language", "sources"), "umls": ("release",)}[kind]:
+        if reading[name]:
+            raise SettingsError(f"--{name} is {reading[name]!r}, which says nothing of --{kind}; leave it out")
     announce = announcer(quiet)
     positives, notice = _positives(kind, place, legacy, **reading)
     announce(f"{positives.source}: {len(positives.rejected):,} concept(s) or term(s) left out")

@@ -220,6 +220,8 @@ def test_the_command_builds_snomed_sets_with_a_notice(tmp_path: Path) -> None:
     build_them = ["terms", "build", "--snomed", str(release), "-o", str(out)]
     assert "no Full file of descriptions in language 'de'" in CliRunner().invoke(main, [*build_them, "--language", "de"]).output
     assert "no Snapshot file of concepts" in CliRunner().invoke(main, [*build_them, "--release", "Snapshot"]).output
+    refused = CliRunner().invoke(main, [*build_them, "--sources", "MSH"])
+    assert (refused.exit_code, "--sources is 'MSH', which says nothing of --snomed" in refused.output) == (2, True)
     run = CliRunner().invoke(main, build_them)
     assert run.exit_code == 0, run.output
     assert "do not pass these files on" in run.output.replace("\n", " ")
