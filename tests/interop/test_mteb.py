@@ -296,6 +296,13 @@ NESTED_PAIRS = {
 }
 
 
+def test_scores_are_read_two_levels_deep_and_no_deeper(tmp_path: Path) -> None:
+    scores = {"main_score": 1.0, "ap": 0.5, "max": {"ap": 0.6, "by": {"first": 0.7, "every": {"one": 0.8}}}}
+    content = {**NESTED_PAIRS, "scores": {"test": [{"hf_subset": "default", **scores}]}}
+    (found,) = read_mteb_result(write_result(tmp_path, content))
+    assert found.scores == {"ap": 0.5, "max_ap": 0.6, "max_by_first": 0.7}
+
+
 @needs_library
 def test_every_generation_reads_as_mteb_reads_it(tmp_path: Path) -> None:
     for number, content in enumerate((OLD_STS, OLD_SUBSETS, NESTED_PAIRS)):

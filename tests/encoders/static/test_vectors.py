@@ -746,6 +746,8 @@ def test_frequencies_are_words_and_counts(tmp_path: Path) -> None:
     row_of = {word: row for row, word in enumerate(["Heart", "of", "absent", "new york"])}
     encoder = WordVectorEncoder("v", row_of, np.ones((4, 2), np.float32), source="s", frequencies=found, pooling="sif")
     assert encoder._probabilities.tolist() == [0.5, 0.1, 0, 0]
+    path.write_text("heart 0.25\nof 0\n", "utf-8")
+    assert read_frequencies(path) == {"heart": 0.25, "of": 0}
     for content, message in [
         ("heart 3\nof -1\n", r"counts\.txt:2: expected 'word count', got 'of -1'"),
         ("heart inf\n", "counts.txt:1: expected"),

@@ -71,6 +71,21 @@ def test_it_gets_there_from_anywhere(k: int, missing: int | None, far: bool) -> 
     assert np.abs(gradient).max() <= 1e-12
 
 
+def test_steps_are_whole_ones_where_nothing_is_in_the_way() -> None:
+    problems, problem = problem_of(3, penalty=0.1)
+
+    def stepped(point: Doubles) -> Doubles:
+        residuals = problem.residuals(point)
+        return point - problem.newton_step(residuals, problem.gradient(point, residuals))
+
+    near = stepped(problems.start[0].astype(np.float64))
+    given = (problems.present[0], float(problems.ridges[0, 0]), problems.coordinates.preconditioner)
+    # Three passes: one where it starts, one after each of two steps.
+    found, _ = finish(problem.gradient_pass, 0, near, *given, 1e-15, 3)
+    np.testing.assert_allclose(found, stepped(stepped(near)), rtol=0, atol=1e-13)
+    assert np.abs(found - stepped(near)).max() > 1e-9
+
+
 def test_it_stops_after_so_many_passes_with_the_best_point() -> None:
     problems, problem = problem_of(3, penalty=1e6)
     given = (

@@ -199,6 +199,8 @@ def test_tables_of_relations_need_no_header_but_no_other_one(write: Write) -> No
         "two.tsv": "valve\theart\n",
         "four.tsv": "valve\tpart_of\theart\tx\n",
         "gap.tsv": "valve\t\theart\n",
+        "first.tsv": "\tpart_of\theart\n",
+        "last.csv": "valve,part_of,\nheart,part_of,body\n",
         "half.tsv": f"subject\tverb\tobject\n{rows}",
         "twice.csv": "subject,relation,predicate,object\na,b,c,d\n",
         "case.csv": "subject,Subject,relation,object\na,b,c,d\n",
