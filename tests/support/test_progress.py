@@ -93,8 +93,12 @@ def test_a_bar_in_a_notebook_that_leaves_nothing_behind(kernel: str, drawn: bool
     assert output.getvalue() == errors.getvalue() == ""
     assert any(each.startswith("1 of 2 jobs, encoding:  80%|████") for each in cell.shown) == drawn
     assert cell.shown[-1:] == [""] * drawn
-    work(False).close()
     assert (len(cell.shown) > 1) == drawn
+    before = len(cell.shown)
+    work(False).close()
+    assert len(cell.shown) == before
+    work(True).close()
+    assert (len(cell.shown) > before) == drawn
 
 
 def test_lines_without_a_terminal_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:

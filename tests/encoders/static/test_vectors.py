@@ -177,6 +177,7 @@ def test_the_second_opening_maps_the_converted_copy_and_a_changed_file_is_conver
      ("2 2\na 1 2 3 4\nb 1 2 3 4\n", r"v\.txt:1: promises 2 numbers a word, but the lines after it hold 4"),
      ("2 4\na 1 2\nb 1 2\n", r"v\.txt:1: promises 4 numbers a word, but the lines after it hold 2"),
      ("2 0\na 1 2\nb 1 2\n", r"v\.txt:1: promises 0 numbers"),
+     ("11 3\nb 1 2 3\n" + "a 1 2\n" * 10, r"v\.txt:1: promises 3 numbers a word, but the lines after it hold 2"),
      (gzip.compress(b"2 2\na 1 2 3 4\nb 1 2 3 4\n", mtime=0), r"v\.txt:1: promises 2 numbers"),
      (zipped({"a.vec": "2 2\na 1 2 3 4\nb 1 2 3 4\n"}), r"v\.txt:1: promises 2 numbers"),
      ("2 2\na b\n1 c\n", r"v\.txt:2: expected a word and 2 finite numbers"),
