@@ -92,8 +92,19 @@ class DaskExecutor(Executor):
         self._waiting.shutdown(wait=not at_once)
 
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
-        from distributed import CancelledError, KilledWorker
+        from distributed import CancelledError
         from distributed.comm import CommClosedError
+
+        for _ in range(_SENDINGS):
+            # The worker that holds a shared array may die, through no fault of this unit; the array is sent again.
+            with suppress(CancelledError, CommClosedError):
+                return self._tried(unit, arguments, ended)
+            if ended.wait(_SECONDS_UNTIL_THE_NEXT):
+                raise Stopped
+        raise WorkerDiedError("Dask workers died again and again with the arrays that it needs")
+
+    def _tried(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
+        from distributed import KilledWorker
 
         future: Any = None
         done = threading.Event()
@@ -114,10 +125,9 @@ class DaskExecutor(Executor):
         except Exception as error:
             if self.closed or ended.is_set():
                 raise Stopped from None
-            if not isinstance(error, (KilledWorker, CancelledError, CommClosedError)):
-                raise
-            # Cancelled: the worker that held a shared array is gone; the array is sent again.
-            raise WorkerDiedError(f"every Dask worker that tried it died ({error or 'cancelled'})") from error
+            if isinstance(error, KilledWorker):
+                raise WorkerDiedError(f"every Dask worker that tried it died ({error})") from error
+            raise
         finally:
             if future is not None:
                 future.release()
