@@ -93,11 +93,10 @@ class DaskExecutor(Executor):
 
     def _outcome(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
         from distributed import CancelledError
-        from distributed.comm import CommClosedError
 
         for _ in range(_SENDINGS):
             # The worker that holds a shared array may die, through no fault of this unit; the array is sent again.
-            with suppress(CancelledError, CommClosedError):
+            with suppress(CancelledError):
                 return self._tried(unit, arguments, ended)
             if ended.wait(_SECONDS_UNTIL_THE_NEXT):
                 raise Stopped
@@ -105,6 +104,7 @@ class DaskExecutor(Executor):
 
     def _tried(self, unit: Callable[..., Any], arguments: tuple[Any, ...], ended: threading.Event) -> Outcome:
         from distributed import KilledWorker
+        from distributed.comm import CommClosedError
 
         future: Any = None
         done = threading.Event()
@@ -125,7 +125,8 @@ class DaskExecutor(Executor):
         except Exception as error:
             if self.closed or ended.is_set():
                 raise Stopped from None
-            if isinstance(error, KilledWorker):
+            # A connection that is closed was tried long enough where arrays are sent.
+            if isinstance(error, (KilledWorker, CommClosedError)):
                 raise WorkerDiedError(f"every Dask worker that tried it died ({error})") from error
             raise
         finally:

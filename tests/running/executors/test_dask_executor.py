@@ -59,10 +59,10 @@ def executor_of(client: Client, monkeypatch: pytest.MonkeyPatch) -> DaskExecutor
 
 def test_a_unit_whose_arrays_die_with_their_workers_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = [distributed.CancelledError("lost") for _ in range(10)]
-    client = Client(*lost, distributed.comm.CommClosedError("gone"), Outcome(1.0, 7))
+    client = Client(*lost, Outcome(1.0, 7))
     with executor_of(client, monkeypatch) as executor:
         assert executor.run("scoring", len, ()) == 7
-    assert client.asked == 12
+    assert client.asked == 11
 
 
 def test_a_unit_that_never_gets_its_arrays_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,9 +73,12 @@ def test_a_unit_that_never_gets_its_arrays_is_given_up(monkeypatch: pytest.Monke
     assert client.asked == 60
 
 
-def test_a_unit_that_takes_workers_with_it_is_tried_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    killed = distributed.scheduler.KilledWorker("unit", SimpleNamespace(address="tcp://127.0.0.1:2"), 3)
-    client = Client(killed, killed, killed, Outcome(1.0))
+KILLED = distributed.scheduler.KilledWorker("unit", SimpleNamespace(address="tcp://127.0.0.1:2"), 3)
+
+
+@pytest.mark.parametrize("failure", [KILLED, distributed.comm.CommClosedError("gone")], ids=["killed", "no connection"])
+def test_a_unit_that_takes_workers_with_it_is_tried_three_times(failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(failure, failure, failure, Outcome(1.0))
     message = "scoring: every Dask worker that tried it died"
     with executor_of(client, monkeypatch) as executor, pytest.raises(WorkerDiedError, match=message):
         executor.run("scoring", len, ())
